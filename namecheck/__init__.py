@@ -1,0 +1,1 @@
+"""Dimension names for PyTorch tensors, checked before anything runs."""

@@ -1,0 +1,158 @@
+"""The algebra of dimension names: match, unify, look-up, alignment, and native torch's wording.
+
+A name is one of four things:
+
+- ``None``: known to be unnamed, the specification's wildcard, which matches everything;
+- ``UNKNOWN``: might be anything, so nothing can be said of it;
+- a label, a plain ``str``, given by ``names=`` or ``refine_names``;
+- an ``Axis``, given by an annotation, with the occurrence that tells ``"t t"`` apart.
+
+Every question has three answers (`Answer`): a contradiction is reported only on NO.
+Source of the laws: named_tensor.rst, "match semantics"; name_inference.rst,
+"Unifies names from inputs".
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+
+class Unknown(enum.Enum):
+    """The value of which nothing is known; never equal to ``None``, the wildcard."""
+
+    UNKNOWN = "?"
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = Unknown.UNKNOWN
+
+
+class Answer(enum.Enum):
+    """The answer to a question about values that may be partly unknown."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A name that an annotation gives to a dimension; occurrences of one name count from 0."""
+
+    name: str
+    occurrence: int = 0
+
+
+Label: TypeAlias = str
+Name: TypeAlias = Label | Axis | None | Unknown
+
+
+class Contradiction(Exception):
+    """Names, sizes or arguments that cannot go together: what native torch would have raised.
+
+    `code` is a code of `namecheck.findings`, `error` the type of the exception that torch raises,
+    `message` its text (the native wording where native has one), `names` the labels that it is
+    about, most telling first, `help` the way out in one sentence.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        error: str = "RuntimeError",
+        names: Sequence[str] = (),
+        help: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.error = error
+        self.names = tuple(names)
+        self.help = help
+
+
+def word(name: Name) -> str | None:
+    """The bare word of a label or an axis, None for what has none."""
+    if isinstance(name, Axis):
+        return name.name
+    return name if isinstance(name, str) else None
+
+
+def match(left: Name, right: Name) -> Answer:
+    """Whether two names can stand in one position (named_tensor.rst, "match semantics")."""
+    if left is None or right is None:
+        return Answer.YES
+    if left is UNKNOWN or right is UNKNOWN:
+        return Answer.MAYBE
+    return Answer.YES if word(left) == word(right) else Answer.NO
+
+
+def unify(left: Name, right: Name) -> Name:
+    """The more specific of two matching names; what an unknown one leaves is the known label.
+
+    Defined only where `match` is not NO.
+    """
+    if left is None:
+        return right
+    if right is None:
+        return left
+    if left is UNKNOWN:
+        return right
+    return left
+
+
+def join(left: Name, right: Name) -> Name:
+    """The least that covers both names."""
+    return left if left == right else UNKNOWN
+
+
+def covers(general: Name, specific: Name) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    return general is UNKNOWN or general == specific
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def check_label(label: str) -> None:
+    """Refuse what is no identifier (Tensor.names; recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
+    if not _IDENTIFIER.match(label):
+        raise Contradiction(
+            "NC105",
+            "Invalid name: a valid identifier contains only digits, alphabetical characters, "
+            f"and/or underscore and starts with a non-digit. got: '{label}'.",
+            names=(label,),
+            help="Name the dimension with letters, digits and underscores, as a Python variable.",
+        )
+
+
+def check_distinct(names: Sequence[Name]) -> None:
+    """Refuse a label that stands twice in one tensor; axes may (semantics.md, "Two kinds of name")."""
+    labels = [name for name in names if isinstance(name, str)]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise Contradiction(
+                "NC104",
+                f"Cannot construct a tensor with duplicate names. Got names: {show(names)}.",
+                names=(label,),
+                help=f"Give one of the dimensions '{label}' another name with `rename`.",
+            )
+
+
+def show_name(name: Name) -> str:
+    """One name as torch prints it: ``'N'`` or ``None``; an unknown one as ``?``."""
+    if name is None:
+        return "None"
+    return "?" if name is UNKNOWN else f"'{word(name)}'"
+
+
+def show(names: Iterable[Name]) -> str:
+    """A list of names as torch prints it: ``['N', None]``."""
+    return "[" + ", ".join(show_name(name) for name in names) + "]"

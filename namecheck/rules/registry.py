@@ -1,0 +1,37 @@
+"""How a function becomes a rule that `operators.toml` can name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, TypeVar
+
+from namecheck.values import Constant, Dims, Many, Tensor
+from namecheck.names import Unknown
+
+Result: TypeAlias = (
+    "Dims | Tensor | Many | Constant | Unknown | int | str | bool | None | tuple[Any, ...] | list[Any]"
+)
+Rule: TypeAlias = Callable[..., Any]
+
+SECTIONS: Final = (
+    "pointwise",
+    "reductions",
+)
+
+RULES: dict[str, Rule] = {}
+
+_R = TypeVar("_R", bound=Rule)
+
+
+def rule(function: _R) -> _R:
+    """Enter a function under its own name, which `operators.toml` uses."""
+    RULES[function.__name__] = function
+    return function
+
+
+def load() -> dict[str, Rule]:
+    """All rules by name."""
+    for section in SECTIONS:
+        importlib.import_module(f"namecheck.rules.{section}")
+    return RULES

@@ -1,0 +1,253 @@
+"""The parameters of an operator, as the table writes them, and the binding of a call to them.
+
+A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
+dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
+``|`` separates them. Where `operators.toml` gives none, the rule's own signature stands, of any kind.
+
+``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. With
+``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
+one can pass an integer dimension index to an operator, one can also pass a dimension name").
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from namecheck.names import Answer, Contradiction, Unknown
+from namecheck.values import Constant, Many, Tensor
+
+REQUIRED: Final = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name, the kinds it takes (none: any), its default, how it is passed."""
+
+    name: str
+    kinds: frozenset[str] = frozenset()
+    default: Any = REQUIRED
+    keyword_only: bool = False
+    variadic: bool = False
+
+
+Signature = tuple[Parameter, ...]
+
+
+@cache
+def parse(text: str) -> Signature:
+    """Read one line of parameters; raises ValueError on a malformed one."""
+    parameters: list[Parameter] = []
+    keyword_only = False
+    for part in filter(None, (piece.strip() for piece in _split(text))):
+        if part == "*":
+            keyword_only = True
+            continue
+        variadic = part.startswith("*")
+        head, equals, default = part.lstrip("*").partition("=")
+        name, _, kinds = head.partition(":")
+        if not name.strip().isidentifier():
+            raise ValueError(f"{part!r} is not a parameter")
+        parameters.append(
+            Parameter(
+                name.strip(),
+                frozenset(filter(None, (kind.strip() for kind in kinds.split("|")))),
+                ast.literal_eval(default) if equals else REQUIRED,
+                keyword_only,
+                variadic,
+            )
+        )
+        keyword_only = keyword_only or variadic
+    return tuple(parameters)
+
+
+def _split(text: str) -> list[str]:
+    """Cut at the commas that are outside brackets."""
+    pieces, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return pieces
+
+
+@cache
+def of(function: Callable[..., Any]) -> Signature:
+    """The signature of a rule, of any kind."""
+    return tuple(
+        Parameter(
+            p.name,
+            frozenset(),
+            p.default,
+            p.kind is inspect.Parameter.KEYWORD_ONLY,
+            p.kind is inspect.Parameter.VAR_POSITIONAL,
+        )
+        for p in inspect.signature(function).parameters.values()
+    )
+
+
+def bind(
+    operator: str,
+    signatures: Sequence[Signature],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    by_name: bool,
+) -> dict[str, Any]:
+    """The arguments by parameter, from the first signature that takes them.
+
+    Raises `Contradiction` NC114, a TypeError, where it is certain that none does.
+    """
+    refusal: Contradiction | None = None
+    for signature in signatures:
+        try:
+            return _bind_one(operator, signature, args, kwargs, by_name=by_name)
+        except Contradiction as contradiction:
+            refusal = refusal or contradiction
+    assert refusal is not None
+    if len(signatures) == 1:
+        raise refusal
+    shown = [describe(arg) for arg in args] + [f"{key}={describe(arg)}" for key, arg in kwargs.items()]
+    raise _type_error(
+        f"{operator}() received an invalid combination of arguments - got ({', '.join(shown)})"
+    )
+
+
+def _bind_one(
+    operator: str,
+    signature: Signature,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    by_name: bool,
+) -> dict[str, Any]:
+    bound: dict[str, Any] = {}
+    rest = list(args)
+    remaining = dict(kwargs)
+    for index, parameter in enumerate(signature):
+        if parameter.variadic:
+            bound[parameter.name] = _variadic(rest, remaining, parameter)
+            rest = []
+        elif rest and not parameter.keyword_only:
+            bound[parameter.name] = rest.pop(0)
+            if parameter.name in remaining:
+                raise _type_error(f"{operator}() got multiple values for argument '{parameter.name}'")
+        elif parameter.name in remaining:
+            bound[parameter.name] = remaining.pop(parameter.name)
+        elif parameter.default is REQUIRED:
+            raise _type_error(f"{operator}() missing 1 required positional arguments: \"{parameter.name}\"")
+        else:
+            bound[parameter.name] = parameter.default
+            continue
+        _check_kind(operator, index, parameter, bound[parameter.name], by_name=by_name)
+    if rest:
+        raise _type_error(
+            f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
+        )
+    for name in remaining:
+        raise _type_error(f"{operator}() got an unexpected keyword argument '{name}'")
+    return bound
+
+
+def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) -> Any:
+    """``f(2, 3)`` and ``f((2, 3))`` and ``f(size=(2, 3))`` are one call."""
+    if not rest and parameter.name in remaining:
+        return remaining.pop(parameter.name)
+    if len(rest) == 1 and isinstance(rest[0], (tuple, list, Unknown)):
+        return rest[0]
+    return tuple(rest)
+
+
+def _check_kind(
+    operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool
+) -> None:
+    if not parameter.kinds or value == parameter.default and type(value) is type(parameter.default):
+        return
+    kinds = set(parameter.kinds)
+    if by_name and "dim" in kinds:
+        kinds.add("name")
+    if by_name and "dims" in kinds:
+        kinds |= {"names", "name", "dim"}
+    if all(accepts(kind, value) is Answer.NO for kind in kinds):
+        wanted = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
+        raise _type_error(
+            f"{operator}(): argument '{parameter.name}' (position {index + 1}) must be {wanted}, "
+            f"not {describe(value)}"
+        )
+
+
+_SPOKEN: Final = {
+    "dim": "int",
+    "dims": "tuple of ints",
+    "ints": "tuple of ints",
+    "tensor": "Tensor",
+    "tensors": "tuple of Tensors",
+    "names": "tuple of names",
+    "number": "Number",
+}
+
+
+def accepts(kind: str, value: Any) -> Answer:
+    """Whether native torch's argument parser takes `value` where `kind` is asked."""
+    if isinstance(value, Unknown):
+        return Answer.MAYBE
+    if kind in _LISTS:
+        if isinstance(value, Many):
+            return Answer.YES if kind == "tensors" else Answer.NO
+        if not isinstance(value, (tuple, list)):
+            return Answer.NO
+        return min((accepts(_LISTS[kind], item) for item in value), key=_strength, default=Answer.YES)
+    return Answer.YES if _SCALARS[kind](value) else Answer.NO
+
+
+def _strength(answer: Answer) -> int:
+    return answer.value
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, complex)) or (isinstance(value, Tensor) and value.dims.rank == 0)
+
+
+_LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}
+_SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "tensor": lambda value: isinstance(value, Tensor),
+    "number": _is_number,
+    "int": _is_int,
+    "dim": _is_int,
+    "float": lambda value: isinstance(value, (int, float)),
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, str),
+    "name": lambda value: value is None or isinstance(value, str),
+    "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",
+    "device": lambda value: isinstance(value, (str, int)) or (isinstance(value, Constant) and value.kind == "device"),
+    "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",
+    "memory_format": lambda value: isinstance(value, Constant) and value.kind == "memory_format",
+    "none": lambda value: value is None,
+    "any": lambda value: True,
+}
+KINDS: Final = frozenset(_LISTS) | frozenset(_SCALARS)
+
+
+def describe(value: Any) -> str:
+    """The type of a value as torch's argument parser names it."""
+    if isinstance(value, Constant):
+        return f"torch.{value.kind}"
+    if isinstance(value, Unknown):
+        return "?"
+    if isinstance(value, (Tensor, Many)):
+        return "Tensor" if isinstance(value, Tensor) else "tuple"
+    return type(value).__name__
+
+
+def _type_error(message: str) -> Contradiction:
+    return Contradiction("NC114", message, error="TypeError")

@@ -1,0 +1,364 @@
+"""What is known of a tensor: its dimensions, and what else it carries.
+
+`Dims` is a list of dimensions of which the middle may be unknown: an unannotated tensor is open
+and empty; ``refine_names('N', ..., 'C')`` of it has the prefix ``(N,)`` and the suffix ``(C,)``.
+
+A position in it is a Python index: from the left (0, 1, …) into the prefix, from the right
+(-1, -2, …) into the suffix; of a closed list always from the left.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+
+Size: TypeAlias = int | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One dimension: its name, its size, and whether a size of 1 was put there on purpose.
+
+    Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``
+    (semantics.md, "Two kinds of name").
+    """
+
+    name: Name = UNKNOWN
+    size: Size = UNKNOWN
+    purposeful: bool = False
+
+
+ANY_DIM: Final = Dim()
+UNNAMED: Final = Dim(None)
+
+
+class Elsewhere(enum.Enum):
+    """Where a dimension stands that is at no known position.
+
+    MIDDLE: certainly in the open middle; ANYWHERE: in the middle or at a known position.
+    """
+
+    MIDDLE = "middle"
+    ANYWHERE = "anywhere"
+
+
+MIDDLE: Final = Elsewhere.MIDDLE
+ANYWHERE: Final = Elsewhere.ANYWHERE
+Position: TypeAlias = int | Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Dims:
+    """The dimensions of a tensor, in order; `open` where there may be more between the two parts."""
+
+    prefix: tuple[Dim, ...] = ()
+    suffix: tuple[Dim, ...] = ()
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.open or not self.suffix, "a closed list keeps all its dims in the prefix"
+
+    @staticmethod
+    def of(*names: Name, sizes: Sequence[Size] | None = None) -> Dims:
+        """A closed list of these names, and of these sizes."""
+        if sizes is None:
+            return Dims(tuple(Dim(name) for name in names))
+        return Dims(tuple(Dim(name, size) for name, size in zip(names, sizes, strict=True)))
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dims, None where it is not known."""
+        return None if self.open else len(self.prefix)
+
+    @property
+    def min_rank(self) -> int:
+        """The number of dims that are known to be there."""
+        return len(self.prefix) + len(self.suffix)
+
+    @property
+    def known(self) -> tuple[Dim, ...]:
+        """All dims that are known to be there, in order."""
+        return self.prefix + self.suffix
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of all known dims, in order."""
+        return tuple(dim.name for dim in self.prefix + self.suffix)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """The sizes of all known dims, in order."""
+        return tuple(dim.size for dim in self.prefix + self.suffix)
+
+    @property
+    def complete(self) -> bool:
+        """Whether rank and names are all known."""
+        return not self.open and all(dim.name is not UNKNOWN for dim in self.prefix)
+
+    def named(self) -> Answer:
+        """Whether any dim has a name."""
+        if any(naming.word(dim.name) is not None for dim in self.known):
+            return Answer.YES
+        if self.open or any(dim.name is UNKNOWN for dim in self.known):
+            return Answer.MAYBE
+        return Answer.NO
+
+    def has(self, name: str) -> Answer:
+        """Whether a dim is called `name`."""
+        if any(naming.word(dim.name) == name for dim in self.known):
+            return Answer.YES
+        if self.open or any(dim.name is UNKNOWN for dim in self.known):
+            return Answer.MAYBE
+        return Answer.NO
+
+    def __getitem__(self, position: Position) -> Dim:
+        """The dim at a position; one of which nothing is known where the position is unknown."""
+        if isinstance(position, Elsewhere):
+            return ANY_DIM
+        part = self.suffix if self.open and position < 0 else self.prefix
+        inside = -len(part) <= position < len(part)
+        return part[position] if inside else ANY_DIM
+
+    def from_right(self, offset: int) -> Dim | None:
+        """The dim `offset` steps (from 1) from the right; None beyond the rank of a closed list."""
+        part = self.suffix if self.open else self.prefix
+        if offset <= len(part):
+            return part[-offset]
+        return ANY_DIM if self.open else None
+
+    def walk(self) -> Iterator[tuple[int, Dim]]:
+        """Every known dim with its position."""
+        yield from enumerate(self.prefix)
+        yield from zip(range(-len(self.suffix), 0), self.suffix, strict=True)
+
+    def rename(self, names: Iterable[Name]) -> Dims:
+        """The same dims under other names, one for every known dim."""
+        fresh = tuple(replace(dim, name=name) for dim, name in zip(self.known, names, strict=True))
+        cut = len(self.prefix)
+        return Dims(fresh[:cut], fresh[cut:], self.open)
+
+    def unnamed(self) -> Dims:
+        """The same dims without names; an open middle stays unknown."""
+        return self.rename([None] * self.min_rank)
+
+    def replace(self, position: Position, dim: Dim) -> Dims:
+        """The same dims with another one at a position; of an unknown position all are weakened."""
+        if position is MIDDLE:
+            return self
+        if position is ANYWHERE:
+            return self._mapped(lambda old: join_dim(old, dim))
+        prefix, suffix = list(self.prefix), list(self.suffix)
+        (suffix if self.open and position < 0 else prefix)[position] = dim
+        return Dims(tuple(prefix), tuple(suffix), self.open)
+
+    def without(self, position: Position) -> Dims:
+        """The dims that are left when the one at a position is removed."""
+        if position is MIDDLE:
+            return self
+        if position is ANYWHERE:
+            prefix = tuple(join_dim(a, b) for a, b in zip(self.prefix, self.prefix[1:], strict=False))
+            suffix = tuple(join_dim(a, b) for a, b in zip(self.suffix, self.suffix[1:], strict=False))
+            if not self.open:
+                return Dims(prefix)
+            return Dims(prefix, suffix, True)
+        if not self.known:
+            return self  # a 0-d tensor takes the index 0 or -1, and stays as it is
+        prefix_list, suffix_list = list(self.prefix), list(self.suffix)
+        del (suffix_list if self.open and position < 0 else prefix_list)[position]
+        return Dims(tuple(prefix_list), tuple(suffix_list), self.open)
+
+    def _mapped(self, change: Callable[[Dim], Dim]) -> Dims:
+        return Dims(
+            tuple(change(dim) for dim in self.prefix),
+            tuple(change(dim) for dim in self.suffix),
+            self.open,
+        )
+
+    def show(self) -> str:
+        """The names as torch prints them, an open middle as ``...``: ``['N', ..., 'C']``."""
+        words = [naming.show_name(dim.name) for dim in self.prefix]
+        if self.open:
+            words.append("...")
+        words += [naming.show_name(dim.name) for dim in self.suffix]
+        return "[" + ", ".join(words) + "]"
+
+    def brief(self) -> str:
+        """The dims for a reader: ``N C=3 ... _``, where ``_`` has no name and ``?`` is unknown."""
+        words = [_brief(dim) for dim in self.prefix]
+        if self.open:
+            words.append("...")
+        words += [_brief(dim) for dim in self.suffix]
+        return " ".join(words)
+
+
+def _brief(dim: Dim) -> str:
+    name = "_" if dim.name is None else "?" if dim.name is UNKNOWN else str(naming.word(dim.name))
+    return name if dim.size is UNKNOWN else f"{name}={dim.size}"
+
+
+OPEN: Final = Dims(open=True)
+SCALAR: Final = Dims()
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What is known of one tensor; dtype, device and layout are UNKNOWN until rules for them exist."""
+
+    dims: Dims = OPEN
+    dtype: str | Unknown = UNKNOWN
+    device: str | Unknown = UNKNOWN
+    layout: str | Unknown = UNKNOWN
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        return self.dims.names
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A sequence of tensors, alike in what is known of them, whose number is not known."""
+
+    each: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant of torch: ``Constant("dtype", "float32")``; kinds dtype, device, layout, memory_format."""
+
+    kind: str
+    name: str
+
+
+def locate(dims: Dims, dim: int | str | Unknown) -> Position:
+    """Where a dimension given by name or index stands (recorded: cumsum, sum, select).
+
+    Raises `Contradiction` where it is certain that there is none.
+    """
+    if isinstance(dim, Unknown):
+        return ANYWHERE
+    if isinstance(dim, str):
+        return locate_name(dims, dim)
+    return locate_index(dims, dim)
+
+
+def locate_name(dims: Dims, name: str) -> Position:
+    """Where the dim called `name` stands."""
+    for position, dim in dims.walk():
+        if naming.word(dim.name) == name:
+            return position
+    if any(dim.name is UNKNOWN for dim in dims.known):
+        return ANYWHERE
+    if dims.open:
+        return MIDDLE
+    raise Contradiction(
+        "NC103",
+        f"Name '{name}' not found in Tensor{dims.show()}.",
+        names=(name,),
+        help=_nearest(dims, name),
+    )
+
+
+def _nearest(dims: Dims, name: str) -> str:
+    present = [str(naming.word(n)) for n in dims.names if naming.word(n) is not None]
+    if not present:
+        return "The tensor has no names; give it names with `refine_names`, or use an index."
+    for other in present:
+        if other.lower() == name.lower():
+            return f"The tensor has '{other}', written otherwise."
+    listed = ", ".join(f"'{other}'" for other in present)
+    return f"The tensor's names are {listed}."
+
+
+def locate_index(dims: Dims, index: int, *, extra: int = 0) -> Position:
+    """Where the dim with a (possibly negative) index stands among rank + `extra` places.
+
+    Raises `Contradiction`, an IndexError, where it is out of range.
+    """
+    rank = dims.rank
+    if rank is None:
+        part = dims.suffix if index < 0 else dims.prefix
+        return index if -len(part) <= index < len(part) else ANYWHERE
+    places = max(rank + extra, 1)
+    if not -places <= index < places:
+        raise Contradiction(
+            "NC203",
+            f"Dimension out of range (expected to be in range of [{-places}, {places - 1}], "
+            f"but got {index})",
+            error="IndexError",
+            help=f"The tensor has {rank} dimension{'' if rank == 1 else 's'}: {dims.show()}.",
+        )
+    return index + places if index < 0 else index
+
+
+def join_dim(left: Dim, right: Dim) -> Dim:
+    """The least that covers both dims."""
+    return Dim(
+        naming.join(left.name, right.name),
+        left.size if left.size == right.size else UNKNOWN,
+        left.purposeful and right.purposeful,
+    )
+
+
+def join_dims(left: Dims, right: Dims) -> Dims:
+    """The least (that this form can say) that covers both lists."""
+    if left == right:
+        return left
+    if not left.open and left.rank == right.rank:
+        return Dims(tuple(map(join_dim, left.prefix, right.prefix)))
+    room = min(left.min_rank, right.min_rank)
+    prefix = _common(left.prefix, right.prefix, room)
+    back_left = (left.suffix if left.open else left.prefix)[::-1]
+    back_right = (right.suffix if right.open else right.prefix)[::-1]
+    suffix = _common(back_left, back_right, room - len(prefix))
+    return Dims(prefix, suffix[::-1], True)
+
+
+def _common(left: Sequence[Dim], right: Sequence[Dim], room: int) -> tuple[Dim, ...]:
+    shared: list[Dim] = []
+    for a, b in zip(left, right, strict=False):
+        if a.name != b.name or len(shared) == room:
+            break
+        shared.append(join_dim(a, b))
+    return tuple(shared)
+
+
+def join(left: Tensor, right: Tensor) -> Tensor:
+    """The least that covers both tensors."""
+    return Tensor(
+        join_dims(left.dims, right.dims),
+        left.dtype if left.dtype == right.dtype else UNKNOWN,
+        left.device if left.device == right.device else UNKNOWN,
+        left.layout if left.layout == right.layout else UNKNOWN,
+    )
+
+
+def covers_dim(general: Dim, specific: Dim) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    return naming.covers(general.name, specific.name) and general.size in (UNKNOWN, specific.size)
+
+
+def covers_dims(general: Dims, specific: Dims) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    if not general.open:
+        return specific.rank == general.rank and all(map(covers_dim, general.prefix, specific.prefix))
+    if specific.min_rank < general.min_rank:
+        return False
+    front = specific.prefix
+    back = specific.suffix if specific.open else specific.prefix
+    if len(front) < len(general.prefix) or len(back) < len(general.suffix):
+        return False
+    return all(map(covers_dim, general.prefix, front)) and all(
+        map(covers_dim, general.suffix[::-1], back[::-1])
+    )
+
+
+def covers(general: Tensor, specific: Tensor) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    return covers_dims(general.dims, specific.dims)
+
+
