@@ -83,13 +83,21 @@ def of(function: Callable[..., Any]) -> Signature:
     return tuple(
         Parameter(
             p.name,
-            frozenset(),
+            _kinds_of(p.annotation),
             p.default,
             p.kind is inspect.Parameter.KEYWORD_ONLY,
             p.kind is inspect.Parameter.VAR_POSITIONAL,
         )
         for p in inspect.signature(function).parameters.values()
     )
+
+
+def _kinds_of(annotation: Any) -> frozenset[str]:
+    """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything."""
+    types = str(annotation).split(" | ")
+    if "Tensor" not in types:
+        return frozenset()
+    return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})
 
 
 def bind(
@@ -146,6 +154,8 @@ def _bind_one(
             bound[parameter.name] = parameter.default
             continue
         _check_kind(operator, index, parameter, bound[parameter.name], by_name=by_name)
+        if isinstance(bound[parameter.name], Unknown) and "tensor" in parameter.kinds:
+            bound[parameter.name] = Tensor()
     if rest:
         raise _type_error(
             f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
