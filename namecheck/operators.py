@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from namecheck import signatures
 from namecheck.names import Answer, Contradiction
-from namecheck.rules import registry
+from namecheck.rules import refusals, registry
 from namecheck.signatures import Signature
-from namecheck.values import UNKNOWN, Dims, Tensor
+from namecheck.values import UNKNOWN, Dims, Tensor, Unknown
 
 
 class Semantics(enum.Enum):
@@ -40,15 +40,18 @@ class Operator:
     `forms` are letters: f ``torch.x``, m ``Tensor.x``, i ``Tensor.x_``, j ``torch.x_``, o ``out=``,
     n ``torch.nn.functional.x``, a an attribute, s an attribute that can be set, c a class of
     ``torch.nn``. `native` is empty where torch 2.12 follows the same rule, "refuses" where it
-    is not yet supported, else the rule that it follows. `documented` maps forms to the label
-    of the documented table.
+    is not yet supported, else the rule that it follows. `aten` tells for each of `params` the name
+    in the not-yet-supported message, nothing where that overload is supported, `x(dimname)` where
+    torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
+    `documented` maps forms to the label of the documented table.
     """
 
     key: str
     forms: str
     names: str
     native: str = ""
-    aten: str = ""
+    aten: tuple[str, ...] = ()
+    aten_out: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
@@ -58,6 +61,14 @@ class Operator:
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         return tuple(map(signatures.parse, self.params))
+
+    def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:
+        """The name under which torch 2.12 refuses this overload; empty where it supports it."""
+        if out and self.aten_out:
+            return self.aten_out[min(overload, len(self.aten_out) - 1)]
+        if not self.aten:
+            return refusals.variant(self.key, inplace, out) if self.native == "refuses" else ""
+        return refusals.variant(self.aten[min(overload, len(self.aten) - 1)], inplace, out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +124,20 @@ def _row(key: str, row: Any, text: str, filename: str) -> Operator:
     for name in (row["names"], row.get("native", "")):
         if name not in ("", "refuses", "unknown") and name not in known:
             raise refuse(f"there is no rule '{name}'")
-    params = row.get("params", ())
-    params = (params,) if isinstance(params, str) else tuple(params)
-    for line in params:
+    lists = {name: _strings(row.get(name, ())) for name in ("params", "aten", "aten_out")}
+    for line in lists["params"]:
         try:
             bad = [k for p in signatures.parse(line) for k in p.kinds if k not in signatures.KINDS]
         except ValueError as error:
             raise refuse(f"params: {error}") from error
         if bad:
             raise refuse(f"params: unknown kind '{bad[0]}'")
-    fields = {**row, "params": params, "returns": tuple(row.get("returns", "").split())}
+    fields = {**row, **lists, "returns": tuple(row.get("returns", "").split())}
     return Operator(key=key, **fields)
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _line_of(key: str, text: str) -> int:
@@ -154,9 +168,8 @@ def infer(
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
-    if operator in rows:
-        return rows[operator], False
-    return rows[operator.removesuffix("_")], True
+    inplace = operator.endswith("_") and not operator.endswith("__")
+    return rows[operator if operator in rows else operator.removesuffix("_")], inplace
 
 
 def _apply(
@@ -169,23 +182,42 @@ def _apply(
 ) -> Inference:
     native = semantics is Semantics.NATIVE
     name = row.native if native and row.native not in ("", "refuses") else row.names
-    if name == "unknown":
-        return Inference(UNKNOWN)
-    rule = registry.load()[name]
+    rule = _nothing_known if name == "unknown" else registry.load()[name]
     out = kwargs.pop("out", None) if "o" in row.forms else None
-    bound = signatures.bind(
+    bindings = signatures.bind(
         operator, row.signatures or (signatures.of(rule),), args, kwargs, by_name=not native
     )
-    if native and row.native == "refuses":
-        refuse_named(row, [*bound.values(), out])
-    wanted = {parameter.name: parameter for parameter in signatures.of(rule)}
-    answer = rule(**{key: value for key, value in bound.items() if key in wanted})
-    result = _wrap(answer)
+    answers: list[Any] = []
+    for binding in bindings:
+        try:
+            if native:
+                aten = row.refused_as(binding.overload, inplace=inplace, out=out is not None)
+                refusals.refuse_named(aten, [*binding.arguments.values(), out])
+            answers.append(_wrap(_call(rule, binding.arguments)))
+        except Contradiction as contradiction:
+            answers.append(contradiction)
+    result = _common(answers)
     if inplace:
         return _in_place(row, result, args[0], semantics)
     if isinstance(out, Tensor) and isinstance(result, Tensor):
         return Inference(after := into(out, result), {"out": after})
     return Inference(result, fields=row.returns)
+
+
+def _nothing_known() -> Unknown:
+    return UNKNOWN
+
+
+def _call(rule: registry.Rule, arguments: Mapping[str, Any]) -> Any:
+    wanted = {parameter.name for parameter in signatures.of(rule)}
+    return rule(**{key: value for key, value in arguments.items() if key in wanted})
+
+
+def _common(answers: list[Any]) -> Any:
+    """What all alternatives of a call agree on; a contradiction only where each has one."""
+    if all(isinstance(answer, Contradiction) for answer in answers):
+        raise answers[0]
+    return answers[0] if all(answer == answers[0] for answer in answers) else UNKNOWN
 
 
 def _wrap(answer: Any) -> Any:
@@ -194,19 +226,6 @@ def _wrap(answer: Any) -> Any:
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
     return answer
-
-
-def refuse_named(row: Operator, values: list[Any]) -> None:
-    """Raise what native torch raises when an operator without support meets a named tensor."""
-    for value in values:
-        parts = value if isinstance(value, (tuple, list)) else (value,)
-        if any(isinstance(p, Tensor) and p.dims.named() is Answer.YES for p in parts):
-            raise Contradiction(
-                "NC120",
-                f"aten::{row.aten or row.key} is not yet supported with named tensors. Please drop "
-                "names via `tensor = tensor.rename(None)`, call the op with an unnamed tensor, and "
-                "set names on the result of the operation.",
-            )
 
 
 def _in_place(row: Operator, result: Any, receiver: Any, semantics: Semantics) -> Inference:

@@ -100,6 +100,14 @@ def _kinds_of(annotation: Any) -> frozenset[str]:
     return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})
 
 
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A call bound to one alternative of a signature: its index, the arguments by parameter."""
+
+    overload: int
+    arguments: dict[str, Any]
+
+
 def bind(
     operator: str,
     signatures: Sequence[Signature],
@@ -107,17 +115,25 @@ def bind(
     kwargs: Mapping[str, Any],
     *,
     by_name: bool,
-) -> dict[str, Any]:
-    """The arguments by parameter, from the first signature that takes them.
+) -> list[Binding]:
+    """The alternatives that may be meant, up to the first that certainly is.
 
-    Raises `Contradiction` NC114, a TypeError, where it is certain that none does.
+    An argument of which nothing is known may fit several. Raises `Contradiction` NC114, a
+    TypeError, where it is certain that none fits.
     """
     refusal: Contradiction | None = None
-    for signature in signatures:
+    found: list[Binding] = []
+    for overload, signature in enumerate(signatures):
         try:
-            return _bind_one(operator, signature, args, kwargs, by_name=by_name)
+            bound, fits = _bind_one(operator, signature, args, kwargs, by_name=by_name)
         except Contradiction as contradiction:
             refusal = refusal or contradiction
+            continue
+        found.append(Binding(overload, bound))
+        if fits is Answer.YES:
+            break
+    if found:
+        return found
     assert refusal is not None
     if len(signatures) == 1:
         raise refusal
@@ -134,8 +150,9 @@ def _bind_one(
     kwargs: Mapping[str, Any],
     *,
     by_name: bool,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Answer]:
     bound: dict[str, Any] = {}
+    fits = Answer.YES
     rest = list(args)
     remaining = dict(kwargs)
     for index, parameter in enumerate(signature):
@@ -153,16 +170,25 @@ def _bind_one(
         else:
             bound[parameter.name] = parameter.default
             continue
-        _check_kind(operator, index, parameter, bound[parameter.name], by_name=by_name)
-        if isinstance(bound[parameter.name], Unknown) and "tensor" in parameter.kinds:
-            bound[parameter.name] = Tensor()
+        value = bound[parameter.name]
+        fits = min(fits, _fits(operator, index, parameter, value, by_name=by_name), key=_strength)
+        bound[parameter.name] = _assumed(parameter, value)
     if rest:
         raise _type_error(
             f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
         )
     for name in remaining:
         raise _type_error(f"{operator}() got an unexpected keyword argument '{name}'")
-    return bound
+    return bound, fits
+
+
+def _assumed(parameter: Parameter, value: Any) -> Any:
+    """A value of which nothing is known is, where a tensor is asked, some tensor."""
+    if isinstance(value, Unknown) and "tensor" in parameter.kinds:
+        return Tensor()
+    if isinstance(value, Unknown) and "tensors" in parameter.kinds:
+        return Many(Tensor())
+    return value
 
 
 def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) -> Any:
@@ -174,22 +200,24 @@ def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) 
     return tuple(rest)
 
 
-def _check_kind(
+def _fits(
     operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool
-) -> None:
+) -> Answer:
     if not parameter.kinds or value == parameter.default and type(value) is type(parameter.default):
-        return
+        return Answer.YES
     kinds = set(parameter.kinds)
     if by_name and "dim" in kinds:
         kinds.add("name")
     if by_name and "dims" in kinds:
         kinds |= {"names", "name", "dim"}
-    if all(accepts(kind, value) is Answer.NO for kind in kinds):
+    answer = max((accepts(kind, value) for kind in kinds), key=_strength)
+    if answer is Answer.NO:
         wanted = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
         raise _type_error(
             f"{operator}(): argument '{parameter.name}' (position {index + 1}) must be {wanted}, "
             f"not {describe(value)}"
         )
+    return answer
 
 
 _SPOKEN: Final = {

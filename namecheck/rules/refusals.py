@@ -1,0 +1,70 @@
+"""What torch 2.12 says of what it does not support with names.
+
+Which operators it refuses is data (`operators.toml`); here are the two texts, and the refusal of
+calls that depends on more than the overload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from namecheck.names import Answer, Contradiction
+from namecheck.values import Many, Tensor
+
+_DIMNAME = "(dimname)"
+
+
+def not_supported(aten: str) -> Contradiction:
+    """The refusal of an operator, by its name in the dispatcher (recorded: sgn, unsqueeze, …)."""
+    return Contradiction(
+        "NC120",
+        f"aten::{aten} is not yet supported with named tensors. Please drop names via `tensor = "
+        "tensor.rename(None)`, call the op with an unnamed tensor, and set names on the result of "
+        "the operation.",
+        help="torch 2.12 has no rule for this operator: drop the names and set them on the result.",
+    )
+
+
+def no_dimname(operator: str) -> Contradiction:
+    """The refusal of a name where the operator takes only an index (recorded: sort, gather)."""
+    return Contradiction(
+        "NC120",
+        f"{operator}: You passed a dimname (string) to this op in place of a dimension index but "
+        "it does not yet support this behavior. Please pass a dimension index to work around this.",
+        help="Pass the index of the dimension.",
+    )
+
+
+def refuse_named(aten: str, values: Iterable[Any]) -> None:
+    """Raise where an operator refused under the name `aten` certainly meets a named tensor.
+
+    Nothing is refused under the empty name; under ``x(dimname)`` every call is.
+    """
+    if aten.endswith(_DIMNAME):
+        raise no_dimname(aten.removesuffix(_DIMNAME))
+    if aten and any(named(value) is Answer.YES for value in values):
+        raise not_supported(aten)
+
+
+def named(value: Any) -> Answer:
+    """Whether a value is, or holds, a tensor that has a name."""
+    if isinstance(value, Tensor):
+        return value.dims.named()
+    if isinstance(value, Many):
+        return Answer.MAYBE if value.each.dims.named() is not Answer.NO else Answer.NO
+    if isinstance(value, (tuple, list)):
+        return max(map(named, value), key=lambda answer: answer.value, default=Answer.NO)
+    return Answer.NO
+
+
+def variant(aten: str, inplace: bool, out: bool) -> str:
+    """The dispatcher's name of a variant: ``x_.Tensor`` in place, ``x.Tensor_out`` with ``out=``."""
+    if not aten or aten.endswith(_DIMNAME):
+        return aten
+    base, dot, overload = aten.partition(".")
+    if out:
+        return f"{base}.{overload}_out" if dot else f"{base}.out"
+    if inplace and not base.endswith("_"):
+        return f"{base}_{dot}{overload}"
+    return aten
