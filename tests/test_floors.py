@@ -99,9 +99,7 @@ def test_imports_nothing_from_outside_but_in_its_one_place(path: Path) -> None:
     wrong = [
         f"line {line}: {top}"
         for line, top in sorted(tops)
-        if top not in sys.stdlib_module_names
-        and top != "namecheck"
-        and STRANGERS.get(top) != here
+        if top not in sys.stdlib_module_names and top != "namecheck" and STRANGERS.get(top) != here
     ]
     assert not wrong
 

@@ -1,0 +1,227 @@
+"""What the property tests draw: tensors, calls of every operator of the table, and forgetting.
+
+A call is drawn from the parameters of its row (or, where the row gives none, of its rule), so
+that a new operator is covered by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from namecheck import signatures, values
+from namecheck.names import UNKNOWN, Axis, Name
+from namecheck.operators import Operator
+from namecheck.rules import registry
+from namecheck.signatures import REQUIRED, Parameter, Signature
+from namecheck.values import Constant, Dim, Dims, Many, Tensor
+
+LABELS: Final = ("A", "B", "C", "N")
+LONGEST: Final = 4
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+@st.composite
+def layouts(draw: Draw) -> Dims:
+    """A complete list of dims with distinct labels: what native torch can hold."""
+    rank = draw(st.integers(0, LONGEST))
+    labels = draw(st.permutations(LABELS))[:rank]
+    hidden = draw(st.lists(st.booleans(), min_size=rank, max_size=rank))
+    names = [None if hide else label for label, hide in zip(labels, hidden, strict=True)]
+    sizes = draw(st.lists(st.sampled_from((1, 2, 2, 3)), min_size=rank, max_size=rank))
+    return Dims.of(*names, sizes=sizes)
+
+
+@st.composite
+def relatives(draw: Draw, base: Dims) -> Dims:
+    """A layout that has much in common with another, as the operands of one call have."""
+    dims = list(base.prefix)
+    change = draw(st.sampled_from(("same", "same", "suffix", "swap", "unname", "one", "other")))
+    if change == "other":
+        return draw(layouts())
+    if change == "suffix":
+        dims = dims[draw(st.integers(0, len(dims))) :]
+    elif change == "swap" and len(dims) > 1:
+        dims[-1], dims[-2] = dims[-2], dims[-1]
+    elif change in ("unname", "one") and dims:
+        place = draw(st.integers(0, len(dims) - 1))
+        changed = {"name": None} if change == "unname" else {"size": 1}
+        dims[place] = replace(dims[place], **changed)  # type: ignore[arg-type]
+    return Dims(tuple(dims))
+
+
+def concrete_tensors(base: Dims) -> st.SearchStrategy[Tensor]:
+    """Tensors of which names and sizes are all known."""
+    return relatives(base).map(Tensor)
+
+
+def names_of_any_kind() -> st.SearchStrategy[Name]:
+    """Labels, axes, the wildcard and the unknown name."""
+    axes = st.builds(Axis, st.sampled_from(LABELS), st.integers(0, 1))
+    return st.one_of(st.sampled_from(LABELS), axes, st.none(), st.just(UNKNOWN))
+
+
+@st.composite
+def abstract_dims(draw: Draw) -> Dims:
+    """What may be known of any tensor: unknown names, sizes, and an unknown middle among it."""
+    return draw(forgotten_dims(draw(layouts())))
+
+
+@st.composite
+def forgotten_dims(draw: Draw, dims: Dims) -> Dims:
+    """Dims that cover these, with names, sizes and the rank forgotten at random."""
+    known = [draw(forgotten_dim(dim)) for dim in dims.known]
+    if not draw(st.booleans()):
+        return dims if dims.open else Dims(tuple(known))
+    cut = len(dims.prefix) if dims.open else draw(st.integers(0, len(known)))
+    before = known[: draw(st.integers(0, cut))]
+    after = known[draw(st.integers(cut, len(known))) :]
+    return Dims(tuple(before), tuple(after), True)
+
+
+@st.composite
+def forgotten_dim(draw: Draw, dim: Dim) -> Dim:
+    """A dim that covers this one."""
+    name = UNKNOWN if draw(st.integers(0, 3)) == 0 else dim.name
+    size = UNKNOWN if draw(st.integers(0, 3)) == 0 else dim.size
+    return replace(dim, name=name, size=size)
+
+
+@st.composite
+def forgotten(draw: Draw, value: Any) -> Any:
+    """A value that covers this one: the same, or one of which less is known."""
+    if draw(st.integers(0, 9)) == 0:
+        return UNKNOWN
+    if isinstance(value, Tensor):
+        return replace(value, dims=draw(forgotten_dims(value.dims)))
+    if not isinstance(value, (tuple, list)):
+        return value
+    parts = [draw(forgotten(part)) for part in value]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    if tensors and len(tensors) == len(parts) and draw(st.booleans()):
+        each = tensors[0]
+        for part in tensors[1:]:
+            each = values.join(each, part)
+        return Many(each)
+    return type(value)(parts)
+
+
+@st.composite
+def forgotten_call(draw: Draw, call: Call) -> Call:
+    """The same call with less known of its arguments."""
+    return Call(
+        tuple(draw(forgotten(arg)) for arg in call.args),
+        {key: draw(forgotten(arg)) for key, arg in call.kwargs.items()},
+    )
+
+
+@st.composite
+def calls(draw: Draw, row: Operator, *, inplace: bool, by_name: bool) -> Call:
+    """A call of an operator of which everything is known; it may well be a wrong one."""
+    base = draw(layouts())
+    signature = draw(st.sampled_from(signatures_of(row)))
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    if inplace:
+        args.append(draw(concrete_tensors(base)))
+        signature = signature[1:]
+    positional = True
+    for parameter in signature:
+        if parameter.variadic:
+            args += draw(st.lists(_argument(parameter, base, by_name), max_size=LONGEST))
+            continue
+        if parameter.default is not REQUIRED and draw(st.booleans()):
+            positional = False
+            continue
+        value = draw(_argument(parameter, base, by_name))
+        first = not args and not kwargs
+        positional = positional and not parameter.keyword_only
+        positional = positional and (first or draw(st.integers(0, 3)) > 0)
+        if positional:
+            args.append(value)
+        else:
+            kwargs[parameter.name] = value
+    if "o" in row.forms and not inplace and draw(st.integers(0, 3)) == 0:
+        kwargs["out"] = draw(concrete_tensors(base))
+    return Call(tuple(args), kwargs)
+
+
+def signatures_of(row: Operator) -> tuple[Signature, ...]:
+    """The signatures of a row, or its rule's own."""
+    return row.signatures or (signatures.of(registry.load()[row.names]),)
+
+
+def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrategy[Any]:
+    kinds = set(parameter.kinds) or _likely_kinds(parameter)
+    if by_name and "dim" in kinds:
+        kinds.add("name")
+    if by_name and "dims" in kinds:
+        kinds.add("names")
+    return st.sampled_from(sorted(kinds)).flatmap(lambda kind: _of_kind(kind, base))
+
+
+# What a parameter of a rule takes, where the row does not say: most are told by their name.
+_BY_PARAMETER: Final[Mapping[str, tuple[str, ...]]] = {
+    "dim": ("dim", "dims", "name"),
+    "dims": ("dims", "names"),
+    "names": ("names",),
+    "keepdim": ("bool",),
+    "size": ("ints",),
+    "sizes": ("ints",),
+    "tensors": ("tensors",),
+    "value": ("number",),
+}
+
+
+def _likely_kinds(parameter: Parameter) -> set[str]:
+    if parameter.name in _BY_PARAMETER:
+        return set(_BY_PARAMETER[parameter.name])
+    default = parameter.default
+    if isinstance(default, bool):
+        return {"bool"}
+    if isinstance(default, (int, float)):
+        return {"int"}
+    return {"tensor"} if default is REQUIRED else {"tensor", "none"}
+
+
+def _of_kind(kind: str, base: Dims) -> st.SearchStrategy[Any]:
+    if kind in _LIST_ITEMS:
+        items = st.lists(_of_kind(_LIST_ITEMS[kind], base), max_size=3)
+        return st.one_of(items, items.map(tuple))
+    if kind == "tensor":
+        return concrete_tensors(base)
+    if kind == "name":
+        words = [name for name in base.names if isinstance(name, str)]
+        return st.sampled_from([*words, *words, *LABELS, None])
+    if kind == "dim":
+        rank = len(base.prefix)
+        return st.integers(-rank - 1, rank)
+    return _SCALARS[kind]
+
+
+_LIST_ITEMS: Final = {"dims": "dim", "names": "name", "tensors": "tensor", "ints": "int"}
+_SCALARS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
+    "number": st.sampled_from((0, 1, 2, 0.5, Tensor(values.SCALAR))),
+    "int": st.integers(-1, 3),
+    "float": st.sampled_from((0.0, 0.5, 2.0)),
+    "bool": st.booleans(),
+    "str": st.sampled_from(("none", "mean", "ij")),
+    "dtype": st.sampled_from([Constant("dtype", "float32"), Constant("dtype", "int64")]),
+    "device": st.sampled_from(["cpu", Constant("device", "cpu")]),
+    "layout": st.just(Constant("layout", "strided")),
+    "memory_format": st.just(Constant("memory_format", "contiguous_format")),
+    "none": st.none(),
+    "any": st.sampled_from((None, 0, "A", ...)),
+}
