@@ -6,7 +6,7 @@ that a new operator is covered by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,8 +22,6 @@ from namecheck.values import Constant, Dim, Dims, Many, Tensor
 LABELS: Final = ("A", "B", "C", "N")
 LONGEST: Final = 4
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-
 
 @dataclass(frozen=True)
 class Call:
@@ -34,7 +32,7 @@ class Call:
 
 
 @st.composite
-def layouts(draw: Draw) -> Dims:
+def layouts(draw: st.DrawFn) -> Dims:
     """A complete list of dims with distinct labels: what native torch can hold."""
     rank = draw(st.integers(0, LONGEST))
     labels = draw(st.permutations(LABELS))[:rank]
@@ -45,7 +43,7 @@ def layouts(draw: Draw) -> Dims:
 
 
 @st.composite
-def relatives(draw: Draw, base: Dims) -> Dims:
+def relatives(draw: st.DrawFn, base: Dims) -> Dims:
     """A layout that has much in common with another, as the operands of one call have."""
     dims = list(base.prefix)
     change = draw(st.sampled_from(("same", "same", "suffix", "swap", "unname", "one", "other")))
@@ -58,7 +56,7 @@ def relatives(draw: Draw, base: Dims) -> Dims:
     elif change in ("unname", "one") and dims:
         place = draw(st.integers(0, len(dims) - 1))
         changed = {"name": None} if change == "unname" else {"size": 1}
-        dims[place] = replace(dims[place], **changed)  # type: ignore[arg-type]
+        dims[place] = replace(dims[place], **changed)
     return Dims(tuple(dims))
 
 
@@ -74,13 +72,13 @@ def names_of_any_kind() -> st.SearchStrategy[Name]:
 
 
 @st.composite
-def abstract_dims(draw: Draw) -> Dims:
+def abstract_dims(draw: st.DrawFn) -> Dims:
     """What may be known of any tensor: unknown names, sizes, and an unknown middle among it."""
     return draw(forgotten_dims(draw(layouts())))
 
 
 @st.composite
-def forgotten_dims(draw: Draw, dims: Dims) -> Dims:
+def forgotten_dims(draw: st.DrawFn, dims: Dims) -> Dims:
     """Dims that cover these, with names, sizes and the rank forgotten at random."""
     known = [draw(forgotten_dim(dim)) for dim in dims.known]
     if not draw(st.booleans()):
@@ -92,7 +90,7 @@ def forgotten_dims(draw: Draw, dims: Dims) -> Dims:
 
 
 @st.composite
-def forgotten_dim(draw: Draw, dim: Dim) -> Dim:
+def forgotten_dim(draw: st.DrawFn, dim: Dim) -> Dim:
     """A dim that covers this one."""
     name = UNKNOWN if draw(st.integers(0, 3)) == 0 else dim.name
     size = UNKNOWN if draw(st.integers(0, 3)) == 0 else dim.size
@@ -100,7 +98,7 @@ def forgotten_dim(draw: Draw, dim: Dim) -> Dim:
 
 
 @st.composite
-def forgotten(draw: Draw, value: Any) -> Any:
+def forgotten(draw: st.DrawFn, value: Any) -> Any:
     """A value that covers this one: the same, or one of which less is known."""
     if draw(st.integers(0, 9)) == 0:
         return UNKNOWN
@@ -119,7 +117,7 @@ def forgotten(draw: Draw, value: Any) -> Any:
 
 
 @st.composite
-def forgotten_call(draw: Draw, call: Call) -> Call:
+def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
     """The same call with less known of its arguments."""
     return Call(
         tuple(draw(forgotten(arg)) for arg in call.args),
@@ -128,7 +126,7 @@ def forgotten_call(draw: Draw, call: Call) -> Call:
 
 
 @st.composite
-def calls(draw: Draw, row: Operator, *, inplace: bool, by_name: bool) -> Call:
+def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Call:
     """A call of an operator of which everything is known; it may well be a wrong one."""
     base = draw(layouts())
     signature = draw(st.sampled_from(signatures_of(row)))

@@ -57,7 +57,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0 and node.module, f"{path.name}:{node.lineno}: relative import"
+            assert node.module, f"{path.name}:{node.lineno}: a relative import"
             yield node.lineno, node.module
             for alias in node.names:
                 if is_module(f"{node.module}.{alias.name}"):

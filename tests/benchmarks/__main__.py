@@ -1,0 +1,197 @@
+"""Times namecheck beside other tools: ``python -m tests.benchmarks [a] [b] [c] [d]``.
+
+a  the source distribution of transformers, beside ruff
+b  200 small programs full of names, beside torchshapeflow on annotated twins
+c  start-up, beside an empty Python program
+d  the cost of a line, in straight-line programs of 1,000 to 100,000 lines
+
+Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
+It needs an environment with namecheck and ruff installed, and fetches what it compares with by
+pip into a folder that ``--keep`` can preserve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import venv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.benchmarks.programs import pair, straight_line
+
+BESIDE_PYTHON: Final = Path(sys.executable).parent
+MEBIBYTE: Final = 1 << 20
+SMALL_PROGRAMS: Final = 200
+LENGTHS: Final = (1_000, 10_000, 100_000)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished process: wall-clock seconds, peak memory of its largest process in MiB."""
+
+    seconds: float
+    mebibytes: float
+
+
+def measure(command: Sequence[str]) -> Run:
+    """Run a command without its output; an exit code above 1 is a failure."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begin
+    code = os.waitstatus_to_exitcode(status)
+    process.returncode = code
+    assert process.stderr is not None
+    with process.stderr as stderr:
+        if code not in (0, 1):
+            raise SystemExit(f"{' '.join(command)}: exit code {code}\n{stderr.read().decode()}")
+    return Run(seconds, usage.ru_maxrss * 1024 / MEBIBYTE)
+
+
+def in_turns(
+    ours: Sequence[str], theirs: Sequence[str], rounds: int
+) -> tuple[list[Run], list[Run]]:
+    """Both commands by turns, after one round that warms the file cache."""
+    measure(ours), measure(theirs)
+    first: list[Run] = []
+    second: list[Run] = []
+    for _ in range(rounds):
+        first.append(measure(ours))
+        second.append(measure(theirs))
+    return first, second
+
+
+def report(title: str, ours: Sequence[Run], name: str, theirs: Sequence[Run]) -> None:
+    """Medians of both sides and of the ratio of neighbouring runs."""
+    ratios = [a.seconds / b.seconds for a, b in zip(ours, theirs, strict=True)]
+    print(f"{title}, {len(ours)} runs each by turns, medians")
+    for who, runs in (("namecheck", ours), (name, theirs)):
+        seconds = statistics.median(run.seconds for run in runs)
+        peak = max(run.mebibytes for run in runs)
+        print(f"  {who:<15} {seconds:8.3f} s   peak {peak:6.0f} MiB")
+    print(
+        f"  ratio           {statistics.median(ratios):8.2f}     "
+        f"({min(ratios):.2f} to {max(ratios):.2f})"
+    )
+
+
+def tool(name: str) -> str:
+    """The path of a command installed beside this Python."""
+    path = BESIDE_PYTHON / name
+    if not path.exists():
+        raise SystemExit(f"{name} is not installed beside {sys.executable}")
+    return str(path)
+
+
+def check(*paths: Path) -> list[str]:
+    """The command that checks these paths anew."""
+    return [tool("namecheck"), "check", "--no-cache", *map(str, paths)]
+
+
+def large_tree(folder: Path, rounds: int) -> None:
+    """a: cold runs over the source distribution of transformers."""
+    tree = folder / "transformers"
+    if not tree.exists():
+        fetch = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "transformers"]
+        subprocess.run(
+            [sys.executable, "-m", "pip", *fetch, "--dest", str(folder)],
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+        [archive] = folder.glob("transformers-*.tar.gz")
+        with tarfile.open(archive) as tar:
+            tar.extractall(tree, filter="data")
+    files = list(tree.rglob("*.py"))
+    lines = sum(path.read_bytes().count(b"\n") for path in files)
+    ruff = [tool("ruff"), "check", "--isolated", "--no-cache", "--select", "F,E9", str(tree)]
+    ours, theirs = in_turns(check(tree), ruff, rounds)
+    report(f"(a) {lines:,} lines in {len(files):,} files", ours, "ruff", theirs)
+
+
+def small_programs(folder: Path, rounds: int) -> None:
+    """b: programs full of names, and their annotated twins."""
+    named, twins = folder / "named", folder / "twins"
+    for path in (named, twins):
+        path.mkdir(exist_ok=True)
+    for seed in range(SMALL_PROGRAMS):
+        program, twin = pair(seed)
+        (named / f"program_{seed:03}.py").write_text(program)
+        (twins / f"program_{seed:03}.py").write_text(twin)
+    other = folder / "torchshapeflow"
+    if not other.exists():
+        venv.create(other, with_pip=True)
+        pip = [str(other / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        subprocess.run([*pip, "torchshapeflow"], check=True, stderr=subprocess.DEVNULL)
+    theirs_command = [str(other / "bin" / "tsf"), "check", str(twins)]
+    ours, theirs = in_turns(check(named), theirs_command, rounds)
+    report(f"(b) {SMALL_PROGRAMS} programs full of names", ours, "torchshapeflow", theirs)
+
+
+def start_up(folder: Path, rounds: int) -> None:
+    """c: the shortest run of the command."""
+    empty = [sys.executable, "-c", "pass"]
+    ours, theirs = in_turns([tool("namecheck"), "--version"], empty, rounds * 4)
+    report("(c) start-up", ours, "python -c pass", theirs)
+    more = [a.seconds - b.seconds for a, b in zip(ours, theirs, strict=True)]
+    print(f"  difference      {statistics.median(more) * 1000:8.0f} ms")
+
+
+def line_cost(folder: Path, rounds: int) -> None:
+    """d: programs in which every line works on named tensors, ever longer."""
+    print("(d) straight-line programs, start-up subtracted, medians")
+    nothing = folder / "nothing.py"
+    nothing.write_text("")
+    start = statistics.median(measure(check(nothing)).seconds for _ in range(rounds))
+    for length in LENGTHS:
+        program = folder / f"lines_{length}.py"
+        program.write_text(straight_line(length))
+        runs = [measure(check(program)) for _ in range(rounds)]
+        seconds = statistics.median(run.seconds for run in runs) - start
+        peak = max(run.mebibytes for run in runs)
+        each = seconds / length * 1e6
+        print(f"  {length:>7,} lines {seconds:9.3f} s {each:7.1f} µs a line, peak {peak:5.0f} MiB")
+
+
+BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
+    "a": large_tree,
+    "b": small_programs,
+    "c": start_up,
+    "d": line_cost,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that are asked for, or all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("which", nargs="*", metavar="a|b|c|d")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each side (default: 5)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for what is fetched")
+    options = parser.parse_args()
+    if unknown := set(options.which) - set(BENCHMARKS):
+        parser.error(f"there is no benchmark {min(unknown)!r}")
+    folder: Path = options.keep or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for letter in options.which or BENCHMARKS:
+            BENCHMARKS[letter](folder.resolve(), options.rounds)
+    finally:
+        if options.keep is None:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
