@@ -16,10 +16,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.names import Answer, Contradiction
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import refusals, registry
 from namecheck.signatures import Signature
-from namecheck.values import UNKNOWN, Dims, Tensor, Unknown
+from namecheck.values import Dims, Tensor
 
 
 class Semantics(enum.Enum):

@@ -241,6 +241,8 @@ def accepts(kind: str, value: Any) -> Answer:
         if not isinstance(value, (tuple, list)):
             return Answer.NO
         return min((accepts(_LISTS[kind], item) for item in value), key=_strength, default=Answer.YES)
+    if kind == "number" and isinstance(value, Tensor):
+        return _is_scalar(value)
     return Answer.YES if _SCALARS[kind](value) else Answer.NO
 
 
@@ -252,14 +254,17 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, complex)) or (isinstance(value, Tensor) and value.dims.rank == 0)
+def _is_scalar(tensor: Tensor) -> Answer:
+    """A tensor without dims goes wherever a number goes."""
+    if tensor.dims.min_rank:
+        return Answer.NO
+    return Answer.MAYBE if tensor.dims.open else Answer.YES
 
 
 _LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}
 _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "tensor": lambda value: isinstance(value, Tensor),
-    "number": _is_number,
+    "number": lambda value: isinstance(value, (int, float, complex)),
     "int": _is_int,
     "dim": _is_int,
     "float": lambda value: isinstance(value, (int, float)),
