@@ -1,0 +1,63 @@
+"""The recorded answers of native torch against what the interpreter says of the same calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from namecheck.conformance import deviations as listed
+from namecheck.conformance import static
+from namecheck.conformance.cases import Case, CasesError, read
+from namecheck.conformance.deviations import Deviation, DeviationsError
+from namecheck.conformance.report import Report, tally
+from namecheck.conformance.verdicts import Judgement, judge
+from namecheck.operators import Semantics
+
+__all__ = ["ConformanceError", "Report", "run"]
+
+SIDES: Final = ("static", "runtime")
+BATCH: Final = 200
+
+
+class ConformanceError(Exception):
+    """A run that cannot be made; the message tells why."""
+
+
+def run(
+    path: Path,
+    side: str = "static",
+    semantics: Semantics = Semantics.NAMECHECK,
+    deviations: Path | None = None,
+) -> Report:
+    """Hold every recorded call of a .jsonl or .jsonl.gz file against one side.
+
+    `deviations` is the list of intended differences; without it the one beside the cases, else
+    fixtures/deviations.toml under the working directory, else none. It counts in the semantics
+    of namecheck alone. Raises `ConformanceError`.
+    """
+    if side not in SIDES:
+        raise ConformanceError(f"unknown side '{side}'; the sides are {', '.join(SIDES)}")
+    if side == "runtime":
+        raise ConformanceError("the side 'runtime' is not there yet; use --side static")
+    try:
+        entries: tuple[Deviation, ...] = ()
+        if semantics is Semantics.NAMECHECK:
+            found = deviations or _default_deviations(path)
+            entries = listed.load(found) if found else ()
+        return tally(side, semantics, _judgements(read(path), semantics), entries)
+    except (CasesError, DeviationsError) as error:
+        raise ConformanceError(str(error)) from error
+
+
+def _default_deviations(cases: Path) -> Path | None:
+    beside = [folder / "deviations.toml" for folder in (cases.parent, cases.parent.parent)]
+    candidates = [*beside, Path("fixtures/deviations.toml")]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _judgements(cases: Iterable[Case], semantics: Semantics) -> Iterator[Judgement]:
+    remaining = iter(cases)
+    while batch := list(islice(remaining, BATCH)):
+        yield from map(judge, batch, static.see(batch, semantics))
