@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import enum
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
 
 class Kind(enum.Enum):
@@ -69,3 +74,52 @@ class Finding:
     marks: tuple[Place, ...] = ()
     related: tuple[Place, ...] = ()
 
+
+@cache
+def register() -> Mapping[str, Code]:
+    """Every code there is, in order; the texts are read from ``codes.toml``."""
+    path = os.path.join(os.path.dirname(__file__), "codes.toml")
+    with open(path, "rb") as file:
+        rows = tomllib.load(file)
+    return MappingProxyType({code: _code(code, row) for code, row in sorted(rows.items())})
+
+
+def _code(code: str, row: Mapping[str, str]) -> Code:
+    return Code(
+        code,
+        row["name"],
+        Kind(row["kind"]),
+        row["summary"],
+        row["explanation"].strip(),
+        row.get("bad", "").strip("\n"),
+        row.get("good", "").strip("\n"),
+    )
+
+
+def resolve(word: str) -> str | None:
+    """The code that is meant by a code or by its readable name; None where there is none."""
+    codes = register()
+    if word.upper() in codes:
+        return word.upper()
+    return next((code for code, row in codes.items() if row.name == word), None)
+
+
+def matching(words: Iterable[str]) -> frozenset[str]:
+    """The codes that are meant by codes, their names, their prefixes (``NC1``) and ``ALL``.
+
+    Raises `KeyError` with the first word that means none.
+    """
+    chosen: set[str] = set()
+    for word in words:
+        exact = resolve(word)
+        found = {exact} if exact else _prefixed(word.upper())
+        if not found:
+            raise KeyError(word)
+        chosen |= found
+    return frozenset(chosen)
+
+
+def _prefixed(prefix: str) -> set[str]:
+    if prefix == "ALL":
+        return set(register())
+    return {code for code in register() if prefix.startswith("NC") and code.startswith(prefix)}
