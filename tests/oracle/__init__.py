@@ -1,0 +1,1 @@
+"""Tools that ask native torch, run by hand."""
