@@ -133,6 +133,25 @@ def check_label(label: str) -> None:
         )
 
 
+def read_name(value: object) -> Name:
+    """What a caller gives as a name, as torch reads it: ``'*'`` is None (recorded: zeros, names).
+
+    Raises `Contradiction` for a string that is no identifier and, a TypeError, for other values.
+    """
+    if isinstance(value, str):
+        if value == "*":
+            return None
+        check_label(value)
+        return value
+    if value is None or isinstance(value, (Axis, Unknown)):
+        return value
+    raise Contradiction(
+        "NC114",
+        f"expected None or string for Dimname but got {type(value).__name__}",
+        error="TypeError",
+    )
+
+
 def check_distinct(names: Sequence[Name]) -> None:
     """Refuse a label that stands twice in one tensor; axes may (semantics.md, "Two kinds of name")."""
     labels = [name for name in names if isinstance(name, str)]

@@ -9,17 +9,17 @@ from __future__ import annotations
 import enum
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules import refusals, registry
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, word
+from namecheck.rules import dim_map, refusals, registry
 from namecheck.signatures import Signature
-from namecheck.values import Dims, Tensor
+from namecheck.values import OPEN, Dims, Tensor
 
 
 class Semantics(enum.Enum):
@@ -43,7 +43,10 @@ class Operator:
     is not yet supported, else the rule that it follows. `aten` tells for each of `params` the name
     in the not-yet-supported message, nothing where that overload is supported, `x(dimname)` where
     torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
-    `documented` maps forms to the label of the documented table.
+    `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
+    "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
+    the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
+    names or "keeps" its own. `documented` maps forms to the label of the documented table.
     """
 
     key: str
@@ -55,12 +58,26 @@ class Operator:
     params: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
+    out: str = "takes"
     documented: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     note: str = ""
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         return tuple(map(signatures.parse, self.params))
+
+    @cached_property
+    def declares_out(self) -> bool:
+        """Whether some overload has no ``out=``, so that the table tells which has."""
+        return any(p.name == "out" for signature in self.signatures for p in signature)
+
+    def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
+        """The overloads that a call in this form may mean, each with its index."""
+        return tuple(
+            (index, signature)
+            for index, signature in enumerate(self.signatures)
+            if not form or form in (signatures.forms(self.params[index]) or form)
+        )
 
     def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:
         """The name under which torch 2.12 refuses this overload; empty where it supports it."""
@@ -72,16 +89,25 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """How an operator is called: under which key, in which form (a letter, or any), in place."""
+
+    operator: str
+    form: str
+    inplace: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Inference:
     """What a call gives.
 
     `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
     `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
-    it has become; after a `contradiction` the result is UNKNOWN.
+    it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN.
     """
 
     result: Any
-    after: Mapping[int | str, Tensor] = field(default_factory=dict)
+    after: Mapping[int | str, Any] = field(default_factory=dict)
     contradiction: Contradiction | None = None
     fields: tuple[str, ...] = ()
 
@@ -156,13 +182,15 @@ def infer(
 ) -> Inference:
     """What calling `operator` on these arguments gives, by the table and its rule.
 
-    `operator` is a key of the table, with a trailing underscore for the in-place form.
+    `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
+    as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
     Arguments are `Tensor`, `Many`, `Constant`, plain Python values, or UNKNOWN.
     """
     rows = table() if rows is None else rows
-    row, inplace = _find(operator, rows)
+    form, key = _form(operator)
+    row, inplace = _find(key, rows)
     try:
-        return _apply(row, operator, inplace, args, kwargs, semantics)
+        return _apply(row, Call(key, form, inplace), args, kwargs, semantics)
     except Contradiction as contradiction:
         return Inference(UNKNOWN, contradiction=contradiction)
 
@@ -172,10 +200,17 @@ def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
     return rows[operator if operator in rows else operator.removesuffix("_")], inplace
 
 
+def _form(operator: str) -> tuple[str, str]:
+    """The letter of the form that a qualified operator is called in, and its key."""
+    for prefix, letter in (("torch.", "f"), ("Tensor.", "m")):
+        if operator.startswith(prefix):
+            return letter, operator.removeprefix(prefix)
+    return "", operator
+
+
 def _apply(
     row: Operator,
-    operator: str,
-    inplace: bool,
+    call: Call,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     semantics: Semantics,
@@ -183,25 +218,46 @@ def _apply(
     native = semantics is Semantics.NATIVE
     name = row.native if native and row.native not in ("", "refuses") else row.names
     rule = _nothing_known if name == "unknown" else registry.load()[name]
-    out = kwargs.pop("out", None) if "o" in row.forms else None
+    given = kwargs if row.declares_out else {k: v for k, v in kwargs.items() if k != "out"}
+    out = kwargs.get("out") if "o" in row.forms else None
+    alternatives = row.alternatives(call.form) or ((0, signatures.of(rule)),)
     bindings = signatures.bind(
-        operator, row.signatures or (signatures.of(rule),), args, kwargs, by_name=not native
+        call.operator,
+        [signature for _, signature in alternatives],
+        args,
+        given if "o" in row.forms else kwargs,
+        by_name=not native,
     )
     answers: list[Any] = []
     for binding in bindings:
+        overload, signature = alternatives[binding.overload]
         try:
+            arguments = signatures.with_names(signature, binding.arguments)
             if native:
-                aten = row.refused_as(binding.overload, inplace=inplace, out=out is not None)
-                refusals.refuse_named(aten, [*binding.arguments.values(), out])
-            answers.append(_wrap(_call(rule, binding.arguments)))
+                aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
+                refusals.refuse_named(aten, [*arguments.values(), out])
+            answers.append(_wrap(_call(rule, arguments)))
         except Contradiction as contradiction:
             answers.append(contradiction)
     result = _common(answers)
-    if inplace:
-        return _in_place(row, result, args[0], semantics)
-    if isinstance(out, Tensor) and isinstance(result, Tensor):
-        return Inference(after := into(out, result), {"out": after})
+    if isinstance(result, registry.Writes):
+        return _with_effects(result, alternatives[bindings[0].overload][1], args)
+    if call.inplace:
+        return _in_place(row, result, args[0] if args else UNKNOWN, native=native)
+    if out is not None:
+        return _into_out(row, result, out)
     return Inference(result, fields=row.returns)
+
+
+def _with_effects(
+    written: registry.Writes, signature: Signature, args: tuple[Any, ...]
+) -> Inference:
+    """The answer of a rule that changes arguments itself, these by the way they were passed."""
+    positions = {parameter.name: index for index, parameter in enumerate(signature)}
+    after: dict[int | str, Any] = {}
+    for name, dims in written.after.items():
+        after[positions[name] if positions[name] < len(args) else name] = Tensor(dims)
+    return Inference(_wrap(written.result), after)
 
 
 def _nothing_known() -> Unknown:
@@ -228,38 +284,79 @@ def _wrap(answer: Any) -> Any:
     return answer
 
 
-def _in_place(row: Operator, result: Any, receiver: Any, semantics: Semantics) -> Inference:
-    if not isinstance(result, Tensor) or not isinstance(receiver, Tensor):
-        return Inference(UNKNOWN)
-    if row.inplace == "unifies":
-        result = check_shape(receiver, result)
-        if semantics is Semantics.NATIVE:
-            result = into(receiver, result)
+def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inference:
+    """What an in-place call makes of its receiver.
+
+    By the documents it takes the computed names; natively it must be unnamed, or have them.
+    """
+    if not isinstance(receiver, Tensor):
+        receiver = Tensor()
+    if row.inplace == "keeps":
+        return Inference(receiver, {0: receiver})
+    if not isinstance(result, Tensor):
+        return Inference(UNKNOWN, {0: replace(receiver, dims=OPEN)})
+    if row.inplace != "becomes":
+        _check_shape(receiver.dims, result.dims, row.inplace)
+        if native:
+            result = _named_as(receiver, result)
+        result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
     return Inference(result, {0: result})
 
 
-def check_shape(receiver: Tensor, result: Tensor) -> Tensor:
-    """Refuse an in-place result of more dims than the receiver has (recorded: add_)."""
-    if receiver.dims.rank is not None and result.dims.min_rank > receiver.dims.rank:
-        raise Contradiction(
-            "NC201",
-            f"output with shape {list(receiver.dims.sizes)} doesn't match the broadcast shape "
-            f"{list(result.dims.sizes)}",
-        )
-    return result
+def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
+    """Refuse an in-place result of another shape than the receiver's (recorded: add_, addmm_)."""
+    if dim_map.same_shape(receiver, result) is not Answer.NO:
+        return
+    shapes = dim_map.show_sizes(receiver), dim_map.show_sizes(result)
+    if how == "contracts":
+        text = "Bad in-place call: input tensor size {} and output tensor size {} should match"
+    else:
+        text = "output with shape {} doesn't match the broadcast shape {}"
+    raise Contradiction(
+        "NC201",
+        text.format(*shapes),
+        help="An in-place call cannot change the shape; use the call that returns a new tensor.",
+    )
 
 
-def into(out: Tensor, computed: Tensor) -> Tensor:
-    """What a tensor given as ``out=`` becomes: it takes the names, or must have the same ones."""
-    named = out.dims.named()
-    if named is Answer.NO:
+def _into_out(row: Operator, result: Any, out: Any) -> Inference:
+    """What tensors given as ``out=`` become, one after the other."""
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    written: list[Any] = []
+    try:
+        for target, computed in zip(outs, results, strict=False):
+            written.append(_write(row, _tensor(target), _tensor(computed)))
+    except Contradiction as contradiction:
+        after = {"out": (*written, *map(_tensor, outs[len(written) :]))} if written else {}
+        return Inference(UNKNOWN, after, contradiction)
+    single = not isinstance(out, (tuple, list))
+    value = written[0] if single else tuple(written)
+    return Inference(value, {"out": value}, fields=row.returns)
+
+
+def _tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else Tensor()
+
+
+def _write(row: Operator, out: Tensor, computed: Tensor) -> Tensor:
+    dim_map.check_resize(out.dims, computed.dims)
+    if row.out == "keeps":
+        return replace(computed, dims=out.dims) if out.dims.named() is Answer.YES else computed
+    return _named_as(out, computed)
+
+
+def _named_as(out: Tensor, computed: Tensor) -> Tensor:
+    """A tensor that is written to takes the names if it has none; else it must have them already."""
+    if out.dims.named() is not Answer.YES:
         return computed
-    if named is Answer.YES and out.dims.complete and computed.dims.complete:
-        if out.names != computed.names:
-            raise Contradiction(
-                "NC110",
-                f"Name mismatch: specified out tensor with names {out.dims.show()} are not the same "
-                f"as the computed output names {computed.dims.show()}. Please rename the out "
-                "tensor's dims with `Tensor.rename`.",
-            )
-    return computed
+    if dim_map.same_names(out.dims, computed.dims) is Answer.NO:
+        raise Contradiction(
+            "NC110",
+            f"Name mismatch: specified out tensor with names {out.dims.show()} are not the same "
+            f"as the computed output names {computed.dims.show()}. Please rename the out "
+            "tensor's dims with `Tensor.rename`.",
+            names=[str(word(name)) for name in out.names if word(name) is not None],
+            help=f"Rename the tensor written to as {computed.dims.show()}, or give one without names.",
+        )
+    return replace(computed, dims=out.dims) if out.dims.complete else computed

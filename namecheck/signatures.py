@@ -4,6 +4,10 @@ A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:b
 dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
 ``|`` separates them. Where `operators.toml` gives none, the rule's own signature stands, of any kind.
 
+Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
+(`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes
+one list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
+
 ``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. With
 ``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
 one can pass an integer dimension index to an operator, one can also pass a dimension name").
@@ -14,11 +18,11 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from namecheck.names import Answer, Contradiction, Unknown
+from namecheck.names import Answer, Contradiction, Unknown, read_name
 from namecheck.values import Constant, Many, Tensor
 
 REQUIRED: Final = inspect.Parameter.empty
@@ -33,6 +37,8 @@ class Parameter:
     default: Any = REQUIRED
     keyword_only: bool = False
     variadic: bool = False
+    mapping: bool = False
+    positional_only: bool = False
 
 
 Signature = tuple[Parameter, ...]
@@ -43,11 +49,16 @@ def parse(text: str) -> Signature:
     """Read one line of parameters; raises ValueError on a malformed one."""
     parameters: list[Parameter] = []
     keyword_only = False
+    _, text = _form_tag(text)
     for part in filter(None, (piece.strip() for piece in _split(text))):
         if part == "*":
             keyword_only = True
             continue
-        variadic = part.startswith("*")
+        if part == "/":
+            parameters = [replace(earlier, positional_only=True) for earlier in parameters]
+            continue
+        mapping = part.startswith("**")
+        variadic = part.startswith("*") and not mapping
         head, equals, default = part.lstrip("*").partition("=")
         name, _, kinds = head.partition(":")
         if not name.strip().isidentifier():
@@ -59,10 +70,24 @@ def parse(text: str) -> Signature:
                 ast.literal_eval(default) if equals else REQUIRED,
                 keyword_only,
                 variadic,
+                mapping,
             )
         )
         keyword_only = keyword_only or variadic
     return tuple(parameters)
+
+
+@cache
+def forms(text: str) -> str:
+    """The forms to which one line of parameters is restricted; empty for all."""
+    return _form_tag(text)[0]
+
+
+def _form_tag(text: str) -> tuple[str, str]:
+    if not text.startswith("["):
+        return "", text
+    tag, _, rest = text[1:].partition("]")
+    return tag, rest
 
 
 def _split(text: str) -> list[str]:
@@ -159,11 +184,15 @@ def _bind_one(
         if parameter.variadic:
             bound[parameter.name] = _variadic(rest, remaining, parameter)
             rest = []
+        elif parameter.mapping:
+            bound[parameter.name] = remaining
+            remaining = {}
+            continue
         elif rest and not parameter.keyword_only:
             bound[parameter.name] = rest.pop(0)
-            if parameter.name in remaining:
+            if parameter.name in remaining and not parameter.positional_only:
                 raise _type_error(f"{operator}() got multiple values for argument '{parameter.name}'")
-        elif parameter.name in remaining:
+        elif parameter.name in remaining and not parameter.positional_only:
             bound[parameter.name] = remaining.pop(parameter.name)
         elif parameter.default is REQUIRED:
             raise _type_error(f"{operator}() missing 1 required positional arguments: \"{parameter.name}\"")
@@ -192,12 +221,39 @@ def _assumed(parameter: Parameter, value: Any) -> Any:
 
 
 def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) -> Any:
-    """``f(2, 3)`` and ``f((2, 3))`` and ``f(size=(2, 3))`` are one call."""
+    """``f(2, 3)`` and ``f((2, 3))`` and ``f(size=(2, 3))`` are one call, where a list is taken."""
+    if not parameter.kinds & _LISTS.keys():
+        return tuple(rest)
     if not rest and parameter.name in remaining:
         return remaining.pop(parameter.name)
-    if len(rest) == 1 and isinstance(rest[0], (tuple, list, Unknown)):
+    if not rest and parameter.default is REQUIRED:
+        raise _type_error(f'missing 1 required positional arguments: "{parameter.name}"')
+    if len(rest) == 1 and isinstance(rest[0], (tuple, list, Many, Unknown)):
         return rest[0]
     return tuple(rest)
+
+
+def with_names(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with every name as torch reads it: ``'*'`` is None (recorded: zeros).
+
+    Raises `Contradiction` where a string is no name; torch reads names once all kinds fit.
+    """
+    read = dict(arguments)
+    for parameter in signature:
+        if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
+            read[parameter.name] = _read(read[parameter.name])
+    return read
+
+
+_NAMING: Final = frozenset({"name", "names", "dim", "dims"})
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str):
+        return read_name(value)
+    if isinstance(value, (tuple, list)) and any(isinstance(item, str) for item in value):
+        return type(value)(map(read_name, value))
+    return value
 
 
 def _fits(
@@ -240,7 +296,9 @@ def accepts(kind: str, value: Any) -> Answer:
             return Answer.YES if kind == "tensors" else Answer.NO
         if not isinstance(value, (tuple, list)):
             return Answer.NO
-        return min((accepts(_LISTS[kind], item) for item in value), key=_strength, default=Answer.YES)
+        # torch looks at the first item of a list of names only, and reads the others later.
+        items = value[:1] if kind == "names" else value
+        return min((accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES)
     if kind == "number" and isinstance(value, Tensor):
         return _is_scalar(value)
     return Answer.YES if _SCALARS[kind](value) else Answer.NO

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 from namecheck.values import Constant, Dims, Many, Tensor
@@ -21,6 +23,15 @@ SECTIONS: Final = (
 
 RULES: dict[str, Rule] = {}
 
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """The answer of a rule that also changes arguments: what each has become, by parameter."""
+
+    result: Any
+    after: Mapping[str, Dims]
+
+
 _R = TypeVar("_R", bound=Rule)
 
 
@@ -30,6 +41,7 @@ def rule(function: _R) -> _R:
     return function
 
 
+@cache
 def load() -> dict[str, Rule]:
     """All rules by name."""
     for section in SECTIONS:

@@ -1,0 +1,192 @@
+"""Dim maps: for each dimension of a result, the input dimensions that it comes from.
+
+Rules that move, merge or split dimensions say where each comes from; `rearrange` derives names
+and sizes from that. Here also is what two lists of dims have in common, position by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from types import EllipsisType
+from typing import TypeAlias
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name
+from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, join_dim
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A dim of the result that is not one of the input as it was.
+
+    It is merged from several, a part of one, or new (no `sources`). `size` is that of a part;
+    merged dims have the product, new ones size 1, put there on purpose.
+    """
+
+    sources: tuple[int, ...] = ()
+    name: Name = None
+    size: Size | None = None
+
+
+Source: TypeAlias = int | Made | EllipsisType
+
+
+def rearrange(dims: Dims, sources: Sequence[Source]) -> Dims:
+    """The dims of a result whose every dim comes from `sources`.
+
+    An int is the position of a dim that moves as it is; ``...`` is the open middle of `dims`.
+    """
+    made = [None if isinstance(source, EllipsisType) else _made(dims, source) for source in sources]
+    if None not in made:
+        return Dims(tuple(dim for dim in made if dim is not None))
+    cut = made.index(None)
+    front, back = made[:cut], made[cut + 1 :]
+    return Dims(
+        tuple(dim for dim in front if dim is not None),
+        tuple(dim for dim in back if dim is not None),
+        True,
+    )
+
+
+def _made(dims: Dims, source: int | Made) -> Dim:
+    if isinstance(source, int):
+        return dims[source]
+    if not source.sources:
+        size = 1 if source.size is None else source.size
+        return Dim(source.name, size, purposeful=size == 1)
+    size = product(dims[place].size for place in source.sources)
+    return Dim(source.name, size if source.size is None else source.size)
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, unknown where one of them is."""
+    total = 1
+    for size in sizes:
+        if not isinstance(size, int):
+            return UNKNOWN
+        total *= size
+    return total
+
+
+def everywhere(dims: Dims) -> list[Source]:
+    """The map that leaves all dims where they are."""
+    sources: list[Source] = list(range(len(dims.prefix)))
+    if dims.open:
+        sources += [..., *range(-len(dims.suffix), 0)]
+    return sources
+
+
+def in_some_order(dims: Dims) -> Dims:
+    """The dims in an unknown order: each may be any of them."""
+    if dims.open:
+        return OPEN
+    if not dims.prefix:
+        return dims
+    return Dims((reduce(join_dim, dims.prefix),) * len(dims.prefix))
+
+
+def of_rank(dims: Dims, rank: int) -> Dims | None:
+    """The dims, seen as a list of just `rank`; None where it certainly has another number."""
+    if not dims.open:
+        return dims if len(dims.prefix) == rank else None
+    if dims.min_rank > rank:
+        return None
+    return Dims(dims.prefix + (ANY_DIM,) * (rank - dims.min_rank) + dims.suffix)
+
+
+def of_rank_as(dims: Dims, model: Dims) -> Dims:
+    """The dims, which certainly have the shape of `model`: rank and sizes known of either."""
+    if model.rank is None:
+        return dims
+    closed = of_rank(dims, model.rank)
+    if closed is None:
+        return dims
+    return Dims(
+        tuple(
+            replace(own, size=other.size) if own.size is UNKNOWN else own
+            for own, other in zip(closed.prefix, model.prefix, strict=True)
+        )
+    )
+
+
+def without_right(dims: Dims, count: int) -> Dims:
+    """The dims that certainly stand left of the last `count`."""
+    if not dims.open:
+        return Dims(dims.prefix[: max(len(dims.prefix) - count, 0)])
+    beyond = max(count - len(dims.suffix), 0)
+    return Dims(
+        dims.prefix[: max(len(dims.prefix) - beyond, 0)],
+        dims.suffix[: max(len(dims.suffix) - count, 0)],
+        True,
+    )
+
+
+def pairs(left: Dims, right: Dims) -> list[tuple[Dim, Dim]] | None:
+    """The dims that certainly stand at one position, if the ranks are one; None if they differ."""
+    rank = left.rank if left.rank is not None else right.rank
+    if rank is not None:
+        one, other = of_rank(left, rank), of_rank(right, rank)
+        if one is None or other is None:
+            return None
+        return list(zip(one.prefix, other.prefix, strict=True))
+    front = list(zip(left.prefix, right.prefix, strict=False))
+    back = list(zip(left.suffix[::-1], right.suffix[::-1], strict=False))
+    return front + back
+
+
+def same_names(left: Dims, right: Dims) -> Answer:
+    """Whether two lists of dims have the same names, None included."""
+    found = pairs(left, right)
+    if found is None:
+        return Answer.NO
+    answer = Answer.MAYBE if left.open or right.open else Answer.YES
+    for one, other in found:
+        if UNKNOWN in (one.name, other.name):
+            answer = Answer.MAYBE
+        elif naming.word(one.name) != naming.word(other.name):
+            return Answer.NO
+    return answer
+
+
+def same_shape(left: Dims, right: Dims) -> Answer:
+    """Whether two lists of dims have the same sizes."""
+    found = pairs(left, right)
+    if found is None:
+        return Answer.NO
+    answer = Answer.MAYBE if left.open or right.open else Answer.YES
+    for one, other in found:
+        if UNKNOWN in (one.size, other.size):
+            answer = Answer.MAYBE
+        elif one.size != other.size:
+            return Answer.NO
+    return answer
+
+
+def show_sizes(dims: Dims) -> str:
+    """The sizes as torch prints them: ``[2, 3]``; ``?`` for an unknown one."""
+    words = ["?" if dim.size is UNKNOWN else str(dim.size) for dim in dims.prefix]
+    if dims.open:
+        words.append("...")
+    words += ["?" if dim.size is UNKNOWN else str(dim.size) for dim in dims.suffix]
+    return "[" + ", ".join(words) + "]"
+
+
+def show_rank(dims: Dims) -> str:
+    """The number of dims: ``2``, or ``2+`` where there may be more."""
+    return f"{dims.min_rank}+" if dims.open else str(dims.min_rank)
+
+
+def check_resize(dims: Dims, wanted: Dims) -> None:
+    """Refuse to give a named tensor another shape (name_inference.rst, ``resize_``; recorded)."""
+    if dims.named() is Answer.YES and same_shape(dims, wanted) is Answer.NO:
+        raise Contradiction(
+            "NC205",
+            f"Cannot resize named tensor with resize_ or resize_as_ (tried to resize Tensor"
+            f"{dims.show()} with size {show_sizes(dims)} to {show_sizes(wanted)}). This may be "
+            "caused by passing a named tensor as an `out=` argument; please ensure that the sizes "
+            "are the same. ",
+            names=[str(naming.word(name)) for name in dims.names if naming.word(name) is not None],
+            help="Drop the names with `rename(None)` first, or give a tensor of the right shape.",
+        )
