@@ -27,6 +27,7 @@ FLOORS: Final = {
     "operators": 3,
     "interpreter": 4,
     "runtime": 4,
+    "settings": 4,
     "project": 5,
     "report": 5,
     "rewrite": 5,

@@ -1,0 +1,129 @@
+"""The pages under docs/ that are made from data: ``python -m tests.docs_pages`` writes them anew.
+
+The register of codes gives codes.md, the table of operators gives operators.md, and the help
+texts of the command stand in cli.md under a line ``<!-- help: VERB -->``. test_docs_pages.py
+holds the pages against their data.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from namecheck.findings import Code, Kind, register
+from namecheck.operators import Operator, table
+from namecheck.rules import registry
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+
+_KINDS: Final = {
+    Kind.FINDING: "a finding: torch raises here",
+    Kind.LINT: "a lint: a pattern that only reading ahead can see",
+    Kind.FILE: "about a file that could not be checked",
+    Kind.NOTE: "a note, no fault",
+}
+
+
+def codes_page(_: str) -> str:
+    """codes.md: every code with its explanation and its examples."""
+    lines = [
+        "# Codes",
+        "",
+        "Made from `namecheck/codes.toml`; `namecheck rule CODE` prints the same.",
+        "",
+        "| code | name | what it says |",
+        "| --- | --- | --- |",
+        *(
+            f"| [{code.code}](#{code.code.lower()}) | {code.name} | {code.summary} |"
+            for code in register().values()
+        ),
+    ]
+    for code in register().values():
+        lines += _code_section(code)
+    return "\n".join(lines) + "\n"
+
+
+def _code_section(code: Code) -> Iterator[str]:
+    yield from ("", f"## {code.code}", "", f"`{code.name}`, {_KINDS[code.kind]}.", "")
+    yield from (code.summary, "", code.explanation)
+    for title, program in (("Bad:", code.bad), ("Good:", code.good)):
+        if program:
+            yield from ("", title, "", "```python", program, "```")
+
+
+def operators_page(_: str) -> str:
+    """operators.md: every operator under the rule that it follows."""
+    families: dict[str, list[Operator]] = {}
+    for row in table().values():
+        families.setdefault(row.names, []).append(row)
+    lines = [
+        "# Operators",
+        "",
+        "Made from `namecheck/operators.toml`; `namecheck coverage` prints the same.",
+        "",
+        "Forms: `f` `torch.x`, `m` `Tensor.x`, `i` `Tensor.x_`, `j` `torch.x_`, `o` `out=`, "
+        "`n` `torch.nn.functional.x`, `a` an attribute, `s` an attribute that can be set, "
+        "`c` a class of `torch.nn`. The last column tells what torch 2.12 does where it differs: "
+        "it refuses named tensors there, or follows another rule.",
+    ]
+    for family in sorted(families):
+        lines += ["", f"## {family}", "", _sentence(family), ""]
+        lines += ["| operator | forms | torch 2.12 |", "| --- | --- | --- |"]
+        lines += [f"| `{row.key}` | {row.forms} | {row.native} |" for row in families[family]]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(family: str) -> str:
+    if family == "unknown":
+        return "Known to the table; nothing is said of the result yet."
+    doc = registry.load()[family].__doc__ or ""
+    return " ".join(doc.strip().split("\n\n")[0].split())
+
+
+_HELP: Final = re.compile(r"(<!-- help: (?P<verb>[a-z]*) ?-->\n\n```text\n).*?(```\n)", re.DOTALL)
+
+
+def help_page(page: str) -> str:
+    """cli.md: the page with every help text as the command prints it now."""
+    return _HELP.sub(lambda found: f"{found[1]}{help_text(found['verb'])}{found[3]}", page)
+
+
+def help_text(verb: str) -> str:
+    """What ``namecheck VERB --help`` prints in 80 columns."""
+    command = [sys.executable, "-m", "namecheck", *filter(None, [verb]), "--help"]
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"COLUMNS": "80"}, cwd=DOCS.parent
+    )
+    return run.stdout
+
+
+PAGES: Final[dict[str, Callable[[str], str]]] = {
+    "codes.md": codes_page,
+    "operators.md": operators_page,
+    "cli.md": help_page,
+}
+
+
+def stale(names: Iterable[str] = PAGES) -> Iterator[tuple[Path, str]]:
+    """The pages that are not what their data makes of them, with what they should be."""
+    for name in names:
+        path = DOCS / name
+        text = path.read_text("utf-8") if path.exists() else ""
+        fresh = PAGES[name](text)
+        if fresh != text:
+            yield path, fresh
+
+
+def main() -> None:
+    """Write the stale pages anew."""
+    for path, fresh in stale():
+        path.write_text(fresh, "utf-8")
+        print(f"written: {path.relative_to(DOCS.parent)}")
+
+
+if __name__ == "__main__":
+    main()
