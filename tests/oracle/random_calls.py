@@ -231,11 +231,8 @@ class _Maker:
         prefix = {"n": "torch.nn.functional.", None: ""}.get(form if home else None, "torch.")
         self.call.op = prefix + name
         parameters = self.parameters(name, getattr(home or torch.Tensor, name))
-        self.fill(
-            parameters,
-            method=home is None,
-            out=form == "o" or self.chance(0.01 if home is None else 0.1),
-        )
+        takes_out = form == "o" or (form == "f" and self.chance(0.05))
+        self.fill(parameters, method=home is None, out=takes_out)
         return True
 
     def parameters(self, name: str, function: Any) -> list[tuple[str, str, bool, bool]]:
