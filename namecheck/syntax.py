@@ -92,14 +92,16 @@ class Source:
 
         Of a statement with a body only the head counts (``for x in (`` … ``):``).
         """
-        first, last = line, line
+        return self._statements.get(line, (line, line))
+
+    @cached_property
+    def _statements(self) -> dict[int, tuple[int, int]]:
+        lines: dict[int, tuple[int, int]] = {}
         for node in ast.walk(self.tree):
-            if not isinstance(node, ast.stmt):
-                continue
-            top, bottom = _head(node)
-            if top <= line <= bottom and top <= first:
-                first, last = top, bottom
-        return first, last
+            if isinstance(node, ast.stmt):
+                first, last = _head(node)
+                lines.update(dict.fromkeys(range(first, last + 1), (first, last)))
+        return lines
 
 
 def _head(node: ast.stmt) -> tuple[int, int]:

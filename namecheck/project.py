@@ -1,0 +1,118 @@
+"""Which files are checked with which settings, and what comes of a whole run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from namecheck import settings, workers
+from namecheck.file_check import Entry, reason_of
+from namecheck.findings import Finding, Kind, register
+from namecheck.settings import Settings
+
+LARGE_TREE: Final = 20_000_000
+"""Bytes of Python (about 450,000 lines) from which on files that name nothing are not parsed."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a run: `unparsed` files name no dimension, and were not parsed either."""
+
+    findings: tuple[Finding, ...]
+    files: int
+    unparsed: int
+
+    @property
+    def faults(self) -> int:
+        """The number of files on which namecheck itself failed."""
+        return sum(finding.code == "NC005" for finding in self.findings)
+
+    @property
+    def errors(self) -> int:
+        """The number of findings that are more than notes."""
+        return sum(register()[finding.code].kind is not Kind.NOTE for finding in self.findings)
+
+
+class Walk:
+    """The files under some paths, each with the settings of its nearest pyproject.toml.
+
+    `adjust` puts the command line's options over settings that were found. Raises
+    `SettingsError`. A path that does not exist is put into `missing`.
+    """
+
+    def __init__(self, adjust: Callable[[Settings], Settings] = lambda found: found) -> None:
+        self._adjust = adjust
+        self._directories: set[tuple[int, int]] = set()
+        self._files: set[str] = set()
+        self.missing: list[str] = []
+
+    def entries(self, paths: Sequence[str]) -> list[Entry]:
+        """The files to check, in order of the paths, and sorted below each."""
+        return [entry for path in paths for entry in self._path(path)]
+
+    def _path(self, path: str) -> Iterator[Entry]:
+        if os.path.isdir(path):
+            yield from self._directory(path, self._adjust(settings.above(path)))
+        elif not os.path.lexists(path):
+            self.missing.append(path)
+        else:
+            found = self._adjust(settings.above(os.path.dirname(path) or "."))
+            yield from self._file(path, found, explicit=True)
+
+    def _file(self, path: str, found: Settings, *, explicit: bool = False) -> Iterator[Entry]:
+        whole = os.path.abspath(path)
+        if whole in self._files:
+            return
+        self._files.add(whole)
+        try:
+            yield Entry(path, found, os.stat(path).st_size, explicit)
+        except OSError as error:
+            yield Entry(path, found, explicit=explicit, refusal=reason_of(error))
+
+    def _directory(self, path: str, found: Settings) -> Iterator[Entry]:
+        try:
+            status = os.stat(path)
+            if (status.st_dev, status.st_ino) in self._directories:
+                return
+            self._directories.add((status.st_dev, status.st_ino))
+            with os.scandir(path) as listing:
+                children = sorted(listing, key=lambda child: child.name)
+        except OSError as error:
+            yield Entry(path, found, refusal=reason_of(error))
+            return
+        if any(child.name == "pyproject.toml" for child in children):
+            nearer = settings.of_directory(path)
+            found = found if nearer is None else self._adjust(nearer)
+        prefix = "" if path == "." else path
+        for child in children:
+            yield from self._child(child, os.path.join(prefix, child.name), found)
+
+    def _child(self, child: os.DirEntry[str], path: str, found: Settings) -> Iterator[Entry]:
+        if os.path.isdir(path) if child.is_symlink() else child.is_dir():
+            if not found.excludes(path):
+                yield from self._directory(path, found)
+        elif _may_be_source(child) and found.includes(path) and not found.excludes(path):
+            yield from self._file(path, found)
+
+
+def _may_be_source(child: os.DirEntry[str]) -> bool:
+    """A regular file or any link: what is wrong with a link is told when it is read."""
+    return child.is_symlink() or child.is_file()
+
+
+def check(entries: Sequence[Entry], progress: Callable[[int, int], None] | None = None) -> Result:
+    """Check all files; `progress` is told how many of how many are done."""
+    walked = sum(entry.size for entry in entries if not entry.explicit)
+    tasks = [(entry, _parses(entry, walked)) for entry in entries]
+    outcomes = workers.spread(tasks, progress or (lambda done, total: None))
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    unparsed = sum(not outcome.parsed for outcome in outcomes)
+    return Result(tuple(findings), len(outcomes), unparsed)
+
+
+def _parses(entry: Entry, walked: int) -> bool:
+    if entry.settings.syntax == "auto":
+        return entry.explicit or walked < LARGE_TREE
+    return entry.settings.syntax == "all"

@@ -1,0 +1,269 @@
+"""The settings: ``[tool.namecheck]`` of a pyproject.toml, and what the command line puts over it.
+
+Patterns are those of a shell. One with a slash (``tests/*``) is held against the path relative to
+the pyproject.toml, one without (``build``, ``*_pb2.py``) against every part of that path.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Any, Final
+
+from namecheck import findings, operators
+from namecheck.operators import Operator, Semantics
+
+OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
+COLORS: Final = ("auto", "always", "never")
+SYNTAX: Final = ("auto", "all", "named")
+ALWAYS_EXCLUDED: Final = (
+    ".*",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is checked, and how it is told.
+
+    `root` is the directory that patterns and paths are relative to. `syntax` says which files are
+    parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
+    those of very large trees.
+    """
+
+    root: str = "."
+    semantics: Semantics = Semantics.NAMECHECK
+    select: tuple[str, ...] = ("ALL",)
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    include: tuple[str, ...] = ("*.py", "*.pyi")
+    exclude: tuple[str, ...] = ()
+    extend_operators: tuple[str, ...] = ()
+    output_format: str = "full"
+    color: str = "auto"
+    syntax: str = "auto"
+
+    @cached_property
+    def selected(self) -> frozenset[str]:
+        """The codes to report; those of files that cannot be checked count unless ignored."""
+        always = {
+            code.code
+            for code in findings.register().values()
+            if code.kind in (findings.Kind.FILE, findings.Kind.NOTE)
+        }
+        chosen = findings.matching(self.select) | always
+        return frozenset(chosen - findings.matching(self.ignore) | {"NC005"})
+
+    def selected_in(self, path: str) -> frozenset[str]:
+        """The codes to report in one file."""
+        if not self.per_file_ignores:
+            return self.selected
+        ignored: frozenset[str] = frozenset()
+        for pattern, words in self.per_file_ignores.items():
+            if self._matches(path, pattern):
+                ignored |= findings.matching(words)
+        return self.selected - ignored | {"NC005"}
+
+    def excludes(self, path: str) -> bool:
+        """Whether a walk leaves out this file or directory."""
+        name = os.path.basename(path)
+        if any(fnmatchcase(name, pattern) for pattern in ALWAYS_EXCLUDED):
+            return True
+        return any(self._matches(path, pattern) for pattern in self.exclude)
+
+    def includes(self, path: str) -> bool:
+        """Whether a walk takes this file, if it is not excluded."""
+        name = os.path.basename(path)
+        return any(
+            self._matches(path, pattern) if "/" in pattern else fnmatchcase(name, pattern)
+            for pattern in self.include
+        )
+
+    def _matches(self, path: str, pattern: str) -> bool:
+        pattern = pattern.removeprefix("./").rstrip("/")
+        relative = os.path.relpath(path, self.root).replace(os.sep, "/")
+        if "/" not in pattern:
+            return any(fnmatchcase(part, pattern) for part in relative.split("/"))
+        return fnmatchcase(relative, pattern) or fnmatchcase(relative, f"{pattern}/*")
+
+    def over(self, **values: Any) -> Settings:
+        """These settings with what the command line says in place of it (None: nothing said)."""
+        said = {key: value for key, value in values.items() if value is not None}
+        if "ignore" in said:
+            said["ignore"] = self.ignore + tuple(said["ignore"])
+        return replace(self, **said)
+
+    def rows(self) -> Mapping[str, Operator] | None:
+        """The operators, the user's over those of the table; None for the table alone.
+
+        Raises `TableError` on a row that cannot be used, `SettingsError` on a file that cannot.
+        """
+        return _rows(self.extend_operators) if self.extend_operators else None
+
+
+@cache
+def _rows(files: tuple[str, ...]) -> Mapping[str, Operator]:
+    rows = dict(operators.table())
+    for file in files:
+        try:
+            with open(file, encoding="utf-8") as stream:
+                text = stream.read()
+        except (OSError, UnicodeError) as error:
+            raise SettingsError(
+                f"extend-operators: cannot read {file}: {_reason(error)}"
+            ) from error
+        rows.update(operators.read(text, file))
+    return MappingProxyType(rows)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def above(directory: str) -> Settings:
+    """The settings of the nearest pyproject.toml, from a directory upward, that has a section.
+
+    Raises `SettingsError`.
+    """
+    found = of_directory(directory)
+    if found is not None:
+        return found
+    parent = os.path.dirname(os.path.abspath(directory))
+    if parent == os.path.abspath(directory):
+        return Settings()
+    return above(parent)
+
+
+def of_directory(directory: str) -> Settings | None:
+    """The settings in the pyproject.toml of this very directory, if it has the section."""
+    path = os.path.join(directory, "pyproject.toml")
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsError(f"{path}: {_reason(error)}") from error
+    return read(data, path) if b"namecheck" in data else None
+
+
+def project_root(directory: str) -> str:
+    """The nearest directory upward with a pyproject.toml, else the directory itself."""
+    here = os.path.abspath(directory)
+    while not os.path.isfile(os.path.join(here, "pyproject.toml")):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return directory
+        here = parent
+    return os.path.relpath(here, directory)
+
+
+def read(data: bytes, path: str) -> Settings | None:
+    """The settings in one pyproject.toml, None without a section; raises `SettingsError`."""
+    import tomllib
+
+    try:
+        tool = tomllib.loads(data.decode()).get("tool")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+    section = tool.get("namecheck") if isinstance(tool, dict) else None
+    if section is None:
+        return None
+    if not isinstance(section, dict):
+        raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
+    values: dict[str, Any] = {"root": os.path.dirname(path) or "."}
+    for key, value in section.items():
+        if key not in _READERS:
+            raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
+        try:
+            values[key.replace("-", "_")] = _READERS[key](value)
+        except ValueError as error:
+            raise SettingsError(f"{path}: [tool.namecheck] {key}: {error}") from error
+    files = values.get("extend_operators", ())
+    values["extend_operators"] = tuple(os.path.join(values["root"], file) for file in files)
+    return Settings(**values)
+
+
+def _near(key: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key, _READERS, 1)
+    return f"; did you mean '{close[0]}'?" if close else f"; the keys are {', '.join(_READERS)}"
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"a list of strings is wanted, not {_shown(value)}")
+    return tuple(value)
+
+
+def codes(words: Sequence[str]) -> tuple[str, ...]:
+    """Words that each mean a code, checked; raises ValueError on the first that does not."""
+    try:
+        findings.matching(words)
+    except KeyError as error:
+        raise ValueError(
+            f"there is no code '{error.args[0]}'{_near_code(error.args[0])}"
+        ) from error
+    return tuple(words)
+
+
+def _near_code(word: str) -> str:
+    import difflib
+
+    names = [name for code in findings.register().values() for name in (code.code, code.name)]
+    close = difflib.get_close_matches(word, names, 1)
+    return f"; did you mean '{close[0]}'?" if close else "; `namecheck rule` lists them"
+
+
+def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError(f'a table like {{ "tests/*" = ["NC101"] }} is wanted, not {_shown(value)}')
+    return {pattern: codes(_strings(words)) for pattern, words in value.items()}
+
+
+def _semantics(value: Any) -> Semantics:
+    return Semantics(_choice(tuple(each.value for each in Semantics))(value))
+
+
+def _choice(allowed: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)} is wanted, not {_shown(value)}")
+        return str(value)
+
+    return check
+
+
+def _shown(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "semantics": _semantics,
+    "select": lambda value: codes(_strings(value)),
+    "ignore": lambda value: codes(_strings(value)),
+    "per-file-ignores": _codes_by_pattern,
+    "include": _strings,
+    "exclude": _strings,
+    "extend-operators": _strings,
+    "output-format": _choice(OUTPUT_FORMATS),
+    "color": _choice(COLORS),
+    "syntax": _choice(SYNTAX),
+}

@@ -1,0 +1,102 @@
+"""The files of a run, checked one after the other or, where it pays, on all processors.
+
+A process that dies takes its files with it: they are checked again in ever smaller groups, each in
+a process of its own, until the file that kills it is alone, which becomes a finding NC005.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from typing import Final, TypeAlias
+
+from namecheck import file_check
+from namecheck.file_check import Entry, Outcome
+
+Task: TypeAlias = tuple[Entry, bool]
+Progress: TypeAlias = Callable[[int, int], None]
+
+WORTH_IT: Final = 1_500_000
+"""Bytes of Python from which on a second process gains more than it costs."""
+
+_GROUP: Final = 400_000
+
+
+def spread(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
+    """The outcome of every task, in their order."""
+    processors = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    )
+    if (processors or 1) < 2 or sum(entry.size for entry, _ in tasks) < WORTH_IT:
+        return _one_by_one(tasks, progress)
+    return _in_parallel(tasks, progress, processors or 1)
+
+
+def _one_by_one(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
+    outcomes = []
+    for entry, parses in tasks:
+        outcomes.append(file_check.check_file(entry, parses))
+        progress(len(outcomes), len(tasks))
+    return outcomes
+
+
+def _in_parallel(tasks: Sequence[Task], progress: Progress, processors: int) -> list[Outcome]:
+    groups = _grouped(tasks)
+    answers: dict[int, list[Outcome]] = {}
+    done = 0
+    with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
+        futures: dict[Future[list[Outcome]], int] = {}
+        try:
+            futures = {pool.submit(_check, group): n for n, group in enumerate(groups)}
+            for future in as_completed(futures):
+                number = futures[future]
+                try:
+                    answers[number] = future.result()
+                except BrokenProcessPool:
+                    continue
+                done += len(groups[number])
+                progress(done, len(tasks))
+        except BrokenProcessPool:
+            pass
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [
+        outcome
+        for number, group in enumerate(groups)
+        for outcome in answers.get(number) or _alone(group)
+    ]
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _grouped(tasks: Sequence[Task]) -> list[list[Task]]:
+    groups: list[list[Task]] = [[]]
+    size = 0
+    for task in tasks:
+        if size > _GROUP:
+            groups.append([])
+            size = 0
+        groups[-1].append(task)
+        size += task[0].size + 1_000
+    return groups
+
+
+def _check(group: list[Task]) -> list[Outcome]:
+    return [file_check.check_file(entry, parses) for entry, parses in group]
+
+
+def _alone(group: list[Task]) -> list[Outcome]:
+    try:
+        with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
+            return pool.submit(_check, group).result()
+    except BrokenProcessPool:
+        if len(group) > 1:
+            half = len(group) // 2
+            return _alone(group[:half]) + _alone(group[half:])
+    return [Outcome((file_check.fault(group[0][0].path, "the process that checked it died"),))]
