@@ -25,8 +25,9 @@ LONGEST: Final = 4
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one call."""
+    """One call of an operator, named as `infer` takes it."""
 
+    operator: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
 
@@ -120,6 +121,7 @@ def forgotten(draw: st.DrawFn, value: Any) -> Any:
 def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
     """The same call with less known of its arguments."""
     return Call(
+        call.operator,
         tuple(draw(forgotten(arg)) for arg in call.args),
         {key: draw(forgotten(arg)) for key, arg in call.kwargs.items()},
     )
@@ -129,7 +131,8 @@ def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
 def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Call:
     """A call of an operator of which everything is known; it may well be a wrong one."""
     base = draw(layouts())
-    signature = draw(st.sampled_from(signatures_of(row)))
+    form = draw(st.sampled_from(_forms(row)))
+    signature = draw(st.sampled_from(_signatures(row, form)))
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     if inplace:
@@ -137,32 +140,47 @@ def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Ca
         signature = signature[1:]
     positional = True
     for parameter in signature:
-        if parameter.variadic:
-            args += draw(st.lists(_argument(parameter, base, by_name), max_size=LONGEST))
+        if parameter.mapping:
+            kwargs |= draw(st.dictionaries(_of_kind("name", base).filter(bool), _label, max_size=2))
             continue
         if parameter.default is not REQUIRED and draw(st.booleans()):
             positional = False
             continue
         value = draw(_argument(parameter, base, by_name))
+        if positional and parameter.variadic and isinstance(value, (tuple, list)):
+            args += value if draw(st.booleans()) else [value]
+            continue
         first = not args and not kwargs
         positional = positional and not parameter.keyword_only
         positional = positional and (first or draw(st.integers(0, 3)) > 0)
-        if positional:
+        if positional or parameter.positional_only:
             args.append(value)
         else:
             kwargs[parameter.name] = value
-    if "o" in row.forms and not inplace and draw(st.integers(0, 3)) == 0:
+    if "o" in row.forms and not row.declares_out and not inplace and draw(st.integers(0, 3)) == 0:
         kwargs["out"] = draw(concrete_tensors(base))
-    return Call(tuple(args), kwargs)
+    return Call(_PREFIX[form] + row.key + "_" * inplace, tuple(args), kwargs)
 
 
-def signatures_of(row: Operator) -> tuple[Signature, ...]:
-    """The signatures of a row, or its rule's own."""
-    return row.signatures or (signatures.of(registry.load()[row.names]),)
+_PREFIX: Final = {"": "", "f": "torch.", "m": "Tensor."}
+_label: Final = st.sampled_from(LABELS)
+
+
+def _forms(row: Operator) -> list[str]:
+    """The forms in which a call may be asked for; the empty one means any."""
+    return ["", *(letter for letter in "fm" if letter in row.forms)]
+
+
+def _signatures(row: Operator, form: str) -> list[Signature]:
+    """The overloads of a row in this form, or its rule's own signature."""
+    found = [signature for _, signature in row.alternatives(form)]
+    return found or [signatures.of(registry.load()[row.names])]
 
 
 def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrategy[Any]:
     kinds = set(parameter.kinds) or _likely_kinds(parameter)
+    if parameter.variadic and not kinds & _LIST_ITEMS.keys():
+        kinds = {f"{kind}s" for kind in kinds if f"{kind}s" in _LIST_ITEMS} or {"names"}
     if by_name and "dim" in kinds:
         kinds.add("name")
     if by_name and "dims" in kinds:
