@@ -215,8 +215,12 @@ def _assumed(parameter: Parameter, value: Any) -> Any:
     """A value of which nothing is known is, where a tensor is asked, some tensor."""
     if isinstance(value, Unknown) and "tensor" in parameter.kinds:
         return Tensor()
-    if isinstance(value, Unknown) and "tensors" in parameter.kinds:
+    if "tensors" not in parameter.kinds:
+        return value
+    if isinstance(value, Unknown):
         return Many(Tensor())
+    if isinstance(value, (tuple, list)):
+        return type(value)(Tensor() if isinstance(item, Unknown) else item for item in value)
     return value
 
 
