@@ -116,11 +116,11 @@ def _missed(expected: Raised, result: Any) -> Verdict:
 
 _ABOUT_NAMES: Final = re.compile(
     r"""
-    \bnam(?:e|es|ed)\b | Dimname | \bdimname\b
-    | Tensor\[ | \(index\ \d+\ of | dims\ \[.*\]\ and\ dims\ \[
+    \b(?:dim)?nam(?:e|es|ed)\b
+    | Tensor\[[^]\d] | \(index\ \d+\ of | dims\ \[.*\]\ and\ dims\ \[
     | `align_tensors`
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 
