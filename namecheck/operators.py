@@ -113,10 +113,20 @@ class Inference:
 
 
 @cache
+def _shipped() -> str:
+    return resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
+
+
+@cache
 def table() -> Mapping[str, Operator]:
     """All operators that ship with namecheck, by key."""
-    text = resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
-    return MappingProxyType(read(text, "operators.toml"))
+    return MappingProxyType(read(_shipped(), "operators.toml"))
+
+
+@cache
+def python_operators() -> Mapping[str, str]:
+    """The operator of the table for each operator of Python, by the name of its syntax node."""
+    return MappingProxyType(dict(tomllib.loads(_shipped())["python"]))
 
 
 _FIELDS: Final = frozenset(Operator.__dataclass_fields__) - {"key"}

@@ -1,0 +1,512 @@
+"""Attributes, items and iteration of abstract values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, Final
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.objects import (
+    NONE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    External,
+    FunctionValue,
+    Instance,
+    ListValue,
+    Native,
+    Opaque,
+    Partial,
+    Repeated,
+    SliceValue,
+    Super,
+    TensorValue,
+    TorchMethod,
+    TorchModule,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.store import Store
+from namecheck.interpreter.torch_calls import TENSOR_ONLY
+from namecheck.values import Constant
+
+_DTYPES: Final = frozenset(
+    "float32 float float64 double float16 half bfloat16 complex32 chalf complex64 cfloat complex128 "
+    "cdouble uint8 uint16 uint32 uint64 int8 int16 short int32 int int64 long bool float8_e4m3fn "
+    "float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2".split()
+)
+_LAYOUTS: Final = frozenset("strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc".split())
+_MEMORY_FORMATS: Final = frozenset(
+    "contiguous_format channels_last channels_last_3d preserve_format".split()
+)
+_MISSING: Final = object()
+
+
+def torch_constant(path: str) -> Constant | None:
+    """The constant of torch that a dotted name stands for."""
+    module, _, name = path.rpartition(".")
+    if module != "torch":
+        return None
+    for kind, names in (
+        ("dtype", _DTYPES),
+        ("layout", _LAYOUTS),
+        ("memory_format", _MEMORY_FORMATS),
+    ):
+        if name in names:
+            return Constant(kind, name)
+    return None
+
+
+class Attributes:
+    """Reads and writes what hangs on values."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def read(
+        self,
+        value: Value,
+        name: str,
+        node: ast.AST,
+        store: Store,
+        activation: Activation,
+        *,
+        alone: bool = True,
+    ) -> Value:
+        """``value.name``; the path ends where one of several alternatives has no such attribute."""
+        if isinstance(value, Opaque):
+            return self._of_opaque(value, name, store)
+        if isinstance(value, TensorValue):
+            return self._of_tensor(value, name, node, store, activation)
+        if isinstance(value, External):
+            return self._of_external(value, name, store)
+        if isinstance(value, Instance):
+            return self._of_instance(value, name, node, store, activation)
+        if isinstance(value, ClassValue):
+            return self._of_class(value, name, node, store, activation)
+        if isinstance(value, Super):
+            return self._of_super(value, name, node, store, activation)
+        if isinstance(value, TupleValue) and name in value.fields:
+            return value.items[value.fields.index(name)]
+        if isinstance(value, TupleValue) and value.cls is not None:
+            found = self.class_attribute(value.cls, name, store)
+            if found is not None:
+                return self._bind(found, value, value.cls, node, store, activation)
+        if isinstance(value, Const) and value.value is None and not alone:
+            raise PathEnds
+        if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated)):
+            return Native(value, name)
+        if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
+            return self._of_callable(value, name, store)
+        return joins.fresh("attribute")
+
+    def _of_opaque(self, value: Opaque, name: str, store: Store) -> Value:
+        written: Value | None = store.get((value.key, name))
+        if written is not None:
+            return written
+        if store.get(("tensor", value.key)) is not None or name in TENSOR_ONLY:
+            operator = self.machine.torch.method(name)
+            if operator is not None:
+                return TorchMethod(operator, self.machine.torch.promote(value))
+        return Opaque(("attribute", value.key, name))
+
+    def _of_tensor(
+        self, value: TensorValue, name: str, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        written: Value | None = store.get((value.address, name))
+        if written is not None:
+            return written
+        torch = self.machine.torch
+        if torch.has(name, "a"):
+            operands = [(getattr(node, "value", node), value)]
+            return torch.call(name, [value], {}, node, store, activation, operands)
+        operator = torch.method(name)
+        if operator is not None:
+            return TorchMethod(operator, value)
+        return Opaque(("attribute", value.address, name))
+
+    def _of_external(self, value: External, name: str, store: Store) -> Value:
+        written: Value | None = store.get((value.path, name))
+        if written is not None:
+            return written
+        path = f"{value.path}.{name}"
+        constant = torch_constant(path)
+        return External(path) if constant is None else Const(constant)
+
+    def _of_instance(
+        self, value: Instance, name: str, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        written: Value | None = store.get((value.address, name))
+        found = self.class_attribute(value.cls, name, store)
+        if isinstance(found, Wrapped) and found.kind in ("property", "cached"):
+            calls = self.machine.calls
+            return calls.call_values(found.function, [value], node, store, activation)
+        if written is not None:
+            return written
+        if found is not None:
+            return self._bind(found, value, value.cls, node, store, activation)
+        if name == "__class__":
+            return value.cls
+        if name == "__dict__":
+            return joins.fresh("dict")
+        getter = self.class_attribute(value.cls, "__getattr__", store)
+        if getter is not None:
+            bound = BoundMethod(getter, value)
+            return self.machine.calls.call_values(bound, [Const(name)], node, store, activation)
+        return Opaque(("attribute", value.address, name))
+
+    def _of_class(
+        self, value: ClassValue, name: str, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return Const(value.name)
+        found = self.class_attribute(value, name, store)
+        if found is None:
+            return Opaque(("attribute", value.address, name))
+        if isinstance(found, Wrapped):
+            if found.kind == "staticmethod":
+                return found.function
+            if found.kind == "classmethod":
+                return BoundMethod(found.function, value)
+        return found
+
+    def _of_super(
+        self, value: Super, name: str, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
+        order = list(self.mro(start)) if isinstance(start, ClassValue) else []
+        after = order[order.index(value.cls) + 1 :] if value.cls in order else []
+        for cls in after:
+            if isinstance(cls, ClassValue):
+                found: Value | None = store.get((cls.address, name))
+                if found is not None:
+                    return self._bind(found, value.receiver, cls, node, store, activation)
+        return External(f"builtins.object.{name}")
+
+    def _of_callable(self, value: Value, name: str, store: Store) -> Value:
+        written: Value | None = store.get((value, name))
+        if written is not None:
+            return written
+        if name in ("__name__", "__qualname__") and isinstance(value, FunctionValue):
+            return Const(value.name)
+        if name == "__wrapped__" and isinstance(value, Wrapped):
+            return value.function
+        if isinstance(value, Wrapped) and name in ("setter", "getter", "deleter"):
+            return Native(value, name)
+        return Opaque(("attribute", value, name))
+
+    def _bind(
+        self,
+        found: Value,
+        receiver: Value,
+        cls: ClassValue,
+        node: ast.AST,
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """What a class attribute becomes when it is read through an instance."""
+        if isinstance(found, FunctionValue):
+            return BoundMethod(found, receiver)
+        if isinstance(found, Wrapped):
+            if found.kind == "staticmethod":
+                return found.function
+            if found.kind == "classmethod":
+                owner = receiver.cls if isinstance(receiver, Instance) else receiver
+                return BoundMethod(found.function, owner)
+            if found.kind in ("property", "cached"):
+                calls = self.machine.calls
+                return calls.call_values(found.function, [receiver], node, store, activation)
+            return BoundMethod(found, receiver)
+        return found
+
+    def mro(self, cls: ClassValue) -> Iterator[Value]:
+        """The class and its bases, depth first, each once and after those derived from it."""
+        order: list[Value] = []
+
+        def visit(value: Value) -> None:
+            if value in order:
+                order.remove(value)
+            order.append(value)
+            if isinstance(value, ClassValue):
+                for base in value.bases:
+                    visit(base)
+
+        visit(cls)
+        yield from order
+
+    def class_attribute(self, cls: ClassValue, name: str, store: Store) -> Value | None:
+        """What a class or one of its bases has under a name."""
+        for base in self.mro(cls):
+            if isinstance(base, ClassValue):
+                found: Value | None = store.get((base.address, name))
+                if found is not None:
+                    return found
+        return None
+
+    def derives(self, cls: ClassValue, path: str) -> bool:
+        """Whether a class derives from a class of a library, by the last parts of its name."""
+        return any(isinstance(b, External) and b.path.endswith(path) for b in self.mro(cls))
+
+    def write(
+        self, target: Value, name: str, value: Value, node: ast.AST, store: Store, act: Activation
+    ) -> None:
+        """``target.name = value``."""
+        if isinstance(target, TensorValue) and self.machine.torch.has(name, "s"):
+            operands = [(getattr(node, "value", node), target)]
+            self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
+        elif isinstance(target, Instance):
+            self._write_instance(target, name, value, node, store, act)
+        elif isinstance(target, (ClassValue, TensorValue, TorchModule)):
+            store.set((target.address, name), value)
+        elif isinstance(target, Opaque):
+            store.set((target.key, name), value)
+        elif isinstance(target, External):
+            store.set((target.path, name), value)
+        elif isinstance(target, (FunctionValue, BoundMethod, Partial, Wrapped)):
+            store.set((target, name), value)
+
+    def _write_instance(
+        self, target: Instance, name: str, value: Value, node: ast.AST, store: Store, act: Activation
+    ) -> None:
+        setter = self.class_attribute(target.cls, f"{name}=", store)
+        if setter is not None:
+            self.machine.calls.call_values(setter, [target, value], node, store, act)
+        else:
+            store.set((target.address, name), value)
+
+    def truth(self, value: Value, store: Store) -> bool | None:
+        """The truth of a value that is no constant, container or tensor."""
+        if isinstance(value, Instance):
+            special = ("__bool__", "__len__")
+            if any(self.class_attribute(value.cls, name, store) for name in special):
+                return None
+        if isinstance(value, External):
+            return True if value.path.startswith("builtins.") else None
+        return True
+
+    # Items
+
+    def item(
+        self, value: Value, index: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        """``value[index]``."""
+        if isinstance(value, TensorValue):
+            operands = [(getattr(node, "value", node), value)]
+            return self.machine.torch.call(
+                "__getitem__", [value, index], {}, node, store, activation, operands
+            )
+        if isinstance(value, (TupleValue, ListValue, Repeated)):
+            return self._item_of(value, index, store)
+        if isinstance(value, DictValue):
+            return self._entry(value, index, node, store, activation)
+        if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
+            return self._item_of_text(value, index)
+        if isinstance(value, Instance):
+            found = self.class_attribute(value.cls, "__getitem__", store)
+            if found is not None:
+                bound = BoundMethod(found, value)
+                return self.machine.calls.call_values(bound, [index], node, store, activation)
+        if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
+            key = index.value if isinstance(index, Const) else index.key
+            return Opaque(("item", value.key, type(key).__name__, key))
+        if isinstance(value, (External, ClassValue)):
+            return value  # a generic alias: Batch[int] is Batch
+        if isinstance(value, TorchModule):
+            return joins.fresh("layer")
+        return joins.fresh("item")
+
+    def _item_of(self, value: TupleValue | ListValue | Repeated, index: Value, store: Store) -> Value:
+        content: tuple[Value, ...] | Repeated
+        if isinstance(value, TupleValue):
+            content = value.items
+        else:
+            content = joins.items(value, store) if isinstance(value, ListValue) else value
+        if isinstance(index, SliceValue):
+            return self._slice_of(value, content, index)
+        if isinstance(content, Repeated):
+            return content.each
+        if isinstance(index, Const) and isinstance(index.value, int):
+            position = index.value
+            if -len(content) <= position < len(content):
+                return content[position]
+            return joins.fresh("item")
+        if not content:
+            return joins.fresh("item")
+        each = content[0]
+        for item in content[1:]:
+            each = joins.Joiner(store, store).value(each, item)
+        return each
+
+    def _slice_of(
+        self,
+        value: TupleValue | ListValue | Repeated,
+        content: tuple[Value, ...] | Repeated,
+        index: SliceValue,
+    ) -> Value:
+        bounds = [part for part in (index.lower, index.upper, index.step)]
+        if isinstance(content, Repeated):
+            part: tuple[Value, ...] | Repeated = content
+        elif all(isinstance(b, Const) and isinstance(b.value, (int, type(None))) for b in bounds):
+            part = content[slice(*(b.value for b in bounds if isinstance(b, Const)))]
+        else:
+            part = Repeated(content[0] if len(set(content)) == 1 else joins.fresh("item"))
+        if isinstance(value, ListValue):
+            return ListValue(joins.new_address(), part)
+        return part if isinstance(part, Repeated) else TupleValue(part)
+
+    def _item_of_text(self, value: Const, index: Value) -> Value:
+        key: Any = None
+        if isinstance(index, Const):
+            key = index.value
+        elif isinstance(index, SliceValue):
+            bounds = (index.lower, index.upper, index.step)
+            if all(isinstance(bound, Const) for bound in bounds):
+                key = slice(*(b.value for b in bounds if isinstance(b, Const)))
+        try:
+            return Const(value.value[key])
+        except (TypeError, IndexError, ValueError):
+            return joins.fresh("item", "str")
+
+    def _entry(
+        self, value: DictValue, index: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        content = joins.entries(value, store)
+        for key, entry in content.items:
+            if key == index:
+                return entry
+        if isinstance(index, Const):
+            if value.factory is not None and content.rest is None:
+                made = self.machine.calls.call_values(value.factory, [], node, store, activation)
+                store.set(value.address, joins.Entries((*content.items, (index, made)), None))
+                return made
+            return joins.fresh("entry") if content.rest is None else content.rest
+        choices = [entry for _, entry in content.items]
+        choices += [] if content.rest is None else [content.rest]
+        if not choices:
+            return joins.fresh("entry")
+        each = choices[0]
+        for choice in choices[1:]:
+            each = joins.Joiner(store, store).value(each, choice)
+        return each
+
+    def write_item(
+        self,
+        target: Value,
+        index: Value,
+        value: Value,
+        node: ast.AST,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """``target[index] = value``."""
+        if isinstance(target, TensorValue):
+            operands = [(getattr(node, "value", node), target), (node, value)]
+            self.machine.torch.call(
+                "__setitem__", [target, index, value], {}, node, store, activation, operands[:1]
+            )
+        elif isinstance(target, DictValue):
+            self._write_entry(target, index, value, store)
+        elif isinstance(target, ListValue):
+            self._write_list(target, index, value, store)
+        elif isinstance(target, Instance):
+            found = self.class_attribute(target.cls, "__setitem__", store)
+            if found is not None:
+                bound = BoundMethod(found, target)
+                self.machine.calls.call_values(bound, [index, value], node, store, activation)
+
+    def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
+        content = joins.entries(target, store)
+        if isinstance(index, (Const, TupleValue)):
+            items = dict(content.items)
+            items[index] = value
+            store.set(target.address, joins.Entries(tuple(items.items()), content.rest))
+            return
+        join = joins.Joiner(store, store).value
+        items = {key: join(entry, value) for key, entry in content.items}
+        rest = value if content.rest is None else join(content.rest, value)
+        store.set(target.address, joins.Entries(tuple(items.items()), rest))
+
+    def _write_list(self, target: ListValue, index: Value, value: Value, store: Store) -> None:
+        content = joins.items(target, store)
+        if isinstance(content, Repeated):
+            each = joins.Joiner(store, store).value(content.each, value)
+            store.set(target.address, Repeated(each))
+        elif isinstance(index, Const) and isinstance(index.value, int):
+            if -len(content) <= index.value < len(content):
+                items = list(content)
+                items[index.value] = value
+                store.set(target.address, tuple(items))
+        else:
+            store.set(target.address, Repeated(joins.fresh("item")))
+
+    # Iteration
+
+    def iterate(
+        self, value: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        """The items that iterating a value gives, or what each of them is."""
+        if isinstance(value, TupleValue):
+            return value.items
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            if value.kind == "iterator":
+                store.set(value.address, ())
+            return content
+        if isinstance(value, Repeated):
+            return value
+        if isinstance(value, DictValue):
+            entries = joins.entries(value, store)
+            if entries.rest is None:
+                return tuple(key for key, _ in entries.items)
+            return Repeated(joins.fresh("key"))
+        if isinstance(value, Const) and isinstance(value.value, str):
+            return tuple(Const(letter) for letter in value.value)
+        if isinstance(value, TensorValue):
+            return self._rows_of(value, node, store, activation)
+        if isinstance(value, Instance):
+            return self._iterate_instance(value, node, store, activation)
+        if isinstance(value, ClassValue) and value.style == "enum":
+            return tuple(
+                member for name, _ in value.fields if (member := store.get((value.address, name)))
+            )
+        return Repeated(joins.fresh("item"))
+
+    def _rows_of(
+        self, value: TensorValue, node: ast.AST, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        if not self.machine.torch.has("unbind", "m"):
+            return Repeated(joins.fresh("row"))
+        rows = self.machine.torch.call("unbind", [value], {}, node, store, activation)
+        if isinstance(rows, TupleValue):
+            return rows.items
+        if isinstance(rows, Repeated):
+            return rows
+        return Repeated(joins.fresh("row"))
+
+    def _iterate_instance(
+        self, value: Instance, node: ast.AST, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        calls = self.machine.calls
+        for name in ("__iter__", "__getitem__"):
+            found = self.class_attribute(value.cls, name, store)
+            if found is None:
+                continue
+            if name == "__getitem__":
+                index = [joins.fresh("index", "int")]
+                return Repeated(
+                    calls.call_values(BoundMethod(found, value), index, node, store, activation)
+                )
+            result = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+            if isinstance(result, Instance):
+                step = self.class_attribute(result.cls, "__next__", store)
+                if step is None:
+                    return Repeated(joins.fresh("item"))
+                bound = BoundMethod(step, result)
+                return Repeated(calls.call_values(bound, [], node, store, activation))
+            return self.iterate(result, node, store, activation)
+        return Repeated(joins.fresh("item"))

@@ -1,0 +1,388 @@
+"""Calls: of functions of the program, of classes, of what the libraries offer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.machine import CALL_DEPTH, RECURSION, Activation, Machine, PathEnds
+from namecheck.interpreter.objects import (
+    NONE,
+    Alternative,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Frame,
+    FunctionValue,
+    Instance,
+    ListValue,
+    Native,
+    Opaque,
+    Partial,
+    Repeated,
+    TorchMethod,
+    TorchModule,
+    TupleValue,
+    Union,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.store import Store
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.libraries import Libraries
+    from namecheck.interpreter.natives import Natives
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of one call; `open` where a star brings more of them that are not known."""
+
+    args: list[Value] = field(default_factory=list)
+    kwargs: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+
+
+@dataclass(slots=True)
+class Call:
+    """One call: where it stands, what it is given, and on which path."""
+
+    arguments: Arguments
+    node: ast.AST
+    store: Store
+    activation: Activation
+
+    @property
+    def args(self) -> list[Value]:
+        return self.arguments.args
+
+    @property
+    def kwargs(self) -> dict[str, Value]:
+        return self.arguments.kwargs
+
+    def argument(self, position: int, name: str = "", default: Value = NONE) -> Value:
+        """The argument at a position or under a name."""
+        if position < len(self.args):
+            return self.args[position]
+        return self.kwargs.get(name, default)
+
+
+class Calls:
+    """Calls values."""
+
+    libraries: Libraries
+    natives: Natives
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def evaluate(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+        """A call in the source."""
+        expressions = self.machine.expressions
+        function = expressions.value(node.func, store, activation)
+        if function == External("builtins.super"):
+            return self.libraries.super_of(node, store, activation)
+        arguments = self.arguments(node, store, activation)
+        many = [function, *arguments.args, *arguments.kwargs.values()]
+
+        def apply(layer: Store, values: list[Value]) -> Value:
+            rest = iter(values[1:])
+            chosen = Arguments(
+                [next(rest) for _ in arguments.args],
+                {name: next(rest) for name in arguments.kwargs},
+                arguments.open,
+            )
+            return self.call(values[0], Call(chosen, node, layer, activation))
+
+        if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
+            # A function of the program tells its alternatives apart itself, where it needs to.
+            return apply(store, many)
+        return expressions.spread(store, many, apply)
+
+    def arguments(self, node: ast.Call, store: Store, activation: Activation) -> Arguments:
+        """The arguments of a call, stars unpacked."""
+        expressions = self.machine.expressions
+        result = Arguments()
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                value = expressions.value(arg.value, store, activation)
+                content = expressions.iterate(value, arg, store, activation)
+                if isinstance(content, Repeated):
+                    result.open = True
+                    result.args.append(content)
+                else:
+                    result.args.extend(content)
+            else:
+                result.args.append(expressions.value(arg, store, activation))
+        for keyword in node.keywords:
+            value = expressions.value(keyword.value, store, activation)
+            if keyword.arg is not None:
+                result.kwargs[keyword.arg] = value
+            elif isinstance(value, DictValue):
+                content_ = joins.entries(value, store)
+                result.open |= content_.rest is not None
+                for key, entry in content_.items:
+                    if isinstance(key, Const) and isinstance(key.value, str):
+                        result.kwargs[key.value] = entry
+                    else:
+                        result.open = True
+            else:
+                result.open = True
+        return result
+
+    def call_values(
+        self,
+        function: Value,
+        args: Sequence[Value],
+        node: ast.AST,
+        store: Store,
+        activation: Activation,
+        kwargs: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """Call a value with values."""
+        return self.call(
+            function, Call(Arguments(list(args), dict(kwargs or {})), node, store, activation)
+        )
+
+    def call(self, function: Value, call: Call) -> Value:
+        """Call whatever can be called; what is not known gives what is not known."""
+        if isinstance(function, FunctionValue):
+            return self.function(function, call)
+        if isinstance(function, BoundMethod):
+            return self._prepend(function.function, function.receiver, call)
+        if isinstance(function, Partial):
+            return self._partial(function, call)
+        if isinstance(function, Wrapped):
+            return self.libraries.call_wrapped(function, call)
+        if isinstance(function, TorchMethod):
+            return self.torch_method(function, call)
+        if isinstance(function, External):
+            return self.libraries.call(function.path, call)
+        if isinstance(function, ClassValue):
+            return self.libraries.classes.instantiate(function, call)
+        if isinstance(function, Instance):
+            return self._instance(function, call)
+        if isinstance(function, TorchModule):
+            return self._module(function, call)
+        if isinstance(function, Native):
+            return self.natives.call(function.receiver, function.name, call)
+        if isinstance(function, Union):
+            return self.machine.expressions.spread(
+                call.store,
+                [function],
+                lambda layer, values: self.call(
+                    values[0], Call(call.arguments, call.node, layer, call.activation)
+                ),
+            )
+        if function == NONE and self.machine.silent:
+            raise PathEnds
+        self.escape(call)
+        return joins.fresh("result")
+
+    def escape(self, call: Call) -> None:
+        """What unknown code is given it may change: lists and dicts lose what was known of them."""
+        for value in (*call.args, *call.kwargs.values()):
+            if isinstance(value, ListValue):
+                call.store.set(value.address, Repeated(joins.fresh("item")))
+            elif isinstance(value, DictValue):
+                call.store.set(value.address, Entries((), joins.fresh("item")))
+
+    def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
+        arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)
+        return self.call(function, Call(arguments, call.node, call.store, call.activation))
+
+    def _partial(self, function: Partial, call: Call) -> Value:
+        arguments = Arguments(
+            [*function.args, *call.args],
+            {**dict(function.kwargs), **call.kwargs},
+            call.arguments.open,
+        )
+        return self.call(
+            function.function, Call(arguments, call.node, call.store, call.activation)
+        )
+
+    def _instance(self, receiver: Instance, call: Call) -> Value:
+        for name in ("__call__", "forward"):
+            found = self.find_method(receiver, name, call.store)
+            if found is not None:
+                return self._prepend(found, receiver, call)
+        self.escape(call)
+        return joins.fresh("result")
+
+    def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
+        """The method that an instance has under a name."""
+        return self.machine.expressions.attributes.class_attribute(receiver.cls, name, store)
+
+    # torch
+
+    def torch_method(self, function: TorchMethod, call: Call) -> Value:
+        """A method of a tensor."""
+        operator = f"Tensor.{function.operator}"
+        return self.torch_call(operator, [function.receiver, *call.args], call)
+
+    def torch_call(self, operator: str, args: list[Value], call: Call) -> Value:
+        """An operator of the table, with the operands pointed at where they stand in the source."""
+        torch = self.machine.torch
+        if call.arguments.open:
+            args = self._opened(operator, args)
+        operands: list[tuple[ast.AST, Value]] = []
+        if isinstance(call.node, ast.Call):
+            nodes: list[ast.AST] = [*call.node.args]
+            if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
+                nodes.insert(0, call.node.func.value)
+            if not call.arguments.open and len(nodes) == len(args):
+                operands = list(zip(nodes, args, strict=True))
+        return torch.call(
+            operator, args, call.kwargs, call.node, call.store, call.activation, operands
+        )
+
+    def _opened(self, operator: str, args: list[Value]) -> list[Value]:
+        """Arguments of which some are not known: all the variadic ones become one unknown."""
+        return [args[0], joins.fresh("arguments")] if args else [joins.fresh("arguments")]
+
+    def _module(self, module: TorchModule, call: Call) -> Value:
+        if not self.machine.torch.has(module.key, "c"):
+            return joins.fresh("result")
+        kwargs = {**dict(module.kwargs), **call.kwargs}
+        arguments = Arguments([*module.args, *call.args], kwargs, call.arguments.open)
+        call = Call(arguments, call.node, call.store, call.activation)
+        return self.torch_call(module.key, call.args, call)
+
+    # Functions of the program
+
+    def function(self, function: FunctionValue, call: Call) -> Value:
+        """Run the body with these arguments, and join what its paths return."""
+        machine = self.machine
+        machine.called.add(function.node)
+        if self._too_deep(function, call.activation) or not machine.spend(20):
+            self.escape(call)
+            return joins.fresh("result")
+        layer = call.store.fork()
+        frame = Frame(
+            joins.new_address(),
+            function.node,
+            function.frame,
+            function.cls,
+            call.args[0] if call.args else None,
+        )
+        if not self._bind(function, frame, call, layer):
+            return joins.fresh("result")
+        inner = Activation(frame, call.activation, call.node, function.name)
+        returns = self._run(function, layer, inner)
+        if machine.scope(function.node).generator:
+            returns = [(store, self._generated(inner)) for store, _ in returns[:1]]
+            if not returns:
+                returns = [(layer, self._generated(inner))]
+        if not returns:
+            raise PathEnds
+        return self._return(returns, frame, call.store)
+
+    def _too_deep(self, function: FunctionValue, activation: Activation) -> bool:
+        depth = repeated = 0
+        current: Activation | None = activation
+        while current is not None:
+            depth += 1
+            repeated += current.frame.scope is function.node
+            current = current.caller
+        return depth > CALL_DEPTH or repeated > RECURSION
+
+    def _run(
+        self, function: FunctionValue, layer: Store, activation: Activation
+    ) -> list[tuple[Store, Value]]:
+        if isinstance(function.node, ast.Lambda):
+            return [(layer, self.machine.expressions.value(function.node.body, layer, activation))]
+        ends = self.machine.statements.block(function.node.body, [layer], activation)
+        return [*activation.returns, *((end, NONE) for end in ends)]
+
+    def _generated(self, activation: Activation) -> Value:
+        if any(isinstance(value, Repeated) for value in activation.yields):
+            each = [v.each if isinstance(v, Repeated) else v for v in activation.yields]
+            return Repeated(each[0] if len(set(each)) == 1 else joins.fresh("item"))
+        return ListValue(joins.new_address(), tuple(activation.yields), "iterator")
+
+    def _return(
+        self, returns: list[tuple[Store, Value]], frame: Frame, store: Store
+    ) -> Value:
+        """Write what the paths changed to the caller's store, and choose between their values."""
+        changes = joins.merge(store, [end for end, _ in returns])
+        captured = frame.number in self.machine.captured
+        facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
+        store.absorb(
+            {
+                key: content
+                for key, content in changes.items()
+                if captured or not (isinstance(key, tuple) and key[0] == frame.number)
+            }
+        )
+        choices: list[tuple[Store, Alternative]] = []
+        for (end, value), held in zip(returns, facts, strict=True):
+            for index, (other_end, other) in enumerate(choices):
+                if joins.alike(other.value, other_end, value, end):
+                    shared = tuple(fact for fact in other.facts if fact in held)
+                    choices[index] = (other_end, Alternative(other.value, shared))
+                    break
+            else:
+                choices.append((end, Alternative(value, held)))
+        return joins.union([choice for _, choice in choices])
+
+    def _bind(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Give the parameters their values; False where the call cannot be bound."""
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        kwargs = dict(call.kwargs)
+        args = list(call.args)
+        defaults = dict(
+            zip([p.arg for p in positional[len(positional) - len(function.defaults) :]],
+                function.defaults, strict=True)
+        )
+        defaults.update(function.keyword_defaults)
+        if call.arguments.open:
+            args = [arg for arg in args if not isinstance(arg, Repeated)]
+        for parameter in positional:
+            if args:
+                store.set((frame.number, parameter.arg), args.pop(0))
+            elif not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+                return False
+        if spec.vararg is not None:
+            rest = Repeated(joins.fresh("argument")) if call.arguments.open else TupleValue(tuple(args))
+            store.set((frame.number, spec.vararg.arg), rest)
+        elif args:
+            return False
+        for parameter in spec.kwonlyargs:
+            if not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+                return False
+        if spec.kwarg is not None:
+            entries = tuple((Const(name), value) for name, value in kwargs.items())
+            unknown = joins.fresh("argument") if call.arguments.open else None
+            store.set(
+                (frame.number, spec.kwarg.arg),
+                DictValue(joins.new_address(), Entries(entries, unknown)),
+            )
+            return True
+        return not kwargs
+
+    def _by_name(
+        self,
+        name: str,
+        kwargs: dict[str, Value],
+        defaults: Mapping[str, Value],
+        frame: Frame,
+        call: Call,
+        store: Store,
+    ) -> bool:
+        if name in kwargs:
+            store.set((frame.number, name), kwargs.pop(name))
+        elif call.arguments.open:
+            store.set((frame.number, name), Opaque(("parameter", frame.number, name)))
+        elif name in defaults:
+            store.set((frame.number, name), defaults[name])
+        else:
+            return False
+        return True
+

@@ -1,0 +1,164 @@
+"""Classes of the program: their bodies, their instances, and what decorators make of them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.calls import Arguments, Call
+from namecheck.interpreter.machine import Activation, Machine
+from namecheck.interpreter.objects import (
+    NONE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    External,
+    Frame,
+    Instance,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.store import Store
+
+_STYLES = {
+    "NamedTuple": "namedtuple",
+    "Enum": "enum",
+    "IntEnum": "enum",
+    "StrEnum": "enum",
+    "Flag": "enum",
+    "IntFlag": "enum",
+}
+
+
+class Classes:
+    """Makes classes and instances."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def define(self, node: ast.ClassDef, store: Store, activation: Activation) -> ClassValue:
+        """Run a class body; its names become attributes of the class."""
+        value = self.machine.expressions.value
+        bases = tuple(value(base, store, activation) for base in node.bases)
+        address = joins.new_address()
+        cls = ClassValue(address, node.name, bases, node, (), _style(bases))
+        cls = replace(cls, fields=_inherited(bases))
+        frame = Frame(address, node, activation.frame, cls)
+        body = Activation(frame, activation, None, node.name)
+        body.tolerant = activation.tolerant
+        ends = self.machine.statements.block(node.body, [store.fork()], body)
+        if ends:
+            store.absorb(joins.merge(store, ends))
+        fields = dict(cls.fields)
+        for name, default in self._fields(node, cls, store):
+            fields[name] = default
+        cls = replace(cls, fields=tuple(fields.items()))
+        if cls.style == "enum":
+            self._make_members(cls, store)
+        return cls
+
+    def _fields(
+        self, node: ast.ClassDef, cls: ClassValue, store: Store
+    ) -> list[tuple[str, Value | None]]:
+        """The annotated names of a body in order, with their defaults; of an enum its members."""
+        fields: list[tuple[str, Value | None]] = []
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if "ClassVar" not in ast.dump(statement.annotation):
+                    name = statement.target.id
+                    fields.append((name, store.get((cls.address, name))))
+            elif cls.style == "enum" and isinstance(statement, ast.Assign):
+                fields.extend((t.id, None) for t in statement.targets if isinstance(t, ast.Name))
+        return fields
+
+    def _make_members(self, cls: ClassValue, store: Store) -> None:
+        for name, _ in cls.fields:
+            raw: Value | None = store.get((cls.address, name))
+            if raw is None:
+                continue
+            member = Instance(joins.new_address(), cls)
+            store.set((member.address, "value"), raw)
+            store.set((member.address, "name"), Const(name))
+            store.set((cls.address, name), member)
+
+    def instantiate(self, cls: ClassValue, call: Call) -> Value:
+        """Call a class."""
+        if cls.style == "namedtuple":
+            return self._named_tuple(cls, call)
+        if cls.style == "enum":
+            return self._member(cls, call)
+        instance = Instance(joins.new_address(), cls)
+        attributes = self.machine.expressions.attributes
+        maker = attributes.class_attribute(cls, "__init__", call.store)
+        if maker is not None:
+            self.machine.calls.call(BoundMethod(maker, instance), call)
+        elif cls.style == "dataclass":
+            self._fill(instance, call)
+        else:
+            self.machine.calls.escape(call)
+        return instance
+
+    def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
+        given = dict(zip((name for name, _ in cls.fields), call.args, strict=False))
+        given.update(call.kwargs)
+        for name, default in cls.fields:
+            if name not in given:
+                made = NONE if default is None else self._default(default, call)
+                given[name] = joins.fresh("field") if default is None else made
+        return given
+
+    def _default(self, default: Value, call: Call) -> Value:
+        """The default of a field; ``field(default_factory=f)`` calls it."""
+        if isinstance(default, TupleValue) and default.fields == ("default", "default_factory"):
+            plain, factory = default.items
+            if factory != NONE:
+                return self.machine.calls.call_values(
+                    factory, [], call.node, call.store, call.activation
+                )
+            return plain
+        return default
+
+    def _fill(self, instance: Instance, call: Call) -> None:
+        """What the ``__init__`` of a dataclass does."""
+        attributes = self.machine.expressions.attributes
+        for name, value in self._arguments(instance.cls, call).items():
+            call.store.set((instance.address, name), value)
+        after = attributes.class_attribute(instance.cls, "__post_init__", call.store)
+        if after is not None:
+            empty = Call(Arguments(), call.node, call.store, call.activation)
+            self.machine.calls.call(BoundMethod(after, instance), empty)
+
+    def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
+        given = self._arguments(cls, call)
+        names = tuple(name for name, _ in cls.fields)
+        return TupleValue(tuple(given[name] for name in names), names, cls)
+
+    def _member(self, cls: ClassValue, call: Call) -> Value:
+        """``Layout('nchw')``: the member that has this value."""
+        wanted = call.argument(0)
+        for name, _ in cls.fields:
+            member: Value | None = call.store.get((cls.address, name))
+            if isinstance(member, Instance):
+                if call.store.get((member.address, "value")) == wanted:
+                    return member
+        return joins.fresh("member")
+
+
+def _style(bases: tuple[Value, ...]) -> str:
+    for base in bases:
+        if isinstance(base, ClassValue) and base.style != "plain":
+            return base.style
+        if isinstance(base, External):
+            style = _STYLES.get(base.path.rpartition(".")[2])
+            if style is not None:
+                return style
+    return "plain"
+
+
+def _inherited(bases: tuple[Value, ...]) -> tuple[tuple[str, Value | None], ...]:
+    fields: dict[str, Value | None] = {}
+    for base in reversed(bases):
+        if isinstance(base, ClassValue):
+            fields.update(base.fields)
+    return tuple(fields.items())

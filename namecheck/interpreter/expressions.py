@@ -1,0 +1,556 @@
+"""Expressions, evaluated on abstract values."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.interpreter import joins, python_operators
+from namecheck.interpreter.machine import Activation, Machine, PathEnds, Reveal
+from namecheck.interpreter.objects import (
+    FALSE,
+    NONE,
+    TRUE,
+    Alternative,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Frame,
+    FunctionValue,
+    ListValue,
+    Opaque,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.scopes import Comprehension
+from namecheck.interpreter.store import Fact, Store
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.attributes import Attributes
+
+_COMBINATIONS: Final = 16
+BUILTINS: Final = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+
+
+class Expressions:
+    """Evaluates the nodes of the syntax tree that have a value."""
+
+    attributes: Attributes
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], Value]] = {
+            ast.Constant: self._constant,
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.BinOp: self._binary,
+            ast.UnaryOp: self._unary,
+            ast.Compare: self._compare,
+            ast.BoolOp: self._boolean,
+            ast.IfExp: self._conditional,
+            ast.Subscript: self._subscript,
+            ast.Slice: self._slice,
+            ast.Tuple: self._tuple,
+            ast.List: self._list,
+            ast.Set: self._set,
+            ast.Dict: self._dict,
+            ast.JoinedStr: self._joined,
+            ast.FormattedValue: self._formatted,
+            ast.Lambda: self._lambda,
+            ast.NamedExpr: self._walrus,
+            ast.Starred: self._starred,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.Yield: self._yield,
+            ast.YieldFrom: self._yield_from,
+            ast.Await: self._await,
+        }
+
+    def value(self, node: ast.AST, store: Store, activation: Activation) -> Value:
+        """What an expression gives."""
+        case = self._cases.get(type(node))
+        if case is None:
+            return joins.fresh("expression")
+        result = case(node, store, activation)
+        if self.machine.reveals is not None and isinstance(result, TensorValue):
+            self._reveal(node, result, store)
+        return result
+
+    def _reveal(self, node: ast.AST, result: TensorValue, store: Store) -> None:
+        reveals = self.machine.reveals
+        assert reveals is not None
+        span = self.machine.source.span(node)
+        dims = joins.held(result, store).tensor.dims.brief()
+        source = ast.get_source_segment(self.machine.source.text, node) or ""  # type: ignore[arg-type]
+        earlier = reveals.get(span)
+        if earlier is not None and dims not in earlier.dims.split(" | "):
+            dims = f"{earlier.dims} | {dims}"
+        reveals[span] = Reveal(span, source, dims)
+
+    def spread(
+        self,
+        store: Store,
+        values: Sequence[Value],
+        apply: Callable[[Store, list[Value]], Value],
+    ) -> Value:
+        """Apply a function to each combination of alternatives that the path allows."""
+        if not any(isinstance(value, Union) for value in values):
+            return apply(store, list(values))
+        combinations = itertools.product(*map(joins.alternatives, values))
+        results: list[Alternative] = []
+        layers: list[Store] = []
+        for combination in itertools.islice(combinations, _COMBINATIONS):
+            facts = tuple(dict.fromkeys(f for choice in combination for f in choice.facts))
+            if len(dict(facts)) < len(facts) or not store.allows(facts):
+                continue
+            layer = store.assume(facts)
+            try:
+                result = apply(layer, [choice.value for choice in combination])
+            except PathEnds:
+                continue
+            results.append(Alternative(result, facts))
+            layers.append(layer)
+        if not results:
+            raise PathEnds
+        store.absorb({k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)})
+        return joins.union(results)
+
+    # Names and constants
+
+    def _constant(self, node: ast.Constant, store: Store, activation: Activation) -> Value:
+        return Const(node.value)
+
+    def _name(self, node: ast.Name, store: Store, activation: Activation) -> Value:
+        return self.lookup(node.id, store, activation.frame)
+
+    def lookup(self, name: str, store: Store, frame: Frame) -> Value:
+        """The value of a name in a scope; opaque where it is not bound."""
+        holder = self.owner(name, frame)
+        if holder is not None:
+            found: Value | None = store.get((holder.number, name))
+            if found is not None:
+                return found
+            if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
+                return Opaque(("variable", holder.number, name))
+        if name in BUILTINS:
+            return External(f"builtins.{name}")
+        if name == "__name__":
+            return Const("__main__")
+        return Opaque(("variable", 0, name))
+
+    def owner(self, name: str, frame: Frame) -> Frame | None:
+        """The scope that a name belongs to, seen from a frame."""
+        current: Frame | None = frame
+        while current is not None:
+            info = self.machine.scope(current.scope)
+            visible = current is frame or not isinstance(current.scope, ast.ClassDef)
+            if name in info.global_:
+                return self._module(current)
+            if visible and name in info.local:
+                return current
+            current = current.enclosing
+        return self._module(frame)
+
+    def _module(self, frame: Frame) -> Frame:
+        while frame.enclosing is not None:
+            frame = frame.enclosing
+        return frame
+
+    def _attribute(self, node: ast.Attribute, store: Store, activation: Activation) -> Value:
+        receiver = self.value(node.value, store, activation)
+        return self.spread(
+            store,
+            [receiver],
+            lambda layer, values: self.attributes.read(
+                values[0], node.attr, node, layer, activation, alone=values[0] is receiver
+            ),
+        )
+
+    def _call(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+        return self.machine.calls.evaluate(node, store, activation)
+
+    # Operators
+
+    def _binary(self, node: ast.BinOp, store: Store, activation: Activation) -> Value:
+        left = self.value(node.left, store, activation)
+        right = self.value(node.right, store, activation)
+        return self.spread(
+            store,
+            [left, right],
+            lambda layer, values: self.operate(
+                type(node.op).__name__,
+                node,
+                [(node.left, values[0]), (node.right, values[1])],
+                layer,
+                activation,
+            ),
+        )
+
+    def operate(
+        self,
+        operator: str,
+        node: ast.AST,
+        operands: list[tuple[ast.AST, Value]],
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """A Python operator, by the name of its node: on tensors through the table."""
+        return python_operators.apply(self.machine, operator, node, operands, store, activation)
+
+    def _unary(self, node: ast.UnaryOp, store: Store, activation: Activation) -> Value:
+        operand = self.value(node.operand, store, activation)
+        if isinstance(node.op, ast.Not):
+            return self.negate(operand, store)
+        return self.spread(
+            store,
+            [operand],
+            lambda layer, values: self.operate(
+                type(node.op).__name__, node, [(node.operand, values[0])], layer, activation
+            ),
+        )
+
+    def negate(self, value: Value, store: Store) -> Value:
+        """``not value``."""
+        truth = self.truth(value, store)
+        if truth is not None:
+            return FALSE if truth else TRUE
+        if isinstance(value, Opaque):
+            return Opaque(("not", value.key), "bool")
+        return joins.fresh("not", "bool")
+
+    def _compare(self, node: ast.Compare, store: Store, activation: Activation) -> Value:
+        left_node, left = node.left, self.value(node.left, store, activation)
+        result: Value = TRUE
+        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.value(right_node, store, activation)
+            operands = [(left_node, left), (right_node, right)]
+            name = type(operator).__name__
+
+            def one(
+                layer: Store,
+                values: list[Value],
+                name: str = name,
+                operands: list[tuple[ast.AST, Value]] = operands,
+            ) -> Value:
+                pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
+                return self.operate(name, node, pairs, layer, activation)
+
+            result = self.spread(store, [left, right], one)
+            if self.truth(result, store) is False:
+                return result
+            left_node, left = right_node, right
+        return result if len(node.ops) == 1 else joins.fresh("chain", "bool")
+
+    def _boolean(self, node: ast.BoolOp, store: Store, activation: Activation) -> Value:
+        stop = isinstance(node.op, ast.Or)
+        results: list[Alternative] = []
+        exits: list[Store] = []
+        layer = store
+        for operand in node.values[:-1]:
+            value = self.value(operand, layer, activation)
+            truth = self.truth(value, layer)
+            if truth is stop:
+                return self._leave(store, [*exits, layer], [*results, Alternative(value)])
+            if truth is None:
+                exits.append(layer.fork())
+                results.extend(self._shortened(value, stop, layer))
+                layer = layer.fork()
+                self.machine.statements.assume(operand, value, not stop, layer, activation)
+        try:
+            value = self.value(node.values[-1], layer, activation)
+        except PathEnds:
+            if not exits:
+                raise
+            return self._leave(store, exits, results)
+        return self._leave(store, [*exits, layer], [*results, Alternative(value)])
+
+    def _shortened(self, value: Value, truth: bool, store: Store) -> list[Alternative]:
+        """The alternatives with which an ``and`` or ``or`` ends early."""
+        return [
+            choice
+            for choice in joins.alternatives(value)
+            if self.truth(choice.value, store) in (truth, None)
+        ]
+
+    def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
+        if len(exits) == 1:
+            if exits[0] is not store:
+                store.absorb(exits[0].changes_since(store))
+        else:
+            layers = [exit if exit is not store else store.fork() for exit in exits]
+            changes = joins.merge(store, layers)
+            store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
+        return joins.union(results)
+
+    def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
+        test = self.value(node.test, store, activation)
+        truth = self.truth(test, store)
+        if truth is not None:
+            return self.value(node.body if truth else node.orelse, store, activation)
+        results: list[Alternative] = []
+        layers: list[Store] = []
+        for outcome, branch in ((True, node.body), (False, node.orelse)):
+            layer = store.fork()
+            if not self.machine.statements.assume(node.test, test, outcome, layer, activation):
+                continue
+            try:
+                value = self.value(branch, layer, activation)
+            except PathEnds:
+                continue
+            results.append(Alternative(value, layer.facts_since(store)))
+            layers.append(layer)
+        if not results:
+            raise PathEnds
+        store.absorb({k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)})
+        return joins.union(results)
+
+    def truth(self, value: Value, store: Store) -> bool | None:
+        """Whether a value is true; None where that is not known."""
+        if isinstance(value, Const):
+            return bool(value.value)
+        if isinstance(value, Opaque):
+            return self._assumed(value.key, store)
+        if isinstance(value, TupleValue):
+            return bool(value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            return None if isinstance(content, Repeated) or value.kind == "iterator" else bool(content)
+        if isinstance(value, DictValue):
+            content_ = joins.entries(value, store)
+            return True if content_.items else None if content_.rest is not None else False
+        if isinstance(value, Union):
+            truths = {
+                self.truth(c.value, store) for c in value.alternatives if store.allows(c.facts)
+            }
+            return truths.pop() if len(truths) == 1 else None
+        if isinstance(value, (TensorValue, Repeated)):
+            return None
+        return self.attributes.truth(value, store)
+
+    def _assumed(self, key: Any, store: Store) -> bool | None:
+        if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+            inner = self._assumed(key[1], store)
+            return None if inner is None else not inner
+        fact: bool | None = store.get(Fact(key))
+        return fact
+
+    # Subscripts
+
+    def _subscript(self, node: ast.Subscript, store: Store, activation: Activation) -> Value:
+        receiver = self.value(node.value, store, activation)
+        index = self.value(node.slice, store, activation)
+        return self.spread(
+            store,
+            [receiver, index],
+            lambda layer, values: self.attributes.item(
+                values[0], values[1], node, layer, activation
+            ),
+        )
+
+    def _slice(self, node: ast.Slice, store: Store, activation: Activation) -> Value:
+        lower, upper, step = (
+            NONE if part is None else self.value(part, store, activation)
+            for part in (node.lower, node.upper, node.step)
+        )
+        return SliceValue(lower, upper, step)
+
+    # Displays
+
+    def _elements(
+        self, nodes: Sequence[ast.expr], store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        """The values of a display; of unknown number where something unknown is starred in."""
+        items: list[Value] = []
+        unknown = False
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                content = self.iterate(
+                    self.value(node.value, store, activation), node, store, activation
+                )
+                unknown |= isinstance(content, Repeated)
+                items.extend((content.each,) if isinstance(content, Repeated) else content)
+            else:
+                items.append(self.value(node, store, activation))
+        if not unknown:
+            return tuple(items)
+        return self._alike(items, store)
+
+    def _tuple(self, node: ast.Tuple, store: Store, activation: Activation) -> Value:
+        content = self._elements(node.elts, store, activation)
+        return content if isinstance(content, Repeated) else TupleValue(content)
+
+    def _list(self, node: ast.List, store: Store, activation: Activation) -> Value:
+        return ListValue(joins.new_address(), self._elements(node.elts, store, activation))
+
+    def _set(self, node: ast.Set, store: Store, activation: Activation) -> Value:
+        content = self._elements(node.elts, store, activation)
+        if not isinstance(content, Repeated):
+            content = tuple(dict.fromkeys(content))
+        return ListValue(joins.new_address(), content, "set")
+
+    def _dict(self, node: ast.Dict, store: Store, activation: Activation) -> Value:
+        items: dict[Value, Value] = {}
+        rest: Value | None = None
+        for key_node, value_node in zip(node.keys, node.values, strict=True):
+            value = self.value(value_node, store, activation)
+            if key_node is None:
+                if isinstance(value, DictValue):
+                    content = joins.entries(value, store)
+                    items.update(content.items)
+                    rest = content.rest or rest
+                else:
+                    rest = joins.fresh("unpacked")
+                continue
+            items[self.value(key_node, store, activation)] = value
+        return DictValue(joins.new_address(), Entries(tuple(items.items()), rest))
+
+    def _joined(self, node: ast.JoinedStr, store: Store, activation: Activation) -> Value:
+        parts = [self.value(part, store, activation) for part in node.values]
+        if all(isinstance(part, Const) for part in parts):
+            return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
+        return Opaque(("joined", *map(_key, parts)), "str")
+
+    def _formatted(self, node: ast.FormattedValue, store: Store, activation: Activation) -> Value:
+        value = self.value(node.value, store, activation)
+        spec = NONE if node.format_spec is None else self.value(node.format_spec, store, activation)
+        if isinstance(value, Const) and spec == NONE and isinstance(value.value, (str, int)):
+            convert = {-1: str, 115: str, 114: repr, 97: ascii}[node.conversion]
+            return Const(convert(value.value))
+        return joins.fresh("formatted", "str")
+
+    def _starred(self, node: ast.Starred, store: Store, activation: Activation) -> Value:
+        self.value(node.value, store, activation)
+        return joins.fresh("starred")
+
+    def _lambda(self, node: ast.Lambda, store: Store, activation: Activation) -> Value:
+        return self.machine.statements.function(node, store, activation)
+
+    def _walrus(self, node: ast.NamedExpr, store: Store, activation: Activation) -> Value:
+        value = self.value(node.value, store, activation)
+        self.machine.statements.bind(node.target, value, store, activation)
+        return value
+
+    def _await(self, node: ast.Await, store: Store, activation: Activation) -> Value:
+        return self.value(node.value, store, activation)
+
+    def _yield(self, node: ast.Yield, store: Store, activation: Activation) -> Value:
+        activation.yields.append(
+            NONE if node.value is None else self.value(node.value, store, activation)
+        )
+        return joins.fresh("sent")
+
+    def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:
+        value = self.value(node.value, store, activation)
+        content = self.iterate(value, node, store, activation)
+        if isinstance(content, Repeated):
+            activation.yields.append(content)
+        else:
+            activation.yields.extend(content)
+        return joins.fresh("sent")
+
+    # Iteration
+
+    def iterate(
+        self, value: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        """The items that iterating a value gives."""
+        return self.attributes.iterate(value, node, store, activation)
+
+    def spread_iterable(
+        self, value: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        """The items of a value that may be one of several."""
+        choices = [
+            self.iterate(choice.value, node, store, activation)
+            for choice in joins.alternatives(value)
+            if choice.value != NONE and store.allows(choice.facts)
+        ]
+        if len(choices) == 1:
+            return choices[0]
+        return self._alike(
+            [
+                item
+                for content in choices
+                for item in ((content.each,) if isinstance(content, Repeated) else content)
+            ],
+            store,
+        )
+
+    def _comprehension(self, node: Comprehension, store: Store, activation: Activation) -> Value:
+        number = joins.new_address()
+        frame = Frame(number, node, activation.frame, activation.frame.cls)
+        inner = Activation(frame, activation, None, activation.name)
+        inner.tolerant = activation.tolerant
+        results: list[tuple[Value, Value]] = []
+        exact = self._generate(node, list(node.generators), results, store, inner)
+        if isinstance(node, ast.DictComp):
+            return self._dict_of(results, exact, store)
+        values = tuple(value for _, value in results)
+        kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "iterator")
+        if exact:
+            return ListValue(joins.new_address(), values, kind)
+        return ListValue(joins.new_address(), self._alike(values, store), kind)
+
+    def _alike(self, values: Sequence[Value], store: Store) -> Repeated:
+        if not values:
+            return Repeated(joins.fresh("item"))
+        each = values[0]
+        for value in values[1:]:
+            each = joins.Joiner(store, store).value(each, value)
+        return Repeated(each)
+
+    def _dict_of(self, results: list[tuple[Value, Value]], exact: bool, store: Store) -> Value:
+        if exact:
+            return DictValue(joins.new_address(), Entries(tuple(dict(results).items())))
+        rest = self._alike([value for _, value in results], store).each
+        return DictValue(joins.new_address(), Entries((), rest))
+
+    def _generate(
+        self,
+        node: Comprehension,
+        generators: list[ast.comprehension],
+        results: list[tuple[Value, Value]],
+        store: Store,
+        activation: Activation,
+    ) -> bool:
+        """Collect what a comprehension yields; False where its number is not known."""
+        if not generators:
+            if isinstance(node, ast.DictComp):
+                key = self.value(node.key, store, activation)
+                results.append((key, self.value(node.value, store, activation)))
+            else:
+                results.append((NONE, self.value(node.elt, store, activation)))
+            return True
+        generator, *inner = generators
+        content = self.spread_iterable(
+            self.value(generator.iter, store, activation), generator.iter, store, activation
+        )
+        limit = self.machine.statements.unroll_limit(activation)
+        exact = not isinstance(content, Repeated) and len(content) <= limit * 4
+        each: Sequence[Value] = (content.each,) if isinstance(content, Repeated) else content
+        for item in each if exact else each[:1]:
+            self.machine.statements.bind(generator.target, item, store, activation)
+            truths = [
+                self.truth(self.value(test, store, activation), store) for test in generator.ifs
+            ]
+            if False in truths:
+                continue
+            exact &= None not in truths
+            exact &= self._generate(node, inner, results, store, activation)
+        return exact
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, Opaque):
+        return value.key
+    return value if isinstance(value, Const) else id(value)

@@ -1,0 +1,315 @@
+"""Values and stores joined where paths meet, and compared where a loop must come to rest."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from namecheck import values
+from namecheck.interpreter.objects import (
+    NONE,
+    Alternative,
+    Const,
+    DictValue,
+    Entries,
+    Held,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.store import Fact, Store, changed_keys
+
+_MISSING: Final = object()
+_WIDTH: Final = 4
+_numbers = itertools.count()
+
+
+def fresh(reason: str = "value", kind: str | None = None) -> Opaque:
+    """An opaque value equal to no other."""
+    return Opaque((reason, next(_numbers)), kind)
+
+
+def new_address() -> int:
+    """An address that nothing else has."""
+    return next(_numbers)
+
+
+def held(value: TensorValue, store: Store) -> Held:
+    """What a tensor's cell holds now."""
+    content: Held = store.get(value.address, value.initial)
+    return content
+
+
+def items(value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
+    """The items of a list now."""
+    content: tuple[Value, ...] | Repeated = store.get(value.address, value.initial)
+    return content
+
+
+def entries(value: DictValue, store: Store) -> Entries:
+    """The entries of a dict now."""
+    content: Entries = store.get(value.address, value.initial)
+    return content
+
+
+def alternatives(value: Value) -> tuple[Alternative, ...]:
+    """The value as a list of alternatives."""
+    return value.alternatives if isinstance(value, Union) else (Alternative(value),)
+
+
+def union(choices: Sequence[Alternative]) -> Value:
+    """One of these values; a single opaque one where there are too many."""
+    distinct: list[Alternative] = []
+    for choice in choices:
+        for inner in alternatives(choice.value):
+            facts = tuple(dict.fromkeys((*choice.facts, *inner.facts)))
+            known = next((c for c in distinct if c.value == inner.value), None)
+            if known is None:
+                distinct.append(Alternative(inner.value, facts))
+            elif known.facts != facts:
+                shared = tuple(f for f in known.facts if f in facts)
+                distinct[distinct.index(known)] = Alternative(inner.value, shared)
+    if len(distinct) == 1:
+        return distinct[0].value
+    if len(distinct) > _WIDTH:
+        return fresh("union")
+    return Union(tuple(distinct))
+
+
+@dataclass(frozen=True, slots=True)
+class Joiner:
+    """Joins the values of two stores; what is mutable and differs gets a new address."""
+
+    left: Store
+    right: Store
+
+    def value(self, a: Value, b: Value) -> Value:
+        """The least value that covers both."""
+        if a == b:
+            return a
+        if isinstance(a, TensorValue) and isinstance(b, TensorValue):
+            return TensorValue(new_address(), self.tensors(held(a, self.left), held(b, self.right)))
+        if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+            return self._tuples(a, b)
+        if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
+            content = self.sequences(items(a, self.left), items(b, self.right))
+            return ListValue(new_address(), content, a.kind)
+        if isinstance(a, Repeated) and isinstance(b, Repeated):
+            return Repeated(self.value(a.each, b.each))
+        if isinstance(a, DictValue) and isinstance(b, DictValue):
+            content_ = self.dicts(entries(a, self.left), entries(b, self.right))
+            return DictValue(new_address(), content_, a.factory)
+        if isinstance(a, Union) or isinstance(b, Union):
+            return self._unions(a, b)
+        if isinstance(a, Opaque) and isinstance(b, Opaque):
+            return fresh("join", a.kind if a.kind == b.kind else None)
+        if isinstance(a, Opaque) or isinstance(b, Opaque):
+            return fresh("join")
+        if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
+            return fresh("join", _common_kind(a, b))
+        return union([Alternative(a), Alternative(b)])
+
+    def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
+        if len(a.items) == len(b.items) and a.fields == b.fields:
+            return TupleValue(tuple(map(self.value, a.items, b.items)), a.fields, a.cls)
+        content = self.sequences(a.items, b.items)
+        return content if isinstance(content, Repeated) else TupleValue(content)
+
+    def _unions(self, a: Value, b: Value) -> Value:
+        """Alternatives of one sort are joined, so that a loop cannot add to them for ever."""
+        choices = [choice.value for choice in alternatives(a)]
+        for addition in (choice.value for choice in alternatives(b)):
+            for index, choice in enumerate(choices):
+                if type(choice) is type(addition):
+                    choices[index] = self.value(choice, addition)
+                    break
+            else:
+                choices.append(addition)
+        if any(isinstance(choice, Opaque) for choice in choices):
+            return fresh("join")
+        return union([Alternative(choice) for choice in choices])
+
+    def tensors(self, a: Held, b: Held) -> Held:
+        """What covers both tensors, with the origins of either."""
+        return Held(values.join(a.tensor, b.tensor), {**b.origins, **a.origins})
+
+    def sequences(
+        self, a: tuple[Value, ...] | Repeated, b: tuple[Value, ...] | Repeated
+    ) -> tuple[Value, ...] | Repeated:
+        """Items position by position; items alike where the lengths differ."""
+        if not isinstance(a, Repeated) and not isinstance(b, Repeated) and len(a) == len(b):
+            return tuple(map(self.value, a, b))
+        parts = [*_each(a), *_each(b)]
+        if not parts:
+            return ()
+        either = Joiner(_Both(self.left, self.right), _Both(self.left, self.right))
+        each = parts[0]
+        for part in parts[1:]:
+            each = either.value(each, part)
+        return Repeated(each)
+
+    def dicts(self, a: Entries, b: Entries) -> Entries:
+        """Entries key by key; what is on one side only may be there."""
+        others = dict(b.items)
+        joined = [(k, self.value(v, others[k])) for k, v in a.items if k in others]
+        left_over = [v for k, v in a.items if k not in others]
+        left_over += [v for k, v in b.items if k not in dict(a.items)]
+        left_over += [rest for rest in (a.rest, b.rest) if rest is not None]
+        rest: Value | None = None
+        for value in left_over:
+            rest = value if rest is None else self.value(rest, value)
+        return Entries(tuple(joined), rest)
+
+    def cell(self, a: Any, b: Any) -> Any:
+        """What covers two contents of one cell."""
+        if a is b:
+            return a
+        if isinstance(a, Held) and isinstance(b, Held):
+            return self.tensors(a, b)
+        if isinstance(a, Entries) and isinstance(b, Entries):
+            return self.dicts(a, b)
+        if isinstance(a, Repeated) or isinstance(b, Repeated):
+            if isinstance(a, (tuple, Repeated)) and isinstance(b, (tuple, Repeated)):
+                return self.sequences(a, b)
+        if isinstance(a, tuple) and isinstance(b, tuple):
+            return self.sequences(a, b)
+        return self.value(a, b)
+
+
+class _Both(Store):
+    """A view on two stores whose addresses do not meet."""
+
+    __slots__ = ("other",)
+
+    def __init__(self, one: Store, other: Store) -> None:
+        super().__init__(one)
+        self.other = other
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        found = super().get(key, _MISSING)
+        return self.other.get(key, default) if found is _MISSING else found
+
+
+def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:
+    return (content.each,) if isinstance(content, Repeated) else content
+
+
+def _common_kind(a: Const, b: Const) -> str | None:
+    return type(a.value).__name__ if type(a.value) is type(b.value) else None
+
+
+def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
+    """What the cells changed since `base` hold where these paths meet.
+
+    A variable bound on some paths only keeps its value: the other paths would fail on it.
+    Facts that do not hold on all paths are dropped.
+    """
+    if len(stores) == 1:
+        return dict(stores[0].changes_since(base))
+    merged: dict[Hashable, Any] = {}
+    for key in changed_keys(base, stores):
+        contents = [store.get(key, _MISSING) for store in stores]
+        if isinstance(key, Fact):
+            merged[key] = contents[0] if all(c is contents[0] for c in contents) else None
+            continue
+        present = [(c, s) for c, s in zip(contents, stores, strict=True) if c is not _MISSING]
+        content, store = present[0]
+        for other, other_store in present[1:]:
+            content = Joiner(store, other_store).cell(content, other)
+            store = _Both(store, other_store)
+        merged[key] = content
+    return merged
+
+
+def merged(base: Store, stores: Sequence[Store]) -> Store:
+    """One layer over `base` that covers all the stores."""
+    if len(stores) == 1:
+        return stores[0]
+    layer = base.fork()
+    layer.absorb(merge(base, stores))
+    return layer
+
+
+def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
+    """Whether joining the stores would lose names: a tensor, a string or None differs."""
+    for key in changed_keys(base, stores):
+        if isinstance(key, Fact):
+            continue
+        contents = [store.get(key, _MISSING) for store in stores]
+        if any(c is not contents[0] and c != contents[0] for c in contents[1:]) and any(
+            _names_something(content, store)
+            for content, store in zip(contents, stores, strict=True)
+        ):
+            return True
+    return False
+
+
+def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
+    if isinstance(content, Held):
+        return any(name is not values.UNKNOWN for name in content.tensor.names)
+    if isinstance(content, TensorValue):
+        return _names_something(held(content, store), store)
+    if isinstance(content, Const):
+        return isinstance(content.value, str) or content.value is None
+    if depth < 3:
+        if isinstance(content, TupleValue):
+            content = content.items
+        if isinstance(content, ListValue):
+            content = items(content, store)
+        if isinstance(content, tuple):
+            return any(_names_something(item, store, depth + 1) for item in content)
+    return False
+
+
+def settled(before: Store, after: Store, base: Store) -> bool:
+    """Whether a loop's body changed nothing: what `after` holds is what `before` held."""
+    return all(
+        isinstance(key, Fact) or alike(before.get(key, _MISSING), before, content, after)
+        for key, content in after.changes_since(base).items()
+    )
+
+
+def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:
+    """Whether two contents say the same, whatever their addresses."""
+    if a is b or depth > 6:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, TensorValue):
+        return held(a, left).tensor == held(b, right).tensor
+    if isinstance(a, Opaque):
+        return bool(a.kind == b.kind)
+    if isinstance(a, ListValue):
+        return alike(items(a, left), left, items(b, right), right, depth + 1)
+    if isinstance(a, DictValue):
+        return alike(entries(a, left), left, entries(b, right), right, depth + 1)
+    if isinstance(a, Repeated):
+        return alike(a.each, left, b.each, right, depth + 1)
+    if isinstance(a, TupleValue):
+        return alike(a.items, left, b.items, right, depth + 1)
+    if isinstance(a, Entries):
+        return alike(a.items, left, b.items, right, depth + 1) and alike(
+            a.rest, left, b.rest, right, depth + 1
+        )
+    if isinstance(a, Union):
+        return alike(
+            tuple(c.value for c in a.alternatives),
+            left,
+            tuple(c.value for c in b.alternatives),
+            right,
+            depth + 1,
+        )
+    if isinstance(a, Instance):
+        return a.cls == b.cls
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(
+            alike(x, left, y, right, depth + 1) for x, y in zip(a, b, strict=True)
+        )
+    return bool(a == b)

@@ -1,0 +1,466 @@
+"""What the interpreter knows of torch's Python side and of the standard library, by dotted name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.builtin_functions import BuiltinFunctions
+from namecheck.interpreter.calls import Call
+from namecheck.interpreter.classes import Classes
+from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.objects import (
+    NONE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    External,
+    Instance,
+    ListValue,
+    Opaque,
+    Partial,
+    Repeated,
+    Super,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.store import Store
+from namecheck.values import Constant, Tensor
+
+_LEAVING: Final = frozenset(
+    {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "pytest.fail", "pytest.skip"}
+)
+# A decorator, or what it returns when called with options, that leaves a function what it was.
+_TRANSPARENT: Final = (
+    "torch.",
+    "functools.wraps",
+    "functools.lru_cache",
+    "functools.cache",
+    "functools.total_ordering",
+    "functools.singledispatch",
+    "typing.",
+    "abc.",
+    "pytest.",
+    "unittest.",
+    "atexit.register",
+    "enum.unique",
+    "builtins.object",
+)
+# The kind of what such a call returns: a decorator with its options, a context.
+TRANSPARENT: Final = "transparent"
+_OPERATOR_NAMES: Final[Mapping[str, str]] = {
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mult",
+    "truediv": "Div",
+    "floordiv": "FloorDiv",
+    "mod": "Mod",
+    "pow": "Pow",
+    "matmul": "MatMult",
+    "and_": "BitAnd",
+    "or_": "BitOr",
+    "xor": "BitXor",
+    "lshift": "LShift",
+    "rshift": "RShift",
+    "eq": "Eq",
+    "ne": "NotEq",
+    "lt": "Lt",
+    "le": "LtE",
+    "gt": "Gt",
+    "ge": "GtE",
+    "neg": "USub",
+    "pos": "UAdd",
+    "invert": "Invert",
+}
+
+
+class Libraries:
+    """Calls functions and classes of libraries, and applies decorators."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.classes = Classes(machine)
+        self.builtins = BuiltinFunctions(machine)
+        self._cases: Mapping[str, Callable[[Call], Value]] = {
+            "namecheck.reveal_names": self._reveal_names,
+            "functools.partial": self._partial,
+            "functools.reduce": self._reduce,
+            "functools.wraps": lambda call: External("functools.wraps"),
+            "dataclasses.field": self._field,
+            "dataclasses.replace": self._replace,
+            "dataclasses.dataclass": lambda call: External("dataclasses.dataclass"),
+            "collections.namedtuple": self._namedtuple,
+            "collections.OrderedDict": self.builtins.dict_,
+            "collections.defaultdict": self._defaultdict,
+            "collections.deque": self.builtins.list_,
+            "typing.cast": lambda call: call.argument(1),
+            "copy.copy": self._copy,
+            "copy.deepcopy": self._copy,
+            "math.prod": self._prod,
+            "itertools.chain": self._chain,
+            "itertools.chain.from_iterable": self._chain_from,
+            "itertools.product": self._product,
+            "itertools.islice": self._islice,
+            "itertools.accumulate": self._unknown_items,
+            "itertools.repeat": lambda call: Repeated(call.argument(0)),
+            "itertools.cycle": self._cycle,
+            "operator.itemgetter": lambda call: Partial(External("operator.getitem."), tuple(call.args), ()),
+            "operator.attrgetter": lambda call: Partial(External("operator.getattr."), tuple(call.args), ()),
+            "operator.methodcaller": self._methodcaller,
+            "torch.device": self._device,
+            "torch.nn.Parameter": self._same_tensor,
+            "torch.nn.parameter.Parameter": self._same_tensor,
+            "torch.nn.Sequential": self._sequential,
+            "torch.Size": self.builtins.tuple_,
+        }
+
+    def call(self, path: str, call: Call) -> Value:
+        """Call a function or class of a library."""
+        if path.startswith("builtins."):
+            return self.builtins.call(path.removeprefix("builtins."), call)
+        if path in _LEAVING:
+            raise PathEnds
+        case = self._cases.get(path)
+        if case is not None:
+            return case(call)
+        if path.startswith("torch."):
+            return self._torch(path, call)
+        if path.startswith("operator."):
+            return self._operator(path.removeprefix("operator."), call)
+        if path.startswith("math."):
+            return self._math(path.removeprefix("math."), call)
+        self.machine.calls.escape(call)
+        return joins.fresh("result", TRANSPARENT if path.startswith(_TRANSPARENT) else None)
+
+    # torch
+
+    def _torch(self, path: str, call: Call) -> Value:
+        torch = self.machine.torch
+        key = path.removeprefix("torch.")
+        if key.startswith("nn.") and torch.has(key, "c"):
+            return TorchModule(
+                joins.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
+            )
+        operator = torch.function(path)
+        if operator is None:
+            self.machine.calls.escape(call)
+            return joins.fresh("result", TRANSPARENT)
+        args, kwargs = list(call.args), dict(call.kwargs)
+        if path.startswith("torch.Tensor.") and args and isinstance(args[0], Opaque):
+            args[0] = torch.promote(args[0])
+        call.arguments.kwargs = kwargs
+        form = "Tensor" if path.startswith("torch.Tensor.") else "torch"
+        return self.machine.calls.torch_call(f"{form}.{operator}", args, call)
+
+    def _device(self, call: Call) -> Value:
+        kind = call.argument(0, "type")
+        index = call.argument(1, "index")
+        if isinstance(kind, Const) and isinstance(kind.value, str):
+            number = f":{index.value}" if isinstance(index, Const) and index != NONE else ""
+            return Const(Constant("device", f"{kind.value}{number}"))
+        return joins.fresh("device")
+
+    def _same_tensor(self, call: Call) -> Value:
+        """``nn.Parameter(x)`` has the names of x."""
+        value = call.argument(0, "data")
+        if isinstance(value, TensorValue):
+            return TensorValue(joins.new_address(), joins.held(value, call.store))
+        return joins.fresh("parameter")
+
+    def _sequential(self, call: Call) -> Value:
+        if call.arguments.open or not all(isinstance(arg, (TorchModule, Instance)) for arg in call.args):
+            return joins.fresh("module")
+        return Wrapped("sequential", TupleValue(tuple(call.args)))
+
+    def _reveal_names(self, call: Call) -> Value:
+        value = call.argument(0)
+        lowered = self.machine.torch.lower(value, call.store)
+        text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
+        self.machine.note("NC090", text or "a scalar, without dims", call.node)
+        return value
+
+    # functools, dataclasses, collections, copy, math, operator, itertools
+
+    def _partial(self, call: Call) -> Value:
+        return Partial(call.argument(0), tuple(call.args[1:]), tuple(call.kwargs.items()))
+
+    def _items(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
+        return self.machine.expressions.iterate(value, call.node, call.store, call.activation)
+
+    def _invoke(self, function: Value, args: list[Value], call: Call) -> Value:
+        return self.machine.calls.call_values(
+            function, args, call.node, call.store, call.activation
+        )
+
+    def _reduce(self, call: Call) -> Value:
+        content = self._items(call.argument(1), call)
+        if isinstance(content, Repeated):
+            return self._invoke(call.argument(0), [content.each, content.each], call)
+        rest = list(content)
+        if len(call.args) > 2:
+            rest.insert(0, call.args[2])
+        if not rest:
+            return joins.fresh("reduced")
+        result = rest[0]
+        for item in rest[1:]:
+            result = self._invoke(call.argument(0), [result, item], call)
+        return result
+
+    def _field(self, call: Call) -> Value:
+        default = call.kwargs.get("default", NONE)
+        factory = call.kwargs.get("default_factory", NONE)
+        return TupleValue((default, factory), ("default", "default_factory"))
+
+    def _replace(self, call: Call) -> Value:
+        value = call.argument(0)
+        if not isinstance(value, Instance):
+            return joins.fresh("replaced")
+        made = Instance(joins.new_address(), value.cls)
+        for name, _ in value.cls.fields:
+            field = call.kwargs.get(name) or call.store.get((value.address, name))
+            if field is not None:
+                call.store.set((made.address, name), field)
+        return made
+
+    def _namedtuple(self, call: Call) -> Value:
+        listed = self.machine.torch.lower(call.argument(1, "field_names"), call.store)
+        names = listed.replace(",", " ").split() if isinstance(listed, str) else listed
+        if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+            return joins.fresh("class")
+        title = call.argument(0, "typename")
+        name = str(title.value) if isinstance(title, Const) else "namedtuple"
+        fields = tuple((n, None) for n in names)
+        return ClassValue(joins.new_address(), name, (), None, fields, "namedtuple")
+
+    def _defaultdict(self, call: Call) -> Value:
+        made = self.builtins.dict_(
+            Call(
+                type(call.arguments)(call.args[1:], call.kwargs),
+                call.node,
+                call.store,
+                call.activation,
+            )
+        )
+        if isinstance(made, DictValue) and call.args and call.args[0] != NONE:
+            return replace(made, factory=call.args[0])
+        return made
+
+    def _copy(self, call: Call) -> Value:
+        value = call.argument(0)
+        if isinstance(value, TensorValue):
+            return TensorValue(joins.new_address(), joins.held(value, call.store))
+        if isinstance(value, ListValue):
+            return ListValue(joins.new_address(), joins.items(value, call.store), value.kind)
+        if isinstance(value, DictValue):
+            return DictValue(joins.new_address(), joins.entries(value, call.store), value.factory)
+        return value if isinstance(value, (Const, TupleValue)) else joins.fresh("copy")
+
+    def _math(self, name: str, call: Call) -> Value:
+        import math
+
+        values = [arg.value for arg in call.args if isinstance(arg, Const)]
+        function = getattr(math, name, None)
+        if len(values) == len(call.args) and callable(function):
+            try:
+                result = function(*values)
+            except (TypeError, ValueError, OverflowError):
+                return joins.fresh("math")
+            if isinstance(result, (int, float)):
+                return Const(result)
+        return joins.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")
+
+    def _prod(self, call: Call) -> Value:
+        content = self._items(call.argument(0), call)
+        if isinstance(content, Repeated):
+            return joins.fresh("product", "int")
+        total: Value = Const(1)
+        for item in content:
+            operands = [(call.node, total), (call.node, item)]
+            total = self.machine.expressions.operate(
+                "Mult", call.node, operands, call.store, call.activation
+            )
+        return total
+
+    def _operator(self, name: str, call: Call) -> Value:
+        expressions = self.machine.expressions
+        if name in ("getitem.", "getitem"):
+            index, receiver = (call.args[0], call.args[-1]) if name == "getitem." else (
+                call.args[1],
+                call.args[0],
+            )
+            return expressions.attributes.item(
+                receiver, index, call.node, call.store, call.activation
+            )
+        if name == "getattr." and isinstance(call.args[0], Const):
+            return expressions.attributes.read(
+                call.args[-1], str(call.args[0].value), call.node, call.store, call.activation
+            )
+        if name == "methodcaller." and isinstance(call.args[0], Const):
+            *given, receiver = call.args
+            method = expressions.attributes.read(
+                receiver, str(call.args[0].value), call.node, call.store, call.activation
+            )
+            return self.machine.calls.call_values(
+                method, given[1:], call.node, call.store, call.activation, call.kwargs
+            )
+        in_place = name.startswith("i") and name not in _OPERATOR_NAMES
+        symbol = _OPERATOR_NAMES.get(name) or _OPERATOR_NAMES.get(name[1:] if in_place else "")
+        symbol = symbol or _OPERATOR_NAMES.get(f"{name[1:]}_" if in_place else "")
+        if symbol is None or not call.args:
+            return joins.fresh("operator")
+        nodes = call.node.args if isinstance(call.node, ast.Call) else []
+        places: list[ast.AST] = list(nodes) if len(nodes) == len(call.args) else [call.node] * 2
+        operands = list(zip(places, call.args, strict=False))
+        if in_place:
+            return self.machine.statements.augment(
+                symbol, call.node, operands, call.store, call.activation
+            )
+        return expressions.operate(symbol, call.node, operands, call.store, call.activation)
+
+    def _methodcaller(self, call: Call) -> Value:
+        return Partial(
+            External("operator.methodcaller."), tuple(call.args), tuple(call.kwargs.items())
+        )
+
+    def _chain(self, call: Call) -> Value:
+        return self._chained([self._items(arg, call) for arg in call.args])
+
+    def _chain_from(self, call: Call) -> Value:
+        outer = self._items(call.argument(0), call)
+        if isinstance(outer, Repeated):
+            inner = self._items(outer.each, call)
+            return inner if isinstance(inner, Repeated) else Repeated(joins.fresh("item"))
+        return self._chained([self._items(item, call) for item in outer])
+
+    def _chained(self, parts: list[tuple[Value, ...] | Repeated]) -> Value:
+        items: list[Value] = []
+        for part in parts:
+            if isinstance(part, Repeated):
+                return Repeated(part.each if len(parts) == 1 else joins.fresh("item"))
+            items.extend(part)
+        return ListValue(joins.new_address(), tuple(items), "iterator")
+
+    def _product(self, call: Call) -> Value:
+        import itertools
+
+        parts = [self._items(arg, call) for arg in call.args]
+        total = 1
+        for part in parts:
+            total *= 99 if isinstance(part, Repeated) else len(part)
+        if total > 64 or "repeat" in call.kwargs:
+            return Repeated(joins.fresh("item"))
+        combined = itertools.product(*(p for p in parts if not isinstance(p, Repeated)))
+        return ListValue(joins.new_address(), tuple(map(TupleValue, combined)), "iterator")
+
+    def _islice(self, call: Call) -> Value:
+        content = self._items(call.argument(0), call)
+        bounds = [arg.value for arg in call.args[1:] if isinstance(arg, Const)]
+        if isinstance(content, Repeated) or len(bounds) != len(call.args) - 1:
+            return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
+        return ListValue(joins.new_address(), content[slice(*bounds)], "iterator")
+
+    def _cycle(self, call: Call) -> Value:
+        content = self._items(call.argument(0), call)
+        return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
+
+    def _unknown_items(self, call: Call) -> Value:
+        return Repeated(joins.fresh("item"))
+
+    # super, decorators, contexts, imports
+
+    def super_of(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+        """``super()``, with or without arguments."""
+        if node.args:
+            values = [self.machine.expressions.value(a, store, activation) for a in node.args]
+            if len(values) == 2 and isinstance(values[0], ClassValue):
+                return Super(values[0], values[1])
+            return joins.fresh("super")
+        frame = activation.frame
+        while frame.enclosing is not None and not isinstance(
+            frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef)
+        ):
+            frame = frame.enclosing
+        if frame.cls is not None and frame.receiver is not None:
+            return Super(frame.cls, frame.receiver)
+        return joins.fresh("super")
+
+    def decorate(
+        self, decorator: Value, value: Value, node: ast.AST, store: Store, activation: Activation
+    ) -> Value:
+        """What a decorator makes of a function or class."""
+        if isinstance(decorator, External):
+            path = decorator.path
+            kinds = {
+                "builtins.property": "property",
+                "builtins.staticmethod": "staticmethod",
+                "builtins.classmethod": "classmethod",
+                "functools.cached_property": "cached",
+                "contextlib.contextmanager": "contextmanager",
+            }
+            if path in kinds:
+                return Wrapped(kinds[path], value)
+            if path == "dataclasses.dataclass" and isinstance(value, ClassValue):
+                return replace(value, style="dataclass")
+            if path.startswith(_TRANSPARENT):
+                return value
+        if isinstance(decorator, Opaque) and decorator.kind == TRANSPARENT:
+            return value
+        call = self.machine.calls.call_values
+        result = call(decorator, [value], node, store, activation)
+        return joins.fresh("decorated") if isinstance(result, Opaque) else result
+
+    def call_wrapped(self, function: Wrapped, call: Call) -> Value:
+        """Call what a decorator of the standard library made."""
+        if function.kind == "sequential" and isinstance(function.function, TupleValue):
+            result = call.argument(0)
+            for layer in function.function.items:
+                result = self._invoke(layer, [result], call)
+            return result
+        result = self.machine.calls.call(function.function, call)
+        return Wrapped("context", result) if function.kind == "contextmanager" else result
+
+    def enter(
+        self, value: Value, item: ast.withitem, store: Store, activation: Activation
+    ) -> Value:
+        """What ``with value as name`` binds."""
+        node = item.context_expr
+        if isinstance(value, Wrapped) and value.kind == "context":
+            yielded = self.machine.expressions.iterate(value.function, node, store, activation)
+            if isinstance(yielded, Repeated):
+                return yielded.each
+            return yielded[0] if yielded else NONE
+        if isinstance(value, Instance):
+            found = self.machine.calls.find_method(value, "__enter__", store)
+            if found is not None:
+                bound = BoundMethod(found, value)
+                return self.machine.calls.call_values(bound, [], node, store, activation)
+        return joins.fresh("entered")
+
+    def leave(
+        self, value: Value, item: ast.withitem, store: Store, activation: Activation
+    ) -> None:
+        """What the end of a ``with`` block does."""
+        if isinstance(value, Instance):
+            found = self.machine.calls.find_method(value, "__exit__", store)
+            if found is not None:
+                bound = BoundMethod(found, value)
+                args: list[Value] = [NONE, NONE, NONE]
+                self.machine.calls.call_values(
+                    bound, args, item.context_expr, store, activation
+                )
+
+    def import_all(self, module: str, store: Store, activation: Activation) -> None:
+        """``from module import *``: of torch the names that the table knows."""
+        if not module.startswith("torch"):
+            return
+        for key, row in self.machine.rows.items():
+            if "f" in row.forms and "." not in key:
+                store.set((activation.frame.number, key), External(f"{module}.{key}"))
+

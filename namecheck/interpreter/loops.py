@@ -1,0 +1,243 @@
+"""Loops: followed item by item while that is cheap, else to a fixed point.
+
+The body is judged on the state it is entered with and on the state it leaves; then the state is
+widened in silence until nothing changes (semantics.md, "Findings and lints").
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.machine import Activation, Machine
+from namecheck.interpreter.objects import Const, Held, Opaque, Repeated, TensorValue, Value
+from namecheck.interpreter.store import Fact, Store
+from namecheck.values import Tensor
+
+_LIMITS: Final = (24, 8, 4)
+_ROUNDS: Final = 6
+
+Enter = Callable[[Store], list[Store]]
+
+
+class Loops:
+    """Runs ``for`` and ``while``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def limit(self, activation: Activation) -> int:
+        """How many items are followed one by one, fewer in loops within loops."""
+        if self.machine.budget <= 0:
+            return 1
+        depth = 0
+        current: Activation | None = activation
+        while current is not None:
+            depth += len(current.breaks)
+            current = current.caller
+        return _LIMITS[min(depth, len(_LIMITS) - 1)]
+
+    def over(self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation) -> list[Store]:
+        """``for target in items``."""
+        expressions = self.machine.expressions
+        value = expressions.value(node.iter, store, activation)
+        content = expressions.spread_iterable(value, node.iter, store, activation)
+        if not isinstance(content, Repeated) and len(content) <= self.limit(activation):
+            return self._each(node, content, store, activation)
+        each = content.each if isinstance(content, Repeated) else self._any(content, store)
+
+        def enter(layer: Store) -> list[Store]:
+            item = joins.fresh("item", each.kind) if isinstance(each, Opaque) else each
+            self.machine.statements.bind(node.target, item, layer, activation)
+            return [layer]
+
+        certain = not isinstance(content, Repeated)
+        return self._to_rest(node, enter, lambda layer: [layer], store, activation, certain)
+
+    def _any(self, content: Sequence[Value], store: Store) -> Value:
+        each = content[0]
+        for item in content[1:]:
+            each = joins.Joiner(store, store).value(each, item)
+        return each
+
+    def _each(
+        self,
+        node: ast.For | ast.AsyncFor,
+        content: Sequence[Value],
+        store: Store,
+        activation: Activation,
+    ) -> list[Store]:
+        """Run the body once for every item."""
+        broken: list[Store] = []
+        stores = [store]
+        for item in content:
+            self.machine.spend(len(node.body))
+            entered = []
+            for layer in stores:
+                fork = layer.fork() if len(content) > 1 or layer is store else layer
+                self.machine.statements.bind(node.target, item, fork, activation)
+                entered.append(fork)
+            stores = self._body(node.body, entered, broken, activation)
+            stores = self._tidy(stores, store)
+            if not stores:
+                break
+        ends = self.machine.statements.block(node.orelse, stores, activation) if stores else []
+        return self._tidy([*ends, *broken], store)
+
+    def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
+        """Join paths that say the same, and keep the layers few."""
+        if len(stores) > 1 and not joins.differ_in_names(base, stores):
+            stores = [joins.merged(base, stores)]
+        return [store.flattened(base) if store is not base else store for store in stores]
+
+    def _body(
+        self,
+        body: Sequence[ast.stmt],
+        stores: list[Store],
+        broken: list[Store],
+        activation: Activation,
+    ) -> list[Store]:
+        """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
+        activation.breaks.append([])
+        activation.continues.append([])
+        try:
+            ends = self.machine.statements.block(body, stores, activation)
+        finally:
+            broken.extend(activation.breaks.pop())
+            continued = activation.continues.pop()
+        return [*ends, *continued]
+
+    def during(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
+        """``while test``: followed while the test is known to hold, else to rest."""
+        statements, expressions = self.machine.statements, self.machine.expressions
+        broken: list[Store] = []
+        stores = [store]
+        for _ in range(self.limit(activation)):
+            going: list[Store] = []
+            for layer in stores:
+                fork = layer.fork()
+                test = expressions.value(node.test, fork, activation)
+                truth = expressions.truth(test, fork)
+                if truth is None:
+                    return self._unknown_while(node, stores, broken, store, activation)
+                if truth is False:
+                    ends = statements.block(node.orelse, [fork], activation)
+                    broken.extend(ends)
+                else:
+                    going.append(fork)
+            if not going:
+                return self._tidy(broken, store)
+            self.machine.spend(len(node.body))
+            stores = self._tidy(self._body(node.body, going, broken, activation), store)
+            if not stores:
+                return self._tidy(broken, store)
+        return self._unknown_while(node, stores, broken, store, activation)
+
+    def _unknown_while(
+        self,
+        node: ast.While,
+        stores: list[Store],
+        broken: list[Store],
+        base: Store,
+        activation: Activation,
+    ) -> list[Store]:
+        statements, expressions = self.machine.statements, self.machine.expressions
+
+        def test(layer: Store, truth: bool) -> list[Store]:
+            value = expressions.value(node.test, layer, activation)
+            allowed = statements.assume(node.test, value, truth, layer, activation)
+            return [layer] if allowed else []
+
+        entry = joins.merged(base, stores) if stores != [base] else base
+        ends = self._to_rest(
+            node,
+            lambda layer: test(layer, True),
+            lambda layer: test(layer, False),
+            entry,
+            activation,
+            False,
+        )
+        return self._tidy([*ends, *broken], base)
+
+    def _to_rest(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        enter: Enter,
+        leave: Enter,
+        store: Store,
+        activation: Activation,
+        certain: bool,
+    ) -> list[Store]:
+        """Judge the body on its first and second state, then widen until it changes nothing."""
+        machine = self.machine
+        machine.spend(4 * len(node.body))
+        broken: list[Store] = []
+        states = [] if certain else [store]
+        current = store
+        for _ in range(2):
+            ends = self._once(node.body, enter, current, broken, activation)
+            if not ends:
+                break
+            current = joins.merged(store, ends)
+            states.append(current)
+        else:
+            states.append(self._widen(node.body, enter, store, states, broken, activation))
+        exits: list[Store] = []
+        if states:
+            rest = joins.merged(store, [s if s is not store else store.fork() for s in states])
+            exits = machine.statements.block(node.orelse, leave(rest.fork()), activation)
+        return self._tidy([*exits, *broken], store)
+
+    def _once(
+        self,
+        body: Sequence[ast.stmt],
+        enter: Enter,
+        store: Store,
+        broken: list[Store],
+        activation: Activation,
+    ) -> list[Store]:
+        return self._body(body, enter(store.fork()), broken, activation)
+
+    def _widen(
+        self,
+        body: Sequence[ast.stmt],
+        enter: Enter,
+        base: Store,
+        states: list[Store],
+        broken: list[Store],
+        activation: Activation,
+    ) -> Store:
+        """A state that the body leaves as it is, found in silence."""
+        machine = self.machine
+        machine.silent += 1
+        try:
+            state = joins.merged(base, [s if s is not base else base.fork() for s in states])
+            for round_ in range(_ROUNDS):
+                ends = self._once(body, enter, state, [], activation)
+                if not ends:
+                    return state
+                after = joins.merged(base, ends)
+                if joins.settled(state, after, base):
+                    return state
+                state = joins.merged(base, [state, after])
+                if round_ >= _ROUNDS - 2:
+                    state = self._forget(base, state)
+            return state
+        finally:
+            machine.silent -= 1
+
+    def _forget(self, base: Store, state: Store) -> Store:
+        """Give up what keeps changing."""
+        layer = base.fork()
+        for key, content in state.changes_since(base).items():
+            if isinstance(key, Fact):
+                layer.set(key, None)
+            elif isinstance(content, Held):
+                layer.set(key, Held(Tensor()))
+            elif isinstance(content, (TensorValue, Const, Opaque)):
+                layer.set(key, joins.fresh("loop"))
+            else:
+                layer.set(key, content)
+        return layer

@@ -1,0 +1,161 @@
+"""The state of one analysis: the file, the table, the findings so far, and what is left to spend."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from namecheck.findings import Finding, Place, Span
+from namecheck.interpreter import scopes
+from namecheck.interpreter.objects import Frame, FunctionValue, Value
+from namecheck.interpreter.store import Store
+from namecheck.names import Contradiction
+from namecheck.operators import Operator, Semantics
+from namecheck.syntax import Source
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.calls import Calls
+    from namecheck.interpreter.expressions import Expressions
+    from namecheck.interpreter.statements import Statements
+    from namecheck.interpreter.torch_calls import TorchCalls
+
+CALL_DEPTH: Final = 40
+RECURSION: Final = 10
+BUDGET: Final = 400_000
+
+
+class PathEnds(Exception):
+    """The path being followed does not come back: it raised, or it left the program."""
+
+
+@dataclass(slots=True)
+class Activation:
+    """One scope being run: a call of a function, a class body, or the module.
+
+    `tolerant` counts the blocks around the current statement that catch any error, `expecting`
+    those that expect one here or in what is called from here (``except RuntimeError``,
+    ``pytest.raises``): a contradiction there ends the path and is no finding.
+    """
+
+    frame: Frame
+    caller: Activation | None = None
+    site: ast.AST | None = None
+    name: str = "<module>"
+    returns: list[tuple[Store, Value]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    breaks: list[list[Store]] = field(default_factory=list)
+    continues: list[list[Store]] = field(default_factory=list)
+    raised: list[list[Store]] = field(default_factory=list)
+    tolerant: int = 0
+    expecting: int = 0
+
+    @property
+    def expects_error(self) -> bool:
+        """Whether a contradiction here is one that the program expects."""
+        current: Activation | None = self
+        while current is not None:
+            if current.expecting:
+                return True
+            current = current.caller
+        return self.tolerant > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """The dims of one tensor-valued expression, as `Dims.brief` writes them."""
+
+    span: Span
+    source: str
+    dims: str
+
+
+class Machine:
+    """What the parts of the interpreter share."""
+
+    expressions: Expressions
+    statements: Statements
+    calls: Calls
+    torch: TorchCalls
+
+    def __init__(
+        self,
+        source: Source,
+        semantics: Semantics,
+        rows: Mapping[str, Operator],
+        *,
+        reveal: bool = False,
+    ) -> None:
+        self.source = source
+        self.semantics = semantics
+        self.rows = rows
+        self.reveals: dict[Span, Reveal] | None = {} if reveal else None
+        self.findings: dict[tuple[Span, str], Finding] = {}
+        self.silent = 0
+        self.budget = BUDGET
+        self.functions: dict[ast.AST, FunctionValue] = {}
+        self.called: set[ast.AST] = set()
+        self.captured: set[int] = set()
+        self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
+
+    def scope(self, node: ast.AST) -> scopes.ScopeInfo:
+        """The names that a scope binds."""
+        info = self._scopes.get(node)
+        if info is None:
+            info = self._scopes[node] = scopes.examine(node)
+        return info
+
+    def spend(self, cost: int = 1) -> bool:
+        """Take from what the analysis of this file may cost; False when it is used up."""
+        self.budget -= cost
+        return self.budget > 0
+
+    def place(self, node: ast.AST, message: str) -> Place:
+        """A stretch of this file with a word on it."""
+        return Place(self.source.filename, self.source.span(node), message)
+
+    def report(
+        self,
+        contradiction: Contradiction,
+        node: ast.AST,
+        activation: Activation,
+        marks: tuple[Place, ...] = (),
+        origins: tuple[Place, ...] = (),
+    ) -> None:
+        """Enter a finding at a node; where an error is expected the path ends instead."""
+        if activation.expects_error:
+            raise PathEnds
+        if self.silent:
+            return
+        span = self.source.span(node)
+        related = (*origins, *self._calls(activation))
+        self.findings.setdefault(
+            (span, contradiction.code),
+            Finding(
+                contradiction.code,
+                contradiction.message,
+                self.source.filename,
+                span,
+                contradiction.help,
+                marks,
+                related,
+            ),
+        )
+
+    def note(self, code: str, message: str, node: ast.AST) -> None:
+        """Enter a note, once for each place and message."""
+        if not self.silent:
+            span = self.source.span(node)
+            finding = Finding(code, message, self.source.filename, span)
+            self.findings.setdefault((span, f"{code} {message}"), finding)
+
+    def _calls(self, activation: Activation) -> tuple[Place, ...]:
+        """The calls that led here, the nearest first."""
+        places: list[Place] = []
+        current: Activation | None = activation
+        while current is not None and current.caller is not None:
+            if current.site is not None:
+                places.append(self.place(current.site, f"'{current.name}' is called here"))
+            current = current.caller
+        return tuple(places)

@@ -1,0 +1,262 @@
+"""What follows from a test that came out true or false."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.objects import (
+    NONE,
+    Const,
+    External,
+    Held,
+    Instance,
+    Opaque,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.store import Fact, Store
+from namecheck.values import ANY_DIM, Dims
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.machine import Activation, Machine
+
+
+def assume(
+    machine: Machine,
+    test: ast.expr,
+    value: Value,
+    truth: bool,
+    store: Store,
+    activation: Activation,
+) -> bool:
+    """Write into the store what the test's outcome says; False where it cannot come out so."""
+    known = machine.expressions.truth(value, store)
+    if known is not None:
+        return known is truth
+    if isinstance(value, Opaque):
+        key, positive = _positive(value.key, truth)
+        store.set(Fact(key), positive)
+    return _refine(machine, test, truth, store, activation)
+
+
+def _positive(key: object, truth: bool) -> tuple[object, bool]:
+    while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
+        key, truth = key[1], not truth
+    return key, truth
+
+
+def _refine(
+    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+) -> bool:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _refine(machine, test.operand, not truth, store, activation)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is truth:
+        return all(_assume_part(machine, part, truth, store, activation) for part in test.values)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _refine_comparison(machine, test, truth, store, activation)
+    if isinstance(test, ast.Call):
+        return _refine_call(machine, test, truth, store, activation)
+    if isinstance(test, ast.NamedExpr):
+        return _refine(machine, test.target, truth, store, activation)
+    return _keep(machine, test, store, activation, lambda v: _may_be(machine, v, truth, store))
+
+
+def _assume_part(
+    machine: Machine, part: ast.expr, truth: bool, store: Store, activation: Activation
+) -> bool:
+    """A part of an ``and`` that holds, or of an ``or`` that does not."""
+    silent, machine.silent = machine.silent, machine.silent + 1
+    try:
+        value = machine.expressions.value(part, store, activation)
+    finally:
+        machine.silent = silent
+    return assume(machine, part, value, truth, store, activation)
+
+
+def _may_be(machine: Machine, value: Value, truth: bool, store: Store) -> bool:
+    return machine.expressions.truth(value, store) in (truth, None)
+
+
+def _keep(
+    machine: Machine,
+    node: ast.expr,
+    store: Store,
+    activation: Activation,
+    keep: Callable[[Value], bool],
+) -> bool:
+    """Leave a variable or attribute only those alternatives that a test allows."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return True
+    silent, machine.silent = machine.silent, machine.silent + 1
+    try:
+        value = machine.expressions.value(node, store, activation)
+        if not isinstance(value, Union):
+            return keep(value)
+        kept = [
+            choice
+            for choice in value.alternatives
+            if store.allows(choice.facts) and keep(choice.value)
+        ]
+        if not kept:
+            return False
+        machine.statements.bind(node, joins.union(kept), store, activation)
+        return True
+    finally:
+        machine.silent = silent
+
+
+def _refine_comparison(
+    machine: Machine, test: ast.Compare, truth: bool, store: Store, activation: Activation
+) -> bool:
+    operator, right = test.ops[0], test.comparators[0]
+    negated = isinstance(operator, (ast.IsNot, ast.NotEq))
+    if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        if isinstance(right, ast.Constant) and right.value is None:
+            wanted = truth is not negated
+            return _keep(machine, test.left, store, activation, lambda v: _is_none(v, wanted))
+        if truth is not negated:
+            _refine_rank(machine, test.left, right, store, activation)
+            _refine_names(machine, test.left, right, store, activation)
+            return _become(machine, test.left, right, store, activation)
+    return True
+
+
+def _is_none(value: Value, wanted: bool) -> bool:
+    if isinstance(value, Opaque):
+        return True
+    return (value == NONE) is wanted
+
+
+def _become(
+    machine: Machine, node: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> bool:
+    """A variable of which nothing was known is the constant that it equals."""
+    if isinstance(node, ast.Name) and isinstance(right, ast.Constant):
+        value = machine.expressions.value(node, store, activation)
+        if isinstance(value, Opaque) and isinstance(right.value, (str, int)):
+            machine.statements.bind(node, Const(right.value), store, activation)
+    return True
+
+
+def _tensor(
+    machine: Machine, node: ast.expr, store: Store, activation: Activation
+) -> TensorValue | None:
+    value = machine.expressions.value(node, store, activation)
+    if isinstance(value, Opaque) and store.get(("tensor", value.key)) is not None:
+        return machine.torch.promote(value)
+    return value if isinstance(value, TensorValue) else None
+
+
+def _refine_rank(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+        return
+    subject: ast.expr | None = None
+    if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
+        subject = left.func.value if left.func.attr in ("dim", "ndimension") else None
+    elif isinstance(left, ast.Attribute):
+        subject = left.value if left.attr == "ndim" else None
+    if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.args:
+        inner = left.args[0]
+        sized = isinstance(inner, ast.Attribute) and inner.attr in ("shape", "names")
+        subject = inner.value if sized and isinstance(inner, ast.Attribute) else subject
+    tensor = None if subject is None else _tensor(machine, subject, store, activation)
+    if tensor is None:
+        return
+    held = joins.held(tensor, store)
+    dims = held.tensor.dims
+    gap = right.value - dims.min_rank
+    if dims.open and gap >= 0:
+        closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
+        store.set(tensor.address, Held(replace(held.tensor, dims=closed), held.origins))
+
+
+def _refine_names(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``x.names == ('N', 'C')``."""
+    if not isinstance(left, ast.Attribute) or left.attr != "names":
+        return
+    tensor = _tensor(machine, left.value, store, activation)
+    value = machine.expressions.value(right, store, activation)
+    if tensor is None or not isinstance(value, TupleValue):
+        return
+    names = [item.value for item in value.items if isinstance(item, Const)]
+    held = joins.held(tensor, store)
+    if len(names) == len(value.items) and held.tensor.dims.open:
+        origins = {name: machine.place(right, f"'{name}' is asserted here") for name in names if name}
+        store.set(tensor.address, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
+
+
+def _refine_call(
+    machine: Machine, test: ast.Call, truth: bool, store: Store, activation: Activation
+) -> bool:
+    """``isinstance(x, T)``."""
+    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
+        kinds = machine.expressions.value(test.args[1], store, activation)
+        return _keep(
+            machine,
+            test.args[0],
+            store,
+            activation,
+            lambda v: is_instance(machine, v, kinds) in (truth, None),
+        )
+    return True
+
+
+def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
+    """Whether a value is of a type, or of one of a tuple of types; None where that is not known."""
+    if isinstance(kind, TupleValue):
+        answers = [is_instance(machine, value, one) for one in kind.items]
+        return True if True in answers else None if None in answers else False
+    if isinstance(kind, External):
+        return _is_of(machine, value, kind.path)
+    if isinstance(value, Instance):
+        return kind in machine.expressions.attributes.mro(value.cls) or (
+            None if _has_unknown_base(machine, value) else False
+        )
+    if isinstance(value, (Opaque, Union)):
+        return None
+    return False if isinstance(value, (Const, TensorValue)) else None
+
+
+def _has_unknown_base(machine: Machine, value: Instance) -> bool:
+    return any(isinstance(b, Opaque) for b in machine.expressions.attributes.mro(value.cls))
+
+
+_TYPES = {
+    "TensorValue": ("torch.Tensor",),
+    "TupleValue": ("builtins.tuple",),
+    "DictValue": ("builtins.dict",),
+    "ListValue": ("builtins.list", "builtins.set"),
+    "FunctionValue": (),
+}
+
+
+def _is_of(machine: Machine, value: Value, path: str) -> bool | None:
+    if isinstance(value, Opaque):
+        return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
+    if isinstance(value, Const):
+        if path.startswith("builtins."):
+            name = path.removeprefix("builtins.")
+            types = [cls.__name__ for cls in type(value.value).__mro__]
+            return name in types
+        return False
+    if isinstance(value, Instance):
+        derived = machine.expressions.attributes.derives(value.cls, path.rpartition(".")[2])
+        return derived or (None if _has_unknown_base(machine, value) else False)
+    known = _TYPES.get(type(value).__name__)
+    if known is None:
+        return None
+    if path in known:
+        return True
+    listed = path.startswith("builtins.") or path == "torch.Tensor"
+    return False if listed and path != "builtins.object" else None

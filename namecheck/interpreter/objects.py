@@ -1,0 +1,282 @@
+"""The values an expression can have, as far as the interpreter follows them.
+
+Values are frozen. What can change (a tensor's names, a list's items, an instance's attributes)
+stands in a `Store` under the value's address; a value carries the content it was made with, and
+the store holds only what has become of it since.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from namecheck import values
+from namecheck.findings import Place
+
+Address: TypeAlias = Hashable
+Facts: TypeAlias = tuple[tuple[Hashable, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value of which nothing is known but its identity: equal keys are one value.
+
+    `kind` is the name of its type where that is known ("int", "str", …).
+    """
+
+    key: Hashable
+    kind: str | None = None
+
+
+class Const:
+    """A plain Python constant, or a constant of torch (`values.Constant`)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Const)
+            and type(self.value) is type(other.value)
+            and bool(self.value == other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+NONE: Final = Const(None)
+TRUE: Final = Const(True)
+FALSE: Final = Const(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a tensor's cell holds: what is known of it, and where each of its names came from."""
+
+    tensor: values.Tensor
+    origins: Mapping[str, Place] = field(default_factory=dict, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """A tensor; `initial` is what it was when it was made."""
+
+    address: Address
+    initial: Held = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Items alike whose number is not known: what a loop over the unknown yields."""
+
+    each: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue:
+    """A tuple; `fields` names the items of a named tuple, `cls` is its class where there is one."""
+
+    items: tuple[Value, ...]
+    fields: tuple[str, ...] = ()
+    cls: ClassValue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListValue:
+    """A list, a set, or an iterator (`kind`); its items stand in the store."""
+
+    address: Address
+    initial: tuple[Value, ...] | Repeated = field(compare=False)
+    kind: str = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The content of a dict: its known items in order, and what other values there may be."""
+
+    items: tuple[tuple[Value, Value], ...] = ()
+    rest: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DictValue:
+    """A dict; `factory` makes the values of a defaultdict."""
+
+    address: Address
+    initial: Entries = field(compare=False)
+    factory: Value | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceValue:
+    """A slice in a subscript."""
+
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The place of a scope's variables in the store, and the scopes around it."""
+
+    number: int
+    scope: ast.AST = field(compare=False, hash=False)
+    enclosing: Frame | None = field(default=None, compare=False, hash=False)
+    cls: ClassValue | None = field(default=None, compare=False, hash=False)
+    receiver: Value | None = field(default=None, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A function or lambda with the scope it closes over, its defaults, and its class if any."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Value, ...] = ()
+    keyword_defaults: tuple[tuple[str, Value], ...] = ()
+    cls: ClassValue | None = None
+
+    @property
+    def name(self) -> str:
+        return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A callable that takes `receiver` as its first argument."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A function under a decorator of the standard library: property, staticmethod, ….
+
+    `kind` is one of property, staticmethod, classmethod, contextmanager.
+    """
+
+    kind: str
+    function: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """``functools.partial`` of a callable."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassValue:
+    """A class of the program; its attributes stand in the store under its address.
+
+    `style` is one of plain, dataclass, namedtuple, enum; `fields` are the annotated names with
+    their defaults, of an enum the members.
+    """
+
+    address: Address
+    name: str = field(compare=False)
+    bases: tuple[Value, ...] = field(default=(), compare=False)
+    node: ast.ClassDef | None = field(default=None, compare=False)
+    fields: tuple[tuple[str, Value | None], ...] = field(default=(), compare=False)
+    style: str = field(default="plain", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class of the program; its attributes stand in the store."""
+
+    address: Address
+    cls: ClassValue
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """``super()`` within a method."""
+
+    cls: ClassValue
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A module, class or function of a library, by its dotted name: ``torch.nn.functional``."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class TorchMethod:
+    """A method of the table, bound to its tensor."""
+
+    operator: str
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TorchModule:
+    """An instance of a class of ``torch.nn``, with the arguments it was made with."""
+
+    address: Address
+    key: str
+    args: tuple[Value, ...] = ()
+    kwargs: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A method of a built-in value: ``'NCHW'.lower``, ``layouts.append``."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One of several values an expression may have, with the facts under which it has it."""
+
+    value: Value
+    facts: Facts = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Several values, one of which the expression has."""
+
+    alternatives: tuple[Alternative, ...]
+
+
+Value: TypeAlias = (
+    Opaque
+    | Const
+    | TensorValue
+    | Repeated
+    | TupleValue
+    | ListValue
+    | DictValue
+    | SliceValue
+    | FunctionValue
+    | BoundMethod
+    | Wrapped
+    | Partial
+    | ClassValue
+    | Instance
+    | Super
+    | External
+    | TorchMethod
+    | TorchModule
+    | Native
+    | Union
+)

@@ -1,0 +1,403 @@
+"""Python's operators on abstract values: on constants by Python itself, on tensors by the table."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.objects import (
+    FALSE,
+    NONE,
+    TRUE,
+    BoundMethod,
+    Const,
+    DictValue,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.store import Store
+from namecheck.operators import python_operators
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.machine import Activation, Machine
+
+_PURE: Final[Mapping[str, Callable[..., Any]]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "USub": operator.neg,
+    "UAdd": operator.pos,
+    "Invert": operator.invert,
+}
+_GROWING: Final = frozenset({"Mult", "Pow", "LShift"})
+_COMPARISONS: Final = frozenset({"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"})
+_NEGATED: Final = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
+_SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
+    "Add": ("__add__", "__radd__"),
+    "Sub": ("__sub__", "__rsub__"),
+    "Mult": ("__mul__", "__rmul__"),
+    "Div": ("__truediv__", "__rtruediv__"),
+    "FloorDiv": ("__floordiv__", "__rfloordiv__"),
+    "Mod": ("__mod__", "__rmod__"),
+    "Pow": ("__pow__", "__rpow__"),
+    "MatMult": ("__matmul__", "__rmatmul__"),
+    "BitAnd": ("__and__", "__rand__"),
+    "BitOr": ("__or__", "__ror__"),
+    "BitXor": ("__xor__", "__rxor__"),
+    "LShift": ("__lshift__", "__rlshift__"),
+    "RShift": ("__rshift__", "__rrshift__"),
+    "Eq": ("__eq__", "__eq__"),
+    "NotEq": ("__ne__", "__ne__"),
+    "Lt": ("__lt__", "__gt__"),
+    "LtE": ("__le__", "__ge__"),
+    "Gt": ("__gt__", "__lt__"),
+    "GtE": ("__ge__", "__le__"),
+    "USub": ("__neg__", "__neg__"),
+    "UAdd": ("__pos__", "__pos__"),
+    "Invert": ("__invert__", "__invert__"),
+}
+_NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+_BIG: Final = 1 << 16
+
+
+def apply(
+    machine: Machine,
+    name: str,
+    node: ast.AST,
+    operands: list[tuple[ast.AST, Value]],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """One operator, by the name of its syntax node, on one or two operands."""
+    values = [value for _, value in operands]
+    if name in ("Is", "IsNot", "In", "NotIn"):
+        return _relation(machine, name, node, values, store, activation)
+    if any(isinstance(value, TensorValue) for value in values):
+        return _on_tensors(machine, name, node, operands, store, activation)
+    special = _user_defined(machine, name, node, values, store, activation)
+    if special is not None:
+        return special
+    if all(isinstance(value, Const) for value in values) and name in _PURE:
+        return _on_constants(name, [v.value for v in values if isinstance(v, Const)])
+    return _on_containers(name, values, store)
+
+
+def _on_tensors(
+    machine: Machine,
+    name: str,
+    node: ast.AST,
+    operands: list[tuple[ast.AST, Value]],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    key = python_operators().get(name)
+    if key is None or key not in machine.rows:
+        return joins.fresh("operator")
+    if NONE in [value for _, value in operands]:
+        return joins.fresh("comparison", "bool")
+    # An unknown number is any number to a rule: it broadcasts and has no names.
+    args = [Const(1.0) if _is_number(value) else value for _, value in operands]
+    return machine.torch.call(key, args, {}, node, store, activation, operands)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Opaque) and value.kind in _NUMBERS
+
+
+def augmented(
+    machine: Machine,
+    name: str,
+    node: ast.AST,
+    operands: list[tuple[ast.AST, Value]],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """``target op= value``: in place on what can change in place."""
+    target = operands[0][1]
+    key = python_operators().get(name)
+    if isinstance(target, TensorValue) and key is not None:
+        in_place = f"{key}_"
+        if machine.torch.method(in_place) or in_place in machine.rows:
+            args = [Const(1.0) if _is_number(value) else value for _, value in operands]
+            return machine.torch.call(in_place, args, {}, node, store, activation, operands)
+    if isinstance(target, ListValue) and name == "Add":
+        more = machine.expressions.iterate(operands[1][1], node, store, activation)
+        store.set(target.address, _concatenate(joins.items(target, store), more, store))
+        return target
+    if isinstance(target, Instance):
+        method = _SPECIAL[name][0].replace("__", "__i", 1) if name in _SPECIAL else ""
+        found = machine.calls.find_method(target, method, store)
+        if found is not None:
+            return machine.calls.call_values(
+                BoundMethod(found, target), [operands[1][1]], node, store, activation
+            )
+    return apply(machine, name, node, operands, store, activation)
+
+
+def _on_constants(name: str, values: list[Any]) -> Value:
+    if name in _GROWING and any(
+        isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG for v in values
+    ):
+        return joins.fresh("big")
+    try:
+        result = _PURE[name](*values)
+    except (TypeError, ValueError, ArithmeticError):
+        return joins.fresh("failed")
+    if isinstance(result, (bool, int, float, complex, str, bytes)):
+        return Const(result)
+    return joins.fresh("constant")
+
+
+def _on_containers(name: str, values: list[Value], store: Store) -> Value:
+    if len(values) == 2:
+        left, right = values
+        if name == "Add" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+            return TupleValue(left.items + right.items)
+        if name == "Add" and isinstance(left, ListValue) and isinstance(right, ListValue):
+            content = _concatenate(joins.items(left, store), joins.items(right, store), store)
+            return ListValue(joins.new_address(), content)
+        if name == "Add" and _sequences(left, right):
+            return Repeated(joins.fresh("item"))
+        if name == "Mult":
+            return _repeat(left, right, store)
+        if name in ("BitOr", "BitAnd", "Sub") and _all_sets(values):
+            return _on_sets(name, values, store)
+        if name == "BitOr" and isinstance(left, DictValue) and isinstance(right, DictValue):
+            return _merge_dicts(left, right, store)
+        if name in ("Eq", "NotEq"):
+            return _equal(name, left, right, store)
+        if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
+            return _percent(left.value, right)
+    key = (name, *(_key(value) for value in values))
+    if name in _COMPARISONS:
+        return Opaque(key, "bool")
+    kinds = {_kind(value) for value in values}
+    kind = kinds.pop() if len(kinds) == 1 else "float" if kinds <= {"int", "float"} else None
+    return Opaque(key, "float" if name == "Div" and kind in _NUMBERS else kind)
+
+
+def _kind(value: Value) -> str | None:
+    if isinstance(value, Const):
+        return type(value.value).__name__
+    return value.kind if isinstance(value, Opaque) else None
+
+
+def _sequences(left: Value, right: Value) -> bool:
+    return all(isinstance(v, (TupleValue, Repeated, ListValue)) for v in (left, right))
+
+
+def _all_sets(values: list[Value]) -> bool:
+    return all(isinstance(value, ListValue) and value.kind == "set" for value in values)
+
+
+def _on_sets(name: str, values: list[Value], store: Store) -> Value:
+    left, right = (joins.items(v, store) for v in values if isinstance(v, ListValue))
+    if isinstance(left, Repeated) or isinstance(right, Repeated):
+        return ListValue(joins.new_address(), Repeated(joins.fresh("item")), "set")
+    if name == "BitOr":
+        items = tuple(dict.fromkeys((*left, *right)))
+    else:
+        items = tuple(item for item in left if (item in right) is (name == "BitAnd"))
+    return ListValue(joins.new_address(), items, "set")
+
+
+def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
+    a, b = joins.entries(left, store), joins.entries(right, store)
+    merged = joins.Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
+    return DictValue(joins.new_address(), merged)
+
+
+def _percent(template: str, right: Value) -> Value:
+    if isinstance(right, Const):
+        return _on_constants("Mod", [template, right.value])
+    if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
+        try:
+            return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))
+        except (TypeError, ValueError):
+            return joins.fresh("formatted", "str")
+    return joins.fresh("formatted", "str")
+
+
+def _concatenate(
+    left: tuple[Value, ...] | Repeated, right: tuple[Value, ...] | Repeated, store: Store
+) -> tuple[Value, ...] | Repeated:
+    if not isinstance(left, Repeated) and not isinstance(right, Repeated):
+        return left + right
+    parts = [
+        *((left.each,) if isinstance(left, Repeated) else left),
+        *((right.each,) if isinstance(right, Repeated) else right),
+    ]
+    each = parts[0]
+    for part in parts[1:]:
+        each = joins.Joiner(store, store).value(each, part)
+    return Repeated(each)
+
+
+def _repeat(left: Value, right: Value, store: Store) -> Value:
+    for sequence, count in ((left, right), (right, left)):
+        number = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
+        small = number is not None and 0 <= number <= 64
+        if isinstance(sequence, TupleValue):
+            if small and number is not None:
+                return TupleValue(sequence.items * number)
+            return Repeated(sequence.items[0] if sequence.items else joins.fresh("item"))
+        if isinstance(sequence, ListValue):
+            content = joins.items(sequence, store)
+            if small and number is not None and not isinstance(content, Repeated):
+                return ListValue(joins.new_address(), content * number)
+            return ListValue(joins.new_address(), _concatenate(content, content, store)) if (
+                isinstance(content, Repeated)
+            ) else ListValue(joins.new_address(), Repeated(joins.fresh("item")))
+    kinds = {_kind(left), _kind(right)}
+    return Opaque(("Mult", _key(left), _key(right)), kinds.pop() if len(kinds) == 1 else None)
+
+
+def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
+    answer = equal(left, right, store)
+    if answer is None:
+        opaque = ("Eq", *sorted((_key(left), _key(right)), key=repr))
+        return Opaque(opaque if name == "Eq" else ("not", opaque), "bool")
+    return TRUE if answer is (name == "Eq") else FALSE
+
+
+def equal(left: Value, right: Value, store: Store) -> bool | None:
+    """Whether two values are equal; None where that is not known."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        return True if left == right else None
+    items = [_content(value, store) for value in (left, right)]
+    if items[0] is not None and items[1] is not None:
+        if type(left) is not type(right) or len(items[0]) != len(items[1]):
+            return False
+        answers = [equal(a, b, store) for a, b in zip(items[0], items[1], strict=True)]
+        return False if False in answers else None if None in answers else True
+    if isinstance(left, Const) or isinstance(right, Const):
+        known = (TupleValue, ListValue, DictValue)
+        return False if isinstance(left, known) or isinstance(right, known) else None
+    return True if left == right else None
+
+
+def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, ListValue) and value.kind == "list":
+        content = joins.items(value, store)
+        return None if isinstance(content, Repeated) else content
+    return None
+
+
+def _relation(
+    machine: Machine,
+    name: str,
+    node: ast.AST,
+    values: list[Value],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """``is`` and ``in`` and what negates them."""
+    left, right = values
+    if name in ("Is", "IsNot"):
+        answer = _identical(left, right)
+    else:
+        answer = _contains(machine, left, right, node, store, activation)
+    if answer is None:
+        key = (_NEGATED.get(name, name), _key(left), _key(right))
+        return Opaque(("not", key) if name in _NEGATED else key, "bool")
+    return TRUE if answer is (name not in _NEGATED) else FALSE
+
+
+def _identical(left: Value, right: Value) -> bool | None:
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        if (left, right).count(NONE) and any(
+            isinstance(v, Opaque) and v.kind not in (None, "object") for v in (left, right)
+        ):
+            return False
+        return True if left == right else None
+    if isinstance(left, Const) or isinstance(right, Const):
+        return left == right
+    return True if left == right else None
+
+
+def _contains(
+    machine: Machine,
+    item: Value,
+    container: Value,
+    node: ast.AST,
+    store: Store,
+    activation: Activation,
+) -> bool | None:
+    if isinstance(container, Const) and isinstance(item, Const):
+        try:
+            return bool(item.value in container.value)
+        except TypeError:
+            return None
+    if isinstance(container, DictValue):
+        content = joins.entries(container, store)
+        known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
+        complete = content.rest is None
+    elif isinstance(container, (TupleValue, ListValue)):
+        known = machine.expressions.iterate(container, node, store, activation)
+        complete = True
+    else:
+        return None
+    if isinstance(known, Repeated):
+        return None
+    answers = [equal(item, other, store) for other in known]
+    if True in answers:
+        return True
+    return False if complete and None not in answers else None
+
+
+def _user_defined(
+    machine: Machine,
+    name: str,
+    node: ast.AST,
+    values: list[Value],
+    store: Store,
+    activation: Activation,
+) -> Value | None:
+    """The special method of an instance that stands for the operator."""
+    if name not in _SPECIAL:
+        return None
+    for receiver, method, rest in (
+        (values[0], _SPECIAL[name][0], values[1:]),
+        (values[-1], _SPECIAL[name][1], values[:-1]),
+    ):
+        if isinstance(receiver, Instance):
+            found = machine.calls.find_method(receiver, method, store)
+            if found is not None:
+                bound = BoundMethod(found, receiver)
+                return machine.calls.call_values(bound, rest, node, store, activation)
+    return None
+
+
+def _key(value: Value) -> Any:
+    if isinstance(value, Opaque):
+        return value.key
+    if isinstance(value, (Const, TensorValue)):
+        return value
+    return ("object", id(value)) if isinstance(value, (ListValue, DictValue)) else value

@@ -1,0 +1,76 @@
+"""Which scope a name belongs to, as the compiler decides it: from the assignments in the body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(slots=True)
+class ScopeInfo:
+    """The names that a scope binds, those it declares elsewhere, and whether it yields."""
+
+    local: set[str] = field(default_factory=set)
+    global_: set[str] = field(default_factory=set)
+    nonlocal_: set[str] = field(default_factory=set)
+    generator: bool = False
+
+
+def examine(node: ast.AST) -> ScopeInfo:
+    """What a module, class, function, lambda or comprehension binds."""
+    info = ScopeInfo()
+    if isinstance(node, _FUNCTIONS):
+        info.local.update(argument.arg for argument in parameters(node.args))
+        body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
+    elif isinstance(node, _COMPREHENSIONS):
+        body = [generator.target for generator in node.generators]
+    else:
+        body = getattr(node, "body", [])
+    for part in body:
+        for inner in _walk(part):
+            _note(inner, info)
+    info.local -= info.global_ | info.nonlocal_
+    return info
+
+
+def parameters(arguments: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function, the variadic ones included."""
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return every + [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and what is below it, without the bodies of inner scopes."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        if isinstance(current, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+            continue
+        stack.extend(ast.iter_child_nodes(current))
+
+
+def _note(node: ast.AST, info: ScopeInfo) -> None:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        info.local.add(node.id)
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        info.local.add(node.name)
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        info.local.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+    elif isinstance(node, ast.Global):
+        info.global_.update(node.names)
+    elif isinstance(node, ast.Nonlocal):
+        info.nonlocal_.update(node.names)
+    elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+        info.local.add(node.name)
+    elif isinstance(node, ast.MatchMapping) and node.rest:
+        info.local.add(node.rest)
+    elif isinstance(node, (ast.Yield, ast.YieldFrom)):
+        info.generator = True

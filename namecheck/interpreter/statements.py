@@ -1,0 +1,517 @@
+"""Statements, run on every path that reaches them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from namecheck.interpreter import joins, narrowing, python_operators
+from namecheck.interpreter.loops import Loops
+from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.objects import (
+    NONE,
+    Const,
+    Entries,
+    DictValue,
+    External,
+    Frame,
+    FunctionValue,
+    ListValue,
+    Repeated,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.patterns import Patterns
+from namecheck.interpreter.store import Store
+
+_PATHS: Final = 8
+_EXACT: Final = frozenset({"RuntimeError"})
+_BROAD: Final = frozenset({"Exception", "BaseException"})
+
+
+class Statements:
+    """Runs blocks of statements."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.loops = Loops(machine)
+        self.patterns = Patterns(machine)
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], list[Store] | None]] = {
+            ast.Expr: self._expression,
+            ast.Assign: self._assign,
+            ast.AugAssign: self._augmented,
+            ast.AnnAssign: self._annotated,
+            ast.Return: self._return,
+            ast.If: self._if,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+            ast.While: self._while,
+            ast.With: self._with,
+            ast.AsyncWith: self._with,
+            ast.Try: self._try,
+            ast.Raise: self._raise,
+            ast.Assert: self._assert,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.ClassDef: self._class,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Delete: self._delete,
+            ast.Break: self._break,
+            ast.Continue: self._continue,
+            ast.Match: self._match,
+        }
+        if hasattr(ast, "TryStar"):
+            self._cases[ast.TryStar] = self._try
+
+    def block(
+        self, body: Sequence[ast.stmt], stores: list[Store], activation: Activation
+    ) -> list[Store]:
+        """The paths that come out at the end of a block; none where all leave it."""
+        base = stores[0] if stores else None
+        for statement in body:
+            if len(stores) == 1:
+                stores = self.one(statement, stores[0], activation)
+            else:
+                stores = [
+                    end for store in stores for end in self.one(statement, store, activation)
+                ]
+            if not stores:
+                return []
+            if len(stores) > _PATHS and base is not None:
+                stores = [joins.merged(base, stores)]
+        return stores
+
+    def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
+        """The paths that come out of one statement."""
+        case = self._cases.get(type(statement))
+        if case is None:
+            return [store]
+        try:
+            ends = case(statement, store, activation)
+        except PathEnds:
+            if activation.raised:
+                activation.raised[-1].append(store)
+            return []
+        return [store] if ends is None else ends
+
+    def unroll_limit(self, activation: Activation) -> int:
+        """How many items a loop here is followed one by one."""
+        return self.loops.limit(activation)
+
+    def assume(
+        self, test: ast.expr, value: Value, truth: bool, store: Store, activation: Activation
+    ) -> bool:
+        """Write into the store what follows from a test; False where it cannot come out so."""
+        return narrowing.assume(self.machine, test, value, truth, store, activation)
+
+    # Binding
+
+    def bind(
+        self, target: ast.AST, value: Value, store: Store, activation: Activation
+    ) -> None:
+        """Assign a value to a target."""
+        expressions = self.machine.expressions
+        if isinstance(target, ast.Name):
+            self.bind_name(target.id, value, store, activation.frame)
+        elif isinstance(target, ast.Attribute):
+            receiver = expressions.value(target.value, store, activation)
+            expressions.attributes.write(receiver, target.attr, value, target, store, activation)
+        elif isinstance(target, ast.Subscript):
+            receiver = expressions.value(target.value, store, activation)
+            index = expressions.value(target.slice, store, activation)
+            expressions.attributes.write_item(receiver, index, value, target, store, activation)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value, store, activation)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, store, activation)
+
+    def bind_name(self, name: str, value: Value, store: Store, frame: Frame) -> None:
+        """Assign a value to a variable of the scope that it belongs to."""
+        owner = self.machine.expressions.owner(name, frame) or frame
+        store.set((owner.number, name), value)
+
+    def _unpack(
+        self, target: ast.Tuple | ast.List, value: Value, store: Store, activation: Activation
+    ) -> None:
+        content = self.machine.expressions.iterate(value, target, store, activation)
+        star = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
+        count = len(target.elts)
+        if isinstance(content, Repeated):
+            for element in target.elts:
+                each = content.each
+                if isinstance(element, ast.Starred):
+                    each = ListValue(joins.new_address(), content)
+                elif isinstance(each, joins.Opaque):
+                    each = joins.fresh("unpacked", each.kind)
+                self.bind(element, each, store, activation)
+            return
+        if star is None:
+            if len(content) != count:
+                raise PathEnds
+            for element, item in zip(target.elts, content, strict=True):
+                self.bind(element, item, store, activation)
+            return
+        if len(content) < count - 1:
+            raise PathEnds
+        after = count - star - 1
+        middle = content[star : len(content) - after]
+        parts: list[Value] = [
+            *content[:star],
+            ListValue(joins.new_address(), middle),
+            *content[len(content) - after :],
+        ]
+        for element, item in zip(target.elts, parts, strict=True):
+            self.bind(element, item, store, activation)
+
+    def _split(
+        self,
+        value: Value,
+        store: Store,
+        write: Callable[[Value, Store], None],
+    ) -> list[Store]:
+        """Follow each alternative of a value on a path of its own."""
+        if not isinstance(value, Union):
+            write(value, store)
+            return [store]
+        ends = []
+        for choice in value.alternatives:
+            if store.allows(choice.facts):
+                layer = store.assume(choice.facts)
+                write(choice.value, layer)
+                ends.append(layer)
+        return ends
+
+    def augment(
+        self,
+        name: str,
+        node: ast.AST,
+        operands: list[tuple[ast.AST, Value]],
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """``target op= value`` without the binding of the target."""
+        return python_operators.augmented(self.machine, name, node, operands, store, activation)
+
+    # Simple statements
+
+    def _expression(self, node: ast.Expr, store: Store, activation: Activation) -> None:
+        self.machine.expressions.value(node.value, store, activation)
+
+    def _assign(self, node: ast.Assign, store: Store, activation: Activation) -> list[Store]:
+        value = self.machine.expressions.value(node.value, store, activation)
+
+        def write(chosen: Value, layer: Store) -> None:
+            for target in node.targets:
+                self.bind(target, chosen, layer, activation)
+
+        return self._split(value, store, write)
+
+    def _annotated(self, node: ast.AnnAssign, store: Store, activation: Activation) -> list[Store]:
+        if node.value is None:
+            return [store]
+        value = self.machine.expressions.value(node.value, store, activation)
+        return self._split(
+            value, store, lambda chosen, layer: self.bind(node.target, chosen, layer, activation)
+        )
+
+    def _augmented(self, node: ast.AugAssign, store: Store, activation: Activation) -> None:
+        expressions = self.machine.expressions
+        target = expressions.value(node.target, store, activation)
+        value = expressions.value(node.value, store, activation)
+        name = type(node.op).__name__
+        result = expressions.spread(
+            store,
+            [target, value],
+            lambda layer, values: self.augment(
+                name,
+                node,
+                [(node.target, values[0]), (node.value, values[1])],
+                layer,
+                activation,
+            ),
+        )
+        self.bind(node.target, result, store, activation)
+
+    def _return(self, node: ast.Return, store: Store, activation: Activation) -> list[Store]:
+        value: Value = NONE
+        if node.value is not None:
+            value = self.machine.expressions.value(node.value, store, activation)
+
+        def leave(chosen: Value, layer: Store) -> None:
+            activation.returns.append((layer, chosen))
+
+        self._split(value, store, leave)
+        return []
+
+    def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
+        if node.exc is not None:
+            self.machine.expressions.value(node.exc, store, activation)
+        raise PathEnds
+
+    def _assert(self, node: ast.Assert, store: Store, activation: Activation) -> list[Store]:
+        value = self.machine.expressions.value(node.test, store, activation)
+        truth = self.machine.expressions.truth(value, store)
+        if truth is False and not isinstance(node.test, ast.Constant):
+            return [store]  # an assertion that fails for us may only be one that we misjudge
+        if truth is None:
+            layer = store.fork()
+            if self.assume(node.test, value, True, layer, activation):
+                return [layer.flattened(store)]
+        return [] if truth is False else [store]
+
+    def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.bind_name(target.id, joins.fresh("deleted"), store, activation.frame)
+            elif isinstance(target, ast.Subscript):
+                self._delete_item(target, store, activation)
+
+    def _delete_item(self, target: ast.Subscript, store: Store, activation: Activation) -> None:
+        receiver = self.machine.expressions.value(target.value, store, activation)
+        index = self.machine.expressions.value(target.slice, store, activation)
+        if isinstance(receiver, DictValue):
+            content = joins.entries(receiver, store)
+            kept = tuple((key, entry) for key, entry in content.items if key != index)
+            store.set(receiver.address, Entries(kept, content.rest))
+        elif isinstance(receiver, ListValue):
+            items = joins.items(receiver, store)
+            if isinstance(items, Repeated):
+                return
+            if isinstance(index, Const) and isinstance(index.value, int):
+                rest = list(items)
+                if -len(rest) <= index.value < len(rest):
+                    del rest[index.value]
+                store.set(receiver.address, tuple(rest))
+            else:
+                store.set(receiver.address, Repeated(joins.fresh("item")))
+
+    def _break(self, node: ast.Break, store: Store, activation: Activation) -> list[Store]:
+        if activation.breaks:
+            activation.breaks[-1].append(store)
+        return []
+
+    def _continue(self, node: ast.Continue, store: Store, activation: Activation) -> list[Store]:
+        if activation.continues:
+            activation.continues[-1].append(store)
+        return []
+
+    # Branches
+
+    def _if(self, node: ast.If, store: Store, activation: Activation) -> list[Store]:
+        test = self.machine.expressions.value(node.test, store, activation)
+        truth = self.machine.expressions.truth(test, store)
+        if truth is not None:
+            return self.block(node.body if truth else node.orelse, [store], activation)
+        return self.branches(
+            store,
+            [
+                (lambda layer: self.assume(node.test, test, True, layer, activation), node.body),
+                (lambda layer: self.assume(node.test, test, False, layer, activation), node.orelse),
+            ],
+            activation,
+        )
+
+    def branches(
+        self,
+        store: Store,
+        cases: Sequence[tuple[Callable[[Store], bool], Sequence[ast.stmt]]],
+        activation: Activation,
+    ) -> list[Store]:
+        """Run each branch on a path of its own; join the paths where no name is lost by it."""
+        ends: list[Store] = []
+        for enter, body in cases:
+            layer = store.fork()
+            if enter(layer):
+                ends.extend(self.block(body, [layer], activation))
+        if len(ends) < 2 or joins.differ_in_names(store, ends):
+            return [end.flattened(store) for end in ends]
+        return [joins.merged(store, ends)]
+
+    def _match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
+        return self.patterns.match(node, store, activation)
+
+    # Loops
+
+    def _for(self, node: ast.For, store: Store, activation: Activation) -> list[Store]:
+        return self.loops.over(node, store, activation)
+
+    def _while(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
+        return self.loops.during(node, store, activation)
+
+    # with, try
+
+    def _with(self, node: ast.With, store: Store, activation: Activation) -> list[Store]:
+        libraries = self.machine.calls.libraries
+        contexts: list[tuple[Value, ast.withitem]] = []
+        for item in node.items:
+            value = self.machine.expressions.value(item.context_expr, store, activation)
+            contexts.append((value, item))
+            entered = libraries.enter(value, item, store, activation)
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, entered, store, activation)
+        if not any(_expects_error(item.context_expr) for item in node.items):
+            through = self.block(node.body, [store], activation)
+            for end in through:
+                for value, item in reversed(contexts):
+                    libraries.leave(value, item, end, activation)
+            return through
+        ends, raised = self._expecting(node.body, store.fork(), activation)
+        return [joins.merged(store, [*ends, *raised])] if ends or raised else [store]
+
+    def _expecting(
+        self, body: Sequence[ast.stmt], store: Store, activation: Activation
+    ) -> tuple[list[Store], list[Store]]:
+        """Run a block in which an error is expected: the paths through it, and those that raise."""
+        activation.expecting += 1
+        activation.raised.append([])
+        try:
+            ends = self.block(body, [store], activation)
+        finally:
+            raised = activation.raised.pop()
+            activation.expecting -= 1
+        return ends, raised
+
+    def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+        tolerant = any(_catches(handler, _BROAD) for handler in node.handlers)
+        expecting = any(_catches(handler, _EXACT) for handler in node.handlers)
+        activation.raised.append([])
+        activation.tolerant += tolerant
+        activation.expecting += expecting
+        snapshots: list[Store] = []
+        stores = [store.fork()]
+        try:
+            for statement in node.body:
+                snapshots.extend(stores)
+                stores = [s.fork() for s in stores]
+                stores = self.block([statement], stores, activation)
+                if not stores:
+                    break
+        finally:
+            activation.tolerant -= tolerant
+            activation.expecting -= expecting
+            snapshots.extend(activation.raised.pop())
+        ends = self.block(node.orelse, stores, activation) if stores else []
+        if node.handlers and snapshots:
+            entry = joins.merged(store, snapshots)
+            for handler in node.handlers:
+                layer = entry.fork()
+                if handler.name:
+                    self.bind_name(handler.name, joins.fresh("error"), layer, activation.frame)
+                ends.extend(self.block(handler.body, [layer], activation))
+        if len(ends) > 1 and not joins.differ_in_names(store, ends):
+            ends = [joins.merged(store, ends)]
+        if ends:
+            return self.block(node.finalbody, ends, activation)
+        if node.finalbody and snapshots:
+            self.block(node.finalbody, [joins.merged(store, snapshots).fork()], activation)
+        return []
+
+    # Definitions
+
+    def function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        store: Store,
+        activation: Activation,
+    ) -> FunctionValue:
+        """The function that a definition makes, its defaults evaluated here."""
+        value = self.machine.expressions.value
+        frame = activation.frame
+        made = FunctionValue(
+            node,
+            frame,
+            tuple(value(default, store, activation) for default in node.args.defaults),
+            tuple(
+                (argument.arg, value(default, store, activation))
+                for argument, default in zip(
+                    node.args.kwonlyargs, node.args.kw_defaults, strict=True
+                )
+                if default is not None
+            ),
+            frame.cls,
+        )
+        current: Frame | None = frame
+        while current is not None:
+            self.machine.captured.add(current.number)
+            current = current.enclosing
+        self.machine.functions.setdefault(node, made)
+        return made
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, activation: Activation
+    ) -> None:
+        decorators = [
+            self.machine.expressions.value(decorator, store, activation)
+            for decorator in node.decorator_list
+        ]
+        value: Value = self.function(node, store, activation)
+        for where, decorator in zip(
+            reversed(node.decorator_list), reversed(decorators), strict=True
+        ):
+            value = self.machine.calls.libraries.decorate(decorator, value, where, store, activation)
+        if isinstance(value, joins.Opaque) or not self._is_setter(node, value, store, activation):
+            self.bind_name(node.name, value, store, activation.frame)
+
+    def _is_setter(
+        self, node: ast.AST, value: Value, store: Store, activation: Activation
+    ) -> bool:
+        """Keep a property's setter beside the property, under a name of its own."""
+        if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
+            assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            self.bind_name(node.name, value.items[0], store, activation.frame)
+            store.set((activation.frame.number, f"{node.name}="), value.items[1])
+            return True
+        return False
+
+    def _class(self, node: ast.ClassDef, store: Store, activation: Activation) -> None:
+        libraries = self.machine.calls.libraries
+        made = libraries.classes.define(node, store, activation)
+        for decorator in reversed(node.decorator_list):
+            value = self.machine.expressions.value(decorator, store, activation)
+            made = libraries.decorate(value, made, decorator, store, activation)
+        self.bind_name(node.name, made, store, activation.frame)
+
+    # Imports
+
+    def _import(self, node: ast.Import, store: Store, activation: Activation) -> None:
+        for alias in node.names:
+            path = alias.name if alias.asname else alias.name.split(".")[0]
+            self.bind_name(alias.asname or path, External(path), store, activation.frame)
+
+    def _import_from(self, node: ast.ImportFrom, store: Store, activation: Activation) -> None:
+        module = "." * node.level + (node.module or "")
+        for alias in node.names:
+            if alias.name == "*":
+                self.machine.calls.libraries.import_all(module, store, activation)
+                continue
+            external = External(module)
+            value = self.machine.expressions.attributes.read(
+                external, alias.name, node, store, activation
+            )
+            self.bind_name(alias.asname or alias.name, value, store, activation.frame)
+
+
+def _catches(handler: ast.ExceptHandler, errors: frozenset[str]) -> bool:
+    """Whether a handler takes one of these errors, and does not raise it again."""
+    if any(isinstance(inner, ast.Raise) for part in handler.body for inner in ast.walk(part)):
+        return False
+    if handler.type is None:
+        return errors is _BROAD
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(_last(kind) in errors for kind in types)
+
+
+def _last(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _expects_error(node: ast.expr) -> bool:
+    """Whether a context is one that expects an error: ``pytest.raises``, ``assertRaises``, …."""
+    if not isinstance(node, ast.Call):
+        return False
+    return _last(node.func) in ("raises", "assertRaises", "assertRaisesRegex", "suppress")

@@ -1,0 +1,108 @@
+"""What variables, attributes and mutable values hold on one path through the program.
+
+A store is a layer over the one it was forked from, so that a branch costs what it changes, and
+branches are joined by comparing what they changed. Keys are ``(frame number, name)`` for
+variables, ``(address, name)`` for attributes, an address for the content of a tensor, a list or a
+dict, and ``Fact(key)`` for the truth that a branch assumes of an opaque condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from namecheck.interpreter.objects import Facts
+
+_MISSING: Final = object()
+_DEEP = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The key under which the truth of an opaque condition stands."""
+
+    key: Hashable
+
+
+class Store:
+    """One layer of cells over another."""
+
+    __slots__ = ("cells", "depth", "parent")
+
+    def __init__(self, parent: Store | None = None) -> None:
+        self.parent = parent
+        self.cells: dict[Hashable, Any] = {}
+        self.depth: int = 0 if parent is None else parent.depth + 1
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The content of a cell, of the innermost layer that has it."""
+        layer: Store | None = self
+        while layer is not None:
+            found = layer.cells.get(key, _MISSING)
+            if found is not _MISSING:
+                return found
+            layer = layer.parent
+        return default
+
+    def set(self, key: Hashable, content: Any) -> None:
+        """Write a cell in this layer."""
+        self.cells[key] = content
+
+    def fork(self) -> Store:
+        """A new layer over this one; this one must not be written while the new one lives."""
+        return Store(self)
+
+    def changes_since(self, base: Store) -> dict[Hashable, Any]:
+        """What the layers above `base` hold."""
+        layers: list[dict[Hashable, Any]] = []
+        layer = self
+        while layer is not base:
+            layers.append(layer.cells)
+            assert layer.parent is not None, "base is not below this store"
+            layer = layer.parent
+        if len(layers) == 1:
+            return layers[0]
+        changes: dict[Hashable, Any] = {}
+        for cells in reversed(layers):
+            changes.update(cells)
+        return changes
+
+    def flattened(self, base: Store) -> Store:
+        """The same content in one layer over `base`, once the layers have become many."""
+        if self.depth - base.depth < _DEEP:
+            return self
+        flat = base.fork()
+        flat.cells = self.changes_since(base)
+        return flat
+
+    def absorb(self, changes: Mapping[Hashable, Any]) -> None:
+        """Write many cells."""
+        self.cells.update(changes)
+
+    def assume(self, facts: Facts) -> Store:
+        """A layer in which these facts hold."""
+        layer = self.fork()
+        for key, truth in facts:
+            layer.cells[Fact(key)] = truth
+        return layer
+
+    def allows(self, facts: Facts) -> bool:
+        """Whether nothing assumed here contradicts these facts."""
+        return all(self.get(Fact(key), truth) in (truth, None) for key, truth in facts)
+
+    def facts_since(self, base: Store) -> Facts:
+        """The facts that the layers above `base` assume."""
+        return tuple(
+            (key.key, content)
+            for key, content in self.changes_since(base).items()
+            if isinstance(key, Fact) and content is not None
+        )
+
+
+def changed_keys(base: Store, stores: Iterable[Store]) -> dict[Hashable, None]:
+    """All keys that any of the stores changed since `base`, in a stable order."""
+    keys: dict[Hashable, None] = {}
+    for store in stores:
+        keys.update(dict.fromkeys(store.changes_since(base)))
+    return keys

@@ -1,0 +1,241 @@
+"""Calls that go through the door: values become arguments, answers become values, origins follow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from namecheck import names as naming
+from namecheck import operators
+from namecheck.findings import Place
+from namecheck.interpreter import joins
+from namecheck.interpreter.machine import Activation, Machine
+from namecheck.interpreter.objects import (
+    Const,
+    DictValue,
+    Held,
+    ListValue,
+    Opaque,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.store import Store
+from namecheck.names import UNKNOWN
+from namecheck.values import OPEN, Constant, Dims, Many, Tensor
+
+_NUMBERS: Final = frozenset({"float", "complex"})
+
+# What only a tensor has: an unknown value of which one is asked is a tensor.
+TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "rename_", "has_names"})
+
+
+class TorchCalls:
+    """Runs operators of the table on abstract values."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def has(self, operator: str, forms: str) -> bool:
+        """Whether the table has the operator in one of these forms."""
+        row = self.machine.rows.get(operator)
+        return row is not None and any(form in row.forms for form in forms)
+
+    def method(self, name: str) -> str | None:
+        """The operator that a method of a tensor runs; None where the table has none."""
+        if self.has(name, "m"):
+            return name
+        return name if name.endswith("_") and self.has(name[:-1], "i") else None
+
+    def function(self, path: str) -> str | None:
+        """The operator that a function of torch runs, by its dotted name."""
+        key = path.removeprefix("torch.")
+        if self.has(key, "fnc"):
+            return key
+        if key.startswith("nn.functional.") and self.has(key.removeprefix("nn.functional."), "n"):
+            return key.removeprefix("nn.functional.")
+        if key.startswith("nn.functional.") and key.endswith("_"):
+            return self._functional_in_place(key)
+        if key.startswith("Tensor."):
+            return self.method(key.removeprefix("Tensor."))
+        return key if key.endswith("_") and self.has(key[:-1], "j") else None
+
+    def _functional_in_place(self, key: str) -> str | None:
+        for row in (key[:-1], key[:-1].removeprefix("nn.functional.")):
+            if self.has(row, "nij"):
+                return f"{row}_"
+        return None
+
+    def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
+        """A new tensor."""
+        return TensorValue(joins.new_address(), Held(known, origins or {}))
+
+    def promote(self, value: Opaque) -> TensorValue:
+        """An unknown value, seen as the tensor that it must be."""
+        return TensorValue(("tensor", value.key), Held(Tensor()))
+
+    def lower(self, value: Value, store: Store) -> Any:
+        """A value as `infer` takes it."""
+        if isinstance(value, TensorValue):
+            return joins.held(value, store).tensor
+        if isinstance(value, Const):
+            return value.value
+        if isinstance(value, Opaque):
+            return self._lower_opaque(value, store)
+        if isinstance(value, TupleValue):
+            return tuple(self.lower(item, store) for item in value.items)
+        if isinstance(value, ListValue):
+            return self._lower_items(joins.items(value, store), store)
+        if isinstance(value, Repeated):
+            return self._lower_items(value, store)
+        if isinstance(value, SliceValue):
+            return slice(*(self.lower(part, store) for part in (value.lower, value.upper, value.step)))
+        if isinstance(value, DictValue):
+            return self._lower_dict(value, store)
+        return UNKNOWN
+
+    def _lower_opaque(self, value: Opaque, store: Store) -> Any:
+        content: Held | None = store.get(("tensor", value.key))
+        if content is not None:
+            return content.tensor
+        # Any float stands for an unknown one: no rule looks at the value of a float.
+        return 1.0 if value.kind in _NUMBERS else UNKNOWN
+
+    def _lower_items(self, content: tuple[Value, ...] | Repeated, store: Store) -> Any:
+        if not isinstance(content, Repeated):
+            return [self.lower(item, store) for item in content]
+        each = self.lower(content.each, store)
+        return Many(each) if isinstance(each, Tensor) else UNKNOWN
+
+    def _lower_dict(self, value: DictValue, store: Store) -> Any:
+        content = joins.entries(value, store)
+        if content.rest is not None:
+            return UNKNOWN
+        lowered = [(self.lower(k, store), self.lower(v, store)) for k, v in content.items]
+        if any(key is UNKNOWN or isinstance(key, Tensor) for key, _ in lowered):
+            return UNKNOWN
+        return dict(lowered)
+
+    def call(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        node: ast.AST,
+        store: Store,
+        activation: Activation,
+        operands: Sequence[tuple[ast.AST, Value]] = (),
+    ) -> Value:
+        """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
+        answer = operators.infer(
+            operator,
+            *[self.lower(arg, store) for arg in args],
+            semantics=self.machine.semantics,
+            rows=self.machine.rows,
+            **{name: self.lower(value, store) for name, value in kwargs.items()},
+        )
+        every = (*args, *kwargs.values())
+        if answer.contradiction is not None:
+            contradiction = answer.contradiction
+            marks = tuple(
+                self.machine.place(where, self.show(value, store))
+                for where, value in operands
+                if isinstance(value, (TensorValue, Opaque)) and self.show(value, store)
+            )
+            origins = self._origins_of(contradiction.names, every, store)
+            self.machine.report(contradiction, node, activation, marks, origins)
+            return joins.fresh("contradiction")
+        before = self._gather(every, store)
+        for key, tensor in answer.after.items():
+            target = args[key] if isinstance(key, int) else kwargs[key]
+            self._write(target, tensor, before, node, store)
+        result = self.lift(answer.result, before, node)
+        return self._same(result, answer, args, kwargs, store)
+
+    def _same(
+        self,
+        result: Value,
+        answer: operators.Inference,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        store: Store,
+    ) -> Value:
+        """An in-place call and one with ``out=`` give back the tensor they wrote to."""
+        for key, after in answer.after.items():
+            if after is answer.result:
+                target = args[key] if isinstance(key, int) else kwargs[key]
+                return self.promote(target) if isinstance(target, Opaque) else target
+        if isinstance(result, TupleValue) and answer.fields:
+            return replace(result, fields=answer.fields)
+        return result
+
+    def _write(
+        self, target: Value, after: Any, before: Mapping[str, Place], node: ast.AST, store: Store
+    ) -> None:
+        if isinstance(target, Opaque) and isinstance(after, Tensor):
+            target = self.promote(target)
+        if isinstance(target, TensorValue) and isinstance(after, Tensor):
+            store.set(target.address, Held(after, self._trace(after, before, node)))
+        elif isinstance(target, TupleValue) and isinstance(after, (tuple, list)):
+            for item, content in zip(target.items, after, strict=False):
+                self._write(item, content, before, node, store)
+
+    def _gather(self, values: Sequence[Value], store: Store) -> dict[str, Place]:
+        """Where the names of the operands came from, the first operand's first."""
+        gathered: dict[str, Place] = {}
+        for value in values:
+            if isinstance(value, TensorValue):
+                for name, place in joins.held(value, store).origins.items():
+                    gathered.setdefault(name, place)
+            elif isinstance(value, (TupleValue, ListValue)):
+                content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+                if not isinstance(content, Repeated):
+                    for name, place in self._gather(content, store).items():
+                        gathered.setdefault(name, place)
+        return gathered
+
+    def _trace(self, tensor: Tensor, before: Mapping[str, Place], node: ast.AST) -> dict[str, Place]:
+        """For each name of a result, where it came from: an operand, or this very call."""
+        traced: dict[str, Place] = {}
+        for name in tensor.names:
+            word = naming.word(name)
+            if word is not None:
+                known = before.get(word)
+                traced[word] = known or self.machine.place(node, f"'{word}' is named here")
+        return traced
+
+    def _origins_of(
+        self, labels: Sequence[str], values: Sequence[Value], store: Store
+    ) -> tuple[Place, ...]:
+        known = self._gather(values, store)
+        return tuple(known[label] for label in dict.fromkeys(labels) if label in known)
+
+    def lift(self, answer: Any, before: Mapping[str, Place], node: ast.AST) -> Value:
+        """What `infer` answered, as a value."""
+        if isinstance(answer, Tensor):
+            return self.tensor(answer, self._trace(answer, before, node))
+        if isinstance(answer, Dims):
+            return self.lift(Tensor(answer), before, node)
+        if isinstance(answer, Many):
+            return Repeated(self.lift(answer.each, before, node))
+        if answer is UNKNOWN:
+            return joins.fresh("unknown")
+        if isinstance(answer, tuple):
+            return TupleValue(tuple(self.lift(part, before, node) for part in answer))
+        if isinstance(answer, list):
+            content = tuple(self.lift(part, before, node) for part in answer)
+            return ListValue(joins.new_address(), content)
+        if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
+            return Const(answer)
+        return joins.fresh("value")
+
+    def show(self, value: Value, store: Store) -> str:
+        """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
+        lowered = self.lower(value, store)
+        if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
+            return ""
+        return lowered.dims.show()
