@@ -13,9 +13,12 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from namecheck.findings import Finding, Span
+
+
+Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias
 
 
 class Refused(Exception):
@@ -57,7 +60,7 @@ class Source:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias) -> Span:
+    def span(self, node: Located) -> Span:
         """Where a node stands, in characters (`ast` counts bytes of UTF-8)."""
         end_line = node.lineno if node.end_lineno is None else node.end_lineno
         end_column = node.col_offset if node.end_col_offset is None else node.end_col_offset

@@ -1,6 +1,6 @@
 """Runs code on abstract values: branches join, loops reach a fixed point, calls are inferred.
 
-`check` is what the command, the mypy plugin and the tests enter by; no user code is imported or run.
+`check` is what the command, the mypy plugin and the tests enter by. No user code is imported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RECURSION_LIMIT = 12_000
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the analysis of one file says: its findings and notes in order, and its revealed dims."""
+    """What the analysis of one file says: its findings and notes, and its revealed dims."""
 
     findings: tuple[Finding, ...]
     reveals: tuple[Reveal, ...] = ()

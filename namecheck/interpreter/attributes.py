@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Any, Final
 
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
-    NONE,
     BoundMethod,
     ClassValue,
     Const,
     DictValue,
+    Entries,
     External,
     FunctionValue,
     Instance,
@@ -33,16 +32,20 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Store
 from namecheck.interpreter.torch_calls import TENSOR_ONLY
+from namecheck.syntax import Located as Node
 from namecheck.values import Constant
 
-_DTYPES: Final = frozenset(
-    "float32 float float64 double float16 half bfloat16 complex32 chalf complex64 cfloat complex128 "
-    "cdouble uint8 uint16 uint32 uint64 int8 int16 short int32 int int64 long bool float8_e4m3fn "
-    "float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2".split()
+_DTYPES_WORDS: Final = """
+float32 float float64 double float16 half bfloat16 complex32 chalf complex64 cfloat complex128
+cdouble uint8 uint16 uint32 uint64 int8 int16 short int32 int int64 long bool float8_e4m3fn
+float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2
+"""
+_DTYPES: Final = frozenset(_DTYPES_WORDS.split())
+_LAYOUTS: Final = frozenset(
+    ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
 )
-_LAYOUTS: Final = frozenset("strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc".split())
 _MEMORY_FORMATS: Final = frozenset(
-    "contiguous_format channels_last channels_last_3d preserve_format".split()
+    ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
 )
 _MISSING: Final = object()
 
@@ -72,7 +75,7 @@ class Attributes:
         self,
         value: Value,
         name: str,
-        node: ast.AST,
+        node: Node,
         store: Store,
         activation: Activation,
         *,
@@ -116,7 +119,7 @@ class Attributes:
         return Opaque(("attribute", value.key, name))
 
     def _of_tensor(
-        self, value: TensorValue, name: str, node: ast.AST, store: Store, activation: Activation
+        self, value: TensorValue, name: str, node: Node, store: Store, activation: Activation
     ) -> Value:
         written: Value | None = store.get((value.address, name))
         if written is not None:
@@ -139,7 +142,7 @@ class Attributes:
         return External(path) if constant is None else Const(constant)
 
     def _of_instance(
-        self, value: Instance, name: str, node: ast.AST, store: Store, activation: Activation
+        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
     ) -> Value:
         written: Value | None = store.get((value.address, name))
         found = self.class_attribute(value.cls, name, store)
@@ -161,7 +164,7 @@ class Attributes:
         return Opaque(("attribute", value.address, name))
 
     def _of_class(
-        self, value: ClassValue, name: str, node: ast.AST, store: Store, activation: Activation
+        self, value: ClassValue, name: str, node: Node, store: Store, activation: Activation
     ) -> Value:
         if name in ("__name__", "__qualname__"):
             return Const(value.name)
@@ -176,7 +179,7 @@ class Attributes:
         return found
 
     def _of_super(
-        self, value: Super, name: str, node: ast.AST, store: Store, activation: Activation
+        self, value: Super, name: str, node: Node, store: Store, activation: Activation
     ) -> Value:
         start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
         order = list(self.mro(start)) if isinstance(start, ClassValue) else []
@@ -205,7 +208,7 @@ class Attributes:
         found: Value,
         receiver: Value,
         cls: ClassValue,
-        node: ast.AST,
+        node: Node,
         store: Store,
         activation: Activation,
     ) -> Value:
@@ -253,7 +256,7 @@ class Attributes:
         return any(isinstance(b, External) and b.path.endswith(path) for b in self.mro(cls))
 
     def write(
-        self, target: Value, name: str, value: Value, node: ast.AST, store: Store, act: Activation
+        self, target: Value, name: str, value: Value, node: Node, store: Store, act: Activation
     ) -> None:
         """``target.name = value``."""
         if isinstance(target, TensorValue) and self.machine.torch.has(name, "s"):
@@ -271,7 +274,13 @@ class Attributes:
             store.set((target, name), value)
 
     def _write_instance(
-        self, target: Instance, name: str, value: Value, node: ast.AST, store: Store, act: Activation
+        self,
+        target: Instance,
+        name: str,
+        value: Value,
+        node: Node,
+        store: Store,
+        act: Activation,
     ) -> None:
         setter = self.class_attribute(target.cls, f"{name}=", store)
         if setter is not None:
@@ -292,7 +301,7 @@ class Attributes:
     # Items
 
     def item(
-        self, value: Value, index: Value, node: ast.AST, store: Store, activation: Activation
+        self, value: Value, index: Value, node: Node, store: Store, activation: Activation
     ) -> Value:
         """``value[index]``."""
         if isinstance(value, TensorValue):
@@ -320,7 +329,9 @@ class Attributes:
             return joins.fresh("layer")
         return joins.fresh("item")
 
-    def _item_of(self, value: TupleValue | ListValue | Repeated, index: Value, store: Store) -> Value:
+    def _item_of(
+        self, value: TupleValue | ListValue | Repeated, index: Value, store: Store
+    ) -> Value:
         content: tuple[Value, ...] | Repeated
         if isinstance(value, TupleValue):
             content = value.items
@@ -348,7 +359,7 @@ class Attributes:
         content: tuple[Value, ...] | Repeated,
         index: SliceValue,
     ) -> Value:
-        bounds = [part for part in (index.lower, index.upper, index.step)]
+        bounds = (index.lower, index.upper, index.step)
         if isinstance(content, Repeated):
             part: tuple[Value, ...] | Repeated = content
         elif all(isinstance(b, Const) and isinstance(b.value, (int, type(None))) for b in bounds):
@@ -373,7 +384,7 @@ class Attributes:
             return joins.fresh("item", "str")
 
     def _entry(
-        self, value: DictValue, index: Value, node: ast.AST, store: Store, activation: Activation
+        self, value: DictValue, index: Value, node: Node, store: Store, activation: Activation
     ) -> Value:
         content = joins.entries(value, store)
         for key, entry in content.items:
@@ -382,7 +393,7 @@ class Attributes:
         if isinstance(index, Const):
             if value.factory is not None and content.rest is None:
                 made = self.machine.calls.call_values(value.factory, [], node, store, activation)
-                store.set(value.address, joins.Entries((*content.items, (index, made)), None))
+                store.set(value.address, Entries((*content.items, (index, made)), None))
                 return made
             return joins.fresh("entry") if content.rest is None else content.rest
         choices = [entry for _, entry in content.items]
@@ -399,7 +410,7 @@ class Attributes:
         target: Value,
         index: Value,
         value: Value,
-        node: ast.AST,
+        node: Node,
         store: Store,
         activation: Activation,
     ) -> None:
@@ -424,12 +435,12 @@ class Attributes:
         if isinstance(index, (Const, TupleValue)):
             items = dict(content.items)
             items[index] = value
-            store.set(target.address, joins.Entries(tuple(items.items()), content.rest))
+            store.set(target.address, Entries(tuple(items.items()), content.rest))
             return
         join = joins.Joiner(store, store).value
         items = {key: join(entry, value) for key, entry in content.items}
         rest = value if content.rest is None else join(content.rest, value)
-        store.set(target.address, joins.Entries(tuple(items.items()), rest))
+        store.set(target.address, Entries(tuple(items.items()), rest))
 
     def _write_list(self, target: ListValue, index: Value, value: Value, store: Store) -> None:
         content = joins.items(target, store)
@@ -447,7 +458,7 @@ class Attributes:
     # Iteration
 
     def iterate(
-        self, value: Value, node: ast.AST, store: Store, activation: Activation
+        self, value: Value, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         """The items that iterating a value gives, or what each of them is."""
         if isinstance(value, TupleValue):
@@ -477,7 +488,7 @@ class Attributes:
         return Repeated(joins.fresh("item"))
 
     def _rows_of(
-        self, value: TensorValue, node: ast.AST, store: Store, activation: Activation
+        self, value: TensorValue, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         if not self.machine.torch.has("unbind", "m"):
             return Repeated(joins.fresh("row"))
@@ -489,7 +500,7 @@ class Attributes:
         return Repeated(joins.fresh("row"))
 
     def _iterate_instance(
-        self, value: Instance, node: ast.AST, store: Store, activation: Activation
+        self, value: Instance, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         calls = self.machine.calls
         for name in ("__iter__", "__getitem__"):

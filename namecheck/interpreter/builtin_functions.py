@@ -208,9 +208,7 @@ class BuiltinFunctions:
             return ListValue(joins.new_address(), content)
         return ListValue(joins.new_address(), self.ordered(content, call))
 
-    def ordered(
-        self, content: tuple[Value, ...], call: Call
-    ) -> tuple[Value, ...] | Repeated:
+    def ordered(self, content: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
         """The items in the order that ``sorted`` and ``list.sort`` give them."""
         keys = self._keys(content, call)
         reverse = call.kwargs.get("reverse", FALSE)
@@ -343,15 +341,15 @@ class BuiltinFunctions:
             total = self.machine.expressions.spread(
                 call.store, [total, item], lambda layer, pair: self._plus(pair, layer, call)
             )
-        return total if not isinstance(content, Repeated) or isinstance(total, TensorValue) else (
-            joins.fresh("sum")
+        return (
+            total
+            if not isinstance(content, Repeated) or isinstance(total, TensorValue)
+            else (joins.fresh("sum"))
         )
 
     def _plus(self, pair: list[Value], store: Store, call: Call) -> Value:
         operands = [(call.node, value) for value in pair]
-        return self.machine.expressions.operate(
-            "Add", call.node, operands, store, call.activation
-        )
+        return self.machine.expressions.operate("Add", call.node, operands, store, call.activation)
 
     def _extreme(self, name: str, call: Call) -> Value:
         content: tuple[Value, ...] | Repeated

@@ -24,6 +24,7 @@ from namecheck.interpreter.objects import (
     ListValue,
     Native,
     Opaque,
+    Operand,
     Partial,
     Repeated,
     TorchMethod,
@@ -34,6 +35,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
+from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
     from namecheck.interpreter.libraries import Libraries
@@ -54,7 +56,7 @@ class Call:
     """One call: where it stands, what it is given, and on which path."""
 
     arguments: Arguments
-    node: ast.AST
+    node: Node
     store: Store
     activation: Activation
 
@@ -140,7 +142,7 @@ class Calls:
         self,
         function: Value,
         args: Sequence[Value],
-        node: ast.AST,
+        node: Node,
         store: Store,
         activation: Activation,
         kwargs: Mapping[str, Value] | None = None,
@@ -203,9 +205,7 @@ class Calls:
             {**dict(function.kwargs), **call.kwargs},
             call.arguments.open,
         )
-        return self.call(
-            function.function, Call(arguments, call.node, call.store, call.activation)
-        )
+        return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
 
     def _instance(self, receiver: Instance, call: Call) -> Value:
         for name in ("__call__", "forward"):
@@ -231,9 +231,9 @@ class Calls:
         torch = self.machine.torch
         if call.arguments.open:
             args = self._opened(operator, args)
-        operands: list[tuple[ast.AST, Value]] = []
+        operands: list[Operand] = []
         if isinstance(call.node, ast.Call):
-            nodes: list[ast.AST] = [*call.node.args]
+            nodes: list[Node] = [*call.node.args]
             if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
                 nodes.insert(0, call.node.func.value)
             if not call.arguments.open and len(nodes) == len(args):
@@ -306,9 +306,7 @@ class Calls:
             return Repeated(each[0] if len(set(each)) == 1 else joins.fresh("item"))
         return ListValue(joins.new_address(), tuple(activation.yields), "iterator")
 
-    def _return(
-        self, returns: list[tuple[Store, Value]], frame: Frame, store: Store
-    ) -> Value:
+    def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
         changes = joins.merge(store, [end for end, _ in returns])
         captured = frame.number in self.machine.captured
@@ -338,8 +336,11 @@ class Calls:
         kwargs = dict(call.kwargs)
         args = list(call.args)
         defaults = dict(
-            zip([p.arg for p in positional[len(positional) - len(function.defaults) :]],
-                function.defaults, strict=True)
+            zip(
+                [p.arg for p in positional[len(positional) - len(function.defaults) :]],
+                function.defaults,
+                strict=True,
+            )
         )
         defaults.update(function.keyword_defaults)
         if call.arguments.open:
@@ -350,7 +351,11 @@ class Calls:
             elif not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
                 return False
         if spec.vararg is not None:
-            rest = Repeated(joins.fresh("argument")) if call.arguments.open else TupleValue(tuple(args))
+            rest = (
+                Repeated(joins.fresh("argument"))
+                if call.arguments.open
+                else TupleValue(tuple(args))
+            )
             store.set((frame.number, spec.vararg.arg), rest)
         elif args:
             return False
@@ -385,4 +390,3 @@ class Calls:
         else:
             return False
         return True
-

@@ -139,9 +139,8 @@ class Classes:
         wanted = call.argument(0)
         for name, _ in cls.fields:
             member: Value | None = call.store.get((cls.address, name))
-            if isinstance(member, Instance):
-                if call.store.get((member.address, "value")) == wanted:
-                    return member
+            if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
+                return member
         return joins.fresh("member")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -19,9 +20,9 @@ from namecheck.interpreter.objects import (
     Entries,
     External,
     Frame,
-    FunctionValue,
     ListValue,
     Opaque,
+    Operand,
     Repeated,
     SliceValue,
     TensorValue,
@@ -31,12 +32,13 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.scopes import Comprehension
 from namecheck.interpreter.store import Fact, Store
+from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
     from namecheck.interpreter.attributes import Attributes
 
 _COMBINATIONS: Final = 16
-BUILTINS: Final = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTINS: Final = frozenset(dir(builtins))
 
 
 class Expressions:
@@ -76,7 +78,7 @@ class Expressions:
             ast.Await: self._await,
         }
 
-    def value(self, node: ast.AST, store: Store, activation: Activation) -> Value:
+    def value(self, node: Node, store: Store, activation: Activation) -> Value:
         """What an expression gives."""
         case = self._cases.get(type(node))
         if case is None:
@@ -86,12 +88,12 @@ class Expressions:
             self._reveal(node, result, store)
         return result
 
-    def _reveal(self, node: ast.AST, result: TensorValue, store: Store) -> None:
+    def _reveal(self, node: Node, result: TensorValue, store: Store) -> None:
         reveals = self.machine.reveals
         assert reveals is not None
         span = self.machine.source.span(node)
         dims = joins.held(result, store).tensor.dims.brief()
-        source = ast.get_source_segment(self.machine.source.text, node) or ""  # type: ignore[arg-type]
+        source = self.machine.source.segment(span)
         earlier = reveals.get(span)
         if earlier is not None and dims not in earlier.dims.split(" | "):
             dims = f"{earlier.dims} | {dims}"
@@ -122,7 +124,9 @@ class Expressions:
             layers.append(layer)
         if not results:
             raise PathEnds
-        store.absorb({k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)})
+        store.absorb(
+            {k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)}
+        )
         return joins.union(results)
 
     # Names and constants
@@ -199,8 +203,8 @@ class Expressions:
     def operate(
         self,
         operator: str,
-        node: ast.AST,
-        operands: list[tuple[ast.AST, Value]],
+        node: Node,
+        operands: list[Operand],
         store: Store,
         activation: Activation,
     ) -> Value:
@@ -233,14 +237,14 @@ class Expressions:
         result: Value = TRUE
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node, store, activation)
-            operands = [(left_node, left), (right_node, right)]
+            operands: list[Operand] = [(left_node, left), (right_node, right)]
             name = type(operator).__name__
 
             def one(
                 layer: Store,
                 values: list[Value],
                 name: str = name,
-                operands: list[tuple[ast.AST, Value]] = operands,
+                operands: list[Operand] = operands,
             ) -> Value:
                 pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
                 return self.operate(name, node, pairs, layer, activation)
@@ -311,7 +315,9 @@ class Expressions:
             layers.append(layer)
         if not results:
             raise PathEnds
-        store.absorb({k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)})
+        store.absorb(
+            {k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)}
+        )
         return joins.union(results)
 
     def truth(self, value: Value, store: Store) -> bool | None:
@@ -324,7 +330,9 @@ class Expressions:
             return bool(value.items)
         if isinstance(value, ListValue):
             content = joins.items(value, store)
-            return None if isinstance(content, Repeated) or value.kind == "iterator" else bool(content)
+            return (
+                None if isinstance(content, Repeated) or value.kind == "iterator" else bool(content)
+            )
         if isinstance(value, DictValue):
             content_ = joins.entries(value, store)
             return True if content_.items else None if content_.rest is not None else False
@@ -424,8 +432,9 @@ class Expressions:
         value = self.value(node.value, store, activation)
         spec = NONE if node.format_spec is None else self.value(node.format_spec, store, activation)
         if isinstance(value, Const) and spec == NONE and isinstance(value.value, (str, int)):
-            convert = {-1: str, 115: str, 114: repr, 97: ascii}[node.conversion]
-            return Const(convert(value.value))
+            if node.conversion == ord("r"):
+                return Const(repr(value.value))
+            return Const(str(value.value))
         return joins.fresh("formatted", "str")
 
     def _starred(self, node: ast.Starred, store: Store, activation: Activation) -> Value:
@@ -461,13 +470,13 @@ class Expressions:
     # Iteration
 
     def iterate(
-        self, value: Value, node: ast.AST, store: Store, activation: Activation
+        self, value: Value, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         """The items that iterating a value gives."""
         return self.attributes.iterate(value, node, store, activation)
 
     def spread_iterable(
-        self, value: Value, node: ast.AST, store: Store, activation: Activation
+        self, value: Value, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         """The items of a value that may be one of several."""
         choices = [

@@ -25,6 +25,7 @@ from namecheck.interpreter.objects import (
     Value,
 )
 from namecheck.interpreter.store import Fact, Store, changed_keys
+from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
 _WIDTH: Final = 4
@@ -176,8 +177,7 @@ class Joiner:
         if isinstance(a, Entries) and isinstance(b, Entries):
             return self.dicts(a, b)
         if isinstance(a, Repeated) or isinstance(b, Repeated):
-            if isinstance(a, (tuple, Repeated)) and isinstance(b, (tuple, Repeated)):
-                return self.sequences(a, b)
+            return self.sequences(a, b)
         if isinstance(a, tuple) and isinstance(b, tuple):
             return self.sequences(a, b)
         return self.value(a, b)
@@ -253,7 +253,7 @@ def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
 
 def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
     if isinstance(content, Held):
-        return any(name is not values.UNKNOWN for name in content.tensor.names)
+        return any(name is not UNKNOWN for name in content.tensor.names)
     if isinstance(content, TensorValue):
         return _names_something(held(content, store), store)
     if isinstance(content, Const):
@@ -283,7 +283,7 @@ def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, TensorValue):
-        return held(a, left).tensor == held(b, right).tensor
+        return bool(held(a, left).tensor == held(b, right).tensor)
     if isinstance(a, Opaque):
         return bool(a.kind == b.kind)
     if isinstance(a, ListValue):
@@ -307,7 +307,7 @@ def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:
             depth + 1,
         )
     if isinstance(a, Instance):
-        return a.cls == b.cls
+        return bool(a.cls == b.cls)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(
             alike(x, left, y, right, depth + 1) for x, y in zip(a, b, strict=True)

@@ -32,6 +32,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
+from namecheck.syntax import Located as Node
 from namecheck.values import Constant, Tensor
 
 _LEAVING: Final = frozenset(
@@ -111,8 +112,12 @@ class Libraries:
             "itertools.accumulate": self._unknown_items,
             "itertools.repeat": lambda call: Repeated(call.argument(0)),
             "itertools.cycle": self._cycle,
-            "operator.itemgetter": lambda call: Partial(External("operator.getitem."), tuple(call.args), ()),
-            "operator.attrgetter": lambda call: Partial(External("operator.getattr."), tuple(call.args), ()),
+            "operator.itemgetter": lambda call: Partial(
+                External("operator.getitem."), tuple(call.args), ()
+            ),
+            "operator.attrgetter": lambda call: Partial(
+                External("operator.getattr."), tuple(call.args), ()
+            ),
             "operator.methodcaller": self._methodcaller,
             "torch.device": self._device,
             "torch.nn.Parameter": self._same_tensor,
@@ -175,7 +180,9 @@ class Libraries:
         return joins.fresh("parameter")
 
     def _sequential(self, call: Call) -> Value:
-        if call.arguments.open or not all(isinstance(arg, (TorchModule, Instance)) for arg in call.args):
+        if call.arguments.open or not all(
+            isinstance(arg, (TorchModule, Instance)) for arg in call.args
+        ):
             return joins.fresh("module")
         return Wrapped("sequential", TupleValue(tuple(call.args)))
 
@@ -291,9 +298,13 @@ class Libraries:
     def _operator(self, name: str, call: Call) -> Value:
         expressions = self.machine.expressions
         if name in ("getitem.", "getitem"):
-            index, receiver = (call.args[0], call.args[-1]) if name == "getitem." else (
-                call.args[1],
-                call.args[0],
+            index, receiver = (
+                (call.args[0], call.args[-1])
+                if name == "getitem."
+                else (
+                    call.args[1],
+                    call.args[0],
+                )
             )
             return expressions.attributes.item(
                 receiver, index, call.node, call.store, call.activation
@@ -316,7 +327,7 @@ class Libraries:
         if symbol is None or not call.args:
             return joins.fresh("operator")
         nodes = call.node.args if isinstance(call.node, ast.Call) else []
-        places: list[ast.AST] = list(nodes) if len(nodes) == len(call.args) else [call.node] * 2
+        places: list[Node] = list(nodes) if len(nodes) == len(call.args) else [call.node] * 2
         operands = list(zip(places, call.args, strict=False))
         if in_place:
             return self.machine.statements.augment(
@@ -392,7 +403,7 @@ class Libraries:
         return joins.fresh("super")
 
     def decorate(
-        self, decorator: Value, value: Value, node: ast.AST, store: Store, activation: Activation
+        self, decorator: Value, value: Value, node: Node, store: Store, activation: Activation
     ) -> Value:
         """What a decorator makes of a function or class."""
         if isinstance(decorator, External):
@@ -443,18 +454,14 @@ class Libraries:
                 return self.machine.calls.call_values(bound, [], node, store, activation)
         return joins.fresh("entered")
 
-    def leave(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> None:
+    def leave(self, value: Value, item: ast.withitem, store: Store, activation: Activation) -> None:
         """What the end of a ``with`` block does."""
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__exit__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
                 args: list[Value] = [NONE, NONE, NONE]
-                self.machine.calls.call_values(
-                    bound, args, item.context_expr, store, activation
-                )
+                self.machine.calls.call_values(bound, args, item.context_expr, store, activation)
 
     def import_all(self, module: str, store: Store, activation: Activation) -> None:
         """``from module import *``: of torch the names that the table knows."""
@@ -463,4 +470,3 @@ class Libraries:
         for key, row in self.machine.rows.items():
             if "f" in row.forms and "." not in key:
                 store.set((activation.frame.number, key), External(f"{module}.{key}"))
-

@@ -39,7 +39,9 @@ class Loops:
             current = current.caller
         return _LIMITS[min(depth, len(_LIMITS) - 1)]
 
-    def over(self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation) -> list[Store]:
+    def over(
+        self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation
+    ) -> list[Store]:
         """``for target in items``."""
         expressions = self.machine.expressions
         value = expressions.value(node.iter, store, activation)

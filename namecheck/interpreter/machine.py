@@ -1,4 +1,4 @@
-"""The state of one analysis: the file, the table, the findings so far, and what is left to spend."""
+"""The state of one analysis: the file, the table, the findings, and what is left to spend."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from namecheck.interpreter.objects import Frame, FunctionValue, Value
 from namecheck.interpreter.store import Store
 from namecheck.names import Contradiction
 from namecheck.operators import Operator, Semantics
+from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Activation:
 
     frame: Frame
     caller: Activation | None = None
-    site: ast.AST | None = None
+    site: Node | None = None
     name: str = "<module>"
     returns: list[tuple[Store, Value]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
@@ -111,14 +112,14 @@ class Machine:
         self.budget -= cost
         return self.budget > 0
 
-    def place(self, node: ast.AST, message: str) -> Place:
+    def place(self, node: Node, message: str) -> Place:
         """A stretch of this file with a word on it."""
         return Place(self.source.filename, self.source.span(node), message)
 
     def report(
         self,
         contradiction: Contradiction,
-        node: ast.AST,
+        node: Node,
         activation: Activation,
         marks: tuple[Place, ...] = (),
         origins: tuple[Place, ...] = (),
@@ -143,7 +144,7 @@ class Machine:
             ),
         )
 
-    def note(self, code: str, message: str, node: ast.AST) -> None:
+    def note(self, code: str, message: str, node: Node) -> None:
         """Enter a note, once for each place and message."""
         if not self.silent:
             span = self.source.span(node)

@@ -14,6 +14,7 @@ from namecheck.interpreter.objects import (
     DictValue,
     Entries,
     ListValue,
+    Operand,
     Repeated,
     TupleValue,
     Value,
@@ -21,12 +22,12 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Store
 
-_TEXT: Final = frozenset(
-    "lower upper title capitalize swapcase strip lstrip rstrip replace split rsplit splitlines join "
-    "startswith endswith removeprefix removesuffix index rindex find rfind count format zfill center "
-    "ljust rjust partition rpartition isalpha isdigit isidentifier isupper islower isspace "
-    "casefold".split()
-)
+_TEXT_WORDS: Final = """
+lower upper title capitalize swapcase strip lstrip rstrip replace split rsplit splitlines join
+startswith endswith removeprefix removesuffix index rindex find rfind count format zfill center
+ljust rjust partition rpartition isalpha isdigit isidentifier isupper islower isspace casefold
+"""
+_TEXT: Final = frozenset(_TEXT_WORDS.split())
 
 
 class Natives:
@@ -85,7 +86,11 @@ class Natives:
         torch = self.machine.torch
         args = [torch.lower(arg, call.store) for arg in call.args]
         kwargs = {key: torch.lower(value, call.store) for key, value in call.kwargs.items()}
-        if name not in _TEXT or call.arguments.open or not all(map(_plain, [*args, *kwargs.values()])):
+        if (
+            name not in _TEXT
+            or call.arguments.open
+            or not all(map(_plain, [*args, *kwargs.values()]))
+        ):
             return joins.fresh("text", "str")
         try:
             result = getattr(receiver.value, name)(*args, **kwargs)
@@ -97,7 +102,9 @@ class Natives:
 
     def _sequence(self, receiver: TupleValue | ListValue, name: str, call: Call) -> Value:
         content: tuple[Value, ...] | Repeated = (
-            receiver.items if isinstance(receiver, TupleValue) else self._content(receiver, call.store)
+            receiver.items
+            if isinstance(receiver, TupleValue)
+            else self._content(receiver, call.store)
         )
         if name in ("index", "count") and not isinstance(content, Repeated):
             answers = [python_operators.equal(call.argument(0), x, call.store) for x in content]
@@ -128,10 +135,8 @@ class Natives:
             return DictValue(joins.new_address(), Entries(tuple(pairs)))
         if name in ("union", "intersection", "difference") and isinstance(receiver, ListValue):
             operator = {"union": "BitOr", "intersection": "BitAnd", "difference": "Sub"}[name]
-            other = ListValue(
-                joins.new_address(), self._more(call.argument(0), call), "set"
-            )
-            operands = [(call.node, receiver), (call.node, other)]
+            other = ListValue(joins.new_address(), self._more(call.argument(0), call), "set")
+            operands: list[Operand] = [(call.node, receiver), (call.node, other)]
             return python_operators.apply(
                 self.machine, operator, call.node, operands, call.store, call.activation
             )
@@ -233,7 +238,9 @@ class Natives:
     def _sort(self, receiver: ListValue, call: Call) -> Value:
         content = self._content(receiver, call.store)
         if not isinstance(content, Repeated):
-            call.store.set(receiver.address, self.machine.calls.libraries.builtins.ordered(content, call))
+            call.store.set(
+                receiver.address, self.machine.calls.libraries.builtins.ordered(content, call)
+            )
         return NONE
 
     def _copy(self, receiver: ListValue, call: Call) -> Value:

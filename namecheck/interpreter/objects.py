@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Place
+from namecheck.syntax import Located as Node
 
 Address: TypeAlias = Hashable
 Facts: TypeAlias = tuple[tuple[Hashable, bool], ...]
@@ -280,3 +281,5 @@ Value: TypeAlias = (
     | Native
     | Union
 )
+
+Operand: TypeAlias = tuple[Node, Value]

@@ -73,7 +73,7 @@ class Program:
         for defaults in (False, True) if function.defaults else (False,):
             store = self.store.fork()
             arguments = self._arguments(function, store, activation, defaults=defaults)
-            call = Call(arguments, node, store, activation)
+            call = Call(arguments, function.node, store, activation)
             try:
                 self.machine.calls.function(function, call)
             except PathEnds:

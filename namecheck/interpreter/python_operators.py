@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -15,9 +14,11 @@ from namecheck.interpreter.objects import (
     BoundMethod,
     Const,
     DictValue,
+    Entries,
     Instance,
     ListValue,
     Opaque,
+    Operand,
     Repeated,
     TensorValue,
     TupleValue,
@@ -25,6 +26,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Store
 from namecheck.operators import python_operators
+from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
     from namecheck.interpreter.machine import Activation, Machine
@@ -53,7 +55,9 @@ _PURE: Final[Mapping[str, Callable[..., Any]]] = {
     "Invert": operator.invert,
 }
 _GROWING: Final = frozenset({"Mult", "Pow", "LShift"})
-_COMPARISONS: Final = frozenset({"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"})
+_COMPARISONS: Final = frozenset(
+    {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"}
+)
 _NEGATED: Final = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
 _SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
     "Add": ("__add__", "__radd__"),
@@ -86,8 +90,8 @@ _BIG: Final = 1 << 16
 def apply(
     machine: Machine,
     name: str,
-    node: ast.AST,
-    operands: list[tuple[ast.AST, Value]],
+    node: Node,
+    operands: list[Operand],
     store: Store,
     activation: Activation,
 ) -> Value:
@@ -108,8 +112,8 @@ def apply(
 def _on_tensors(
     machine: Machine,
     name: str,
-    node: ast.AST,
-    operands: list[tuple[ast.AST, Value]],
+    node: Node,
+    operands: list[Operand],
     store: Store,
     activation: Activation,
 ) -> Value:
@@ -130,8 +134,8 @@ def _is_number(value: Value) -> bool:
 def augmented(
     machine: Machine,
     name: str,
-    node: ast.AST,
-    operands: list[tuple[ast.AST, Value]],
+    node: Node,
+    operands: list[Operand],
     store: Store,
     activation: Activation,
 ) -> Value:
@@ -159,7 +163,8 @@ def augmented(
 
 def _on_constants(name: str, values: list[Any]) -> Value:
     if name in _GROWING and any(
-        isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG for v in values
+        isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG
+        for v in values
     ):
         return joins.fresh("big")
     try:
@@ -226,7 +231,7 @@ def _on_sets(name: str, values: list[Value], store: Store) -> Value:
 
 def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
     a, b = joins.entries(left, store), joins.entries(right, store)
-    merged = joins.Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
+    merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
     return DictValue(joins.new_address(), merged)
 
 
@@ -268,9 +273,11 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
             content = joins.items(sequence, store)
             if small and number is not None and not isinstance(content, Repeated):
                 return ListValue(joins.new_address(), content * number)
-            return ListValue(joins.new_address(), _concatenate(content, content, store)) if (
-                isinstance(content, Repeated)
-            ) else ListValue(joins.new_address(), Repeated(joins.fresh("item")))
+            return (
+                ListValue(joins.new_address(), _concatenate(content, content, store))
+                if (isinstance(content, Repeated))
+                else ListValue(joins.new_address(), Repeated(joins.fresh("item")))
+            )
     kinds = {_kind(left), _kind(right)}
     return Opaque(("Mult", _key(left), _key(right)), kinds.pop() if len(kinds) == 1 else None)
 
@@ -313,7 +320,7 @@ def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
 def _relation(
     machine: Machine,
     name: str,
-    node: ast.AST,
+    node: Node,
     values: list[Value],
     store: Store,
     activation: Activation,
@@ -346,7 +353,7 @@ def _contains(
     machine: Machine,
     item: Value,
     container: Value,
-    node: ast.AST,
+    node: Node,
     store: Store,
     activation: Activation,
 ) -> bool | None:
@@ -375,7 +382,7 @@ def _contains(
 def _user_defined(
     machine: Machine,
     name: str,
-    node: ast.AST,
+    node: Node,
     values: list[Value],
     store: Store,
     activation: Activation,

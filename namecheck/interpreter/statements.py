@@ -12,12 +12,14 @@ from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
     Const,
-    Entries,
     DictValue,
+    Entries,
     External,
     Frame,
     FunctionValue,
     ListValue,
+    Opaque,
+    Operand,
     Repeated,
     TupleValue,
     Union,
@@ -25,6 +27,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.patterns import Patterns
 from namecheck.interpreter.store import Store
+from namecheck.syntax import Located as Node
 
 _PATHS: Final = 8
 _EXACT: Final = frozenset({"RuntimeError"})
@@ -75,9 +78,7 @@ class Statements:
             if len(stores) == 1:
                 stores = self.one(statement, stores[0], activation)
             else:
-                stores = [
-                    end for store in stores for end in self.one(statement, store, activation)
-                ]
+                stores = [end for store in stores for end in self.one(statement, store, activation)]
             if not stores:
                 return []
             if len(stores) > _PATHS and base is not None:
@@ -109,9 +110,7 @@ class Statements:
 
     # Binding
 
-    def bind(
-        self, target: ast.AST, value: Value, store: Store, activation: Activation
-    ) -> None:
+    def bind(self, target: Node, value: Value, store: Store, activation: Activation) -> None:
         """Assign a value to a target."""
         expressions = self.machine.expressions
         if isinstance(target, ast.Name):
@@ -144,7 +143,7 @@ class Statements:
                 each = content.each
                 if isinstance(element, ast.Starred):
                     each = ListValue(joins.new_address(), content)
-                elif isinstance(each, joins.Opaque):
+                elif isinstance(each, Opaque):
                     each = joins.fresh("unpacked", each.kind)
                 self.bind(element, each, store, activation)
             return
@@ -187,8 +186,8 @@ class Statements:
     def augment(
         self,
         name: str,
-        node: ast.AST,
-        operands: list[tuple[ast.AST, Value]],
+        node: Node,
+        operands: list[Operand],
         store: Store,
         activation: Activation,
     ) -> Value:
@@ -451,13 +450,13 @@ class Statements:
         for where, decorator in zip(
             reversed(node.decorator_list), reversed(decorators), strict=True
         ):
-            value = self.machine.calls.libraries.decorate(decorator, value, where, store, activation)
-        if isinstance(value, joins.Opaque) or not self._is_setter(node, value, store, activation):
+            value = self.machine.calls.libraries.decorate(
+                decorator, value, where, store, activation
+            )
+        if isinstance(value, Opaque) or not self._is_setter(node, value, store, activation):
             self.bind_name(node.name, value, store, activation.frame)
 
-    def _is_setter(
-        self, node: ast.AST, value: Value, store: Store, activation: Activation
-    ) -> bool:
+    def _is_setter(self, node: Node, value: Value, store: Store, activation: Activation) -> bool:
         """Keep a property's setter beside the property, under a name of its own."""
         if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
             assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -468,7 +467,7 @@ class Statements:
 
     def _class(self, node: ast.ClassDef, store: Store, activation: Activation) -> None:
         libraries = self.machine.calls.libraries
-        made = libraries.classes.define(node, store, activation)
+        made: Value = libraries.classes.define(node, store, activation)
         for decorator in reversed(node.decorator_list):
             value = self.machine.expressions.value(decorator, store, activation)
             made = libraries.decorate(value, made, decorator, store, activation)
@@ -504,7 +503,7 @@ def _catches(handler: ast.ExceptHandler, errors: frozenset[str]) -> bool:
     return any(_last(kind) in errors for kind in types)
 
 
-def _last(node: ast.AST) -> str:
+def _last(node: Node) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""

@@ -1,8 +1,7 @@
-"""Calls that go through the door: values become arguments, answers become values, origins follow."""
+"""Calls through the door: values become arguments, answers become values, origins follow."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -18,6 +17,7 @@ from namecheck.interpreter.objects import (
     Held,
     ListValue,
     Opaque,
+    Operand,
     Repeated,
     SliceValue,
     TensorValue,
@@ -26,6 +26,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN
+from namecheck.syntax import Located as Node
 from namecheck.values import OPEN, Constant, Dims, Many, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
@@ -93,7 +94,9 @@ class TorchCalls:
         if isinstance(value, Repeated):
             return self._lower_items(value, store)
         if isinstance(value, SliceValue):
-            return slice(*(self.lower(part, store) for part in (value.lower, value.upper, value.step)))
+            return slice(
+                *(self.lower(part, store) for part in (value.lower, value.upper, value.step))
+            )
         if isinstance(value, DictValue):
             return self._lower_dict(value, store)
         return UNKNOWN
@@ -125,10 +128,10 @@ class TorchCalls:
         operator: str,
         args: Sequence[Value],
         kwargs: Mapping[str, Value],
-        node: ast.AST,
+        node: Node,
         store: Store,
         activation: Activation,
-        operands: Sequence[tuple[ast.AST, Value]] = (),
+        operands: Sequence[Operand] = (),
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
         answer = operators.infer(
@@ -174,7 +177,7 @@ class TorchCalls:
         return result
 
     def _write(
-        self, target: Value, after: Any, before: Mapping[str, Place], node: ast.AST, store: Store
+        self, target: Value, after: Any, before: Mapping[str, Place], node: Node, store: Store
     ) -> None:
         if isinstance(target, Opaque) and isinstance(after, Tensor):
             target = self.promote(target)
@@ -192,13 +195,15 @@ class TorchCalls:
                 for name, place in joins.held(value, store).origins.items():
                     gathered.setdefault(name, place)
             elif isinstance(value, (TupleValue, ListValue)):
-                content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+                content = (
+                    value.items if isinstance(value, TupleValue) else joins.items(value, store)
+                )
                 if not isinstance(content, Repeated):
                     for name, place in self._gather(content, store).items():
                         gathered.setdefault(name, place)
         return gathered
 
-    def _trace(self, tensor: Tensor, before: Mapping[str, Place], node: ast.AST) -> dict[str, Place]:
+    def _trace(self, tensor: Tensor, before: Mapping[str, Place], node: Node) -> dict[str, Place]:
         """For each name of a result, where it came from: an operand, or this very call."""
         traced: dict[str, Place] = {}
         for name in tensor.names:
@@ -214,7 +219,7 @@ class TorchCalls:
         known = self._gather(values, store)
         return tuple(known[label] for label in dict.fromkeys(labels) if label in known)
 
-    def lift(self, answer: Any, before: Mapping[str, Place], node: ast.AST) -> Value:
+    def lift(self, answer: Any, before: Mapping[str, Place], node: Node) -> Value:
         """What `infer` answered, as a value."""
         if isinstance(answer, Tensor):
             return self.tensor(answer, self._trace(answer, before, node))
