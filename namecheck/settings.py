@@ -218,18 +218,18 @@ def codes(words: Sequence[str]) -> tuple[str, ...]:
     try:
         findings.matching(words)
     except KeyError as error:
-        raise ValueError(
-            f"there is no code '{error.args[0]}'{_near_code(error.args[0])}"
-        ) from error
+        raise ValueError(no_code(error.args[0])) from error
     return tuple(words)
 
 
-def _near_code(word: str) -> str:
+def no_code(word: str) -> str:
+    """What to say of a word that means no code."""
     import difflib
 
     names = [name for code in findings.register().values() for name in (code.code, code.name)]
     close = difflib.get_close_matches(word, names, 1)
-    return f"; did you mean '{close[0]}'?" if close else "; `namecheck rule` lists them"
+    hint = f"did you mean '{close[0]}'?" if close else "`namecheck rule` lists them"
+    return f"there is no code '{word}'; {hint}"
 
 
 def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
@@ -238,7 +238,8 @@ def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
     return {pattern: codes(_strings(words)) for pattern, words in value.items()}
 
 
-def _semantics(value: Any) -> Semantics:
+def semantics(value: Any) -> Semantics:
+    """The semantics that a word means; raises ValueError."""
     return Semantics(_choice(tuple(each.value for each in Semantics))(value))
 
 
@@ -256,7 +257,7 @@ def _shown(value: Any) -> str:
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "semantics": _semantics,
+    "semantics": semantics,
     "select": lambda value: codes(_strings(value)),
     "ignore": lambda value: codes(_strings(value)),
     "per-file-ignores": _codes_by_pattern,

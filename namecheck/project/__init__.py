@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from namecheck import settings, workers
-from namecheck.file_check import Entry, reason_of
+from namecheck import settings
 from namecheck.findings import Finding, Kind, register
+from namecheck.project import file_check, workers
+from namecheck.project.file_check import Entry, reason_of
 from namecheck.settings import Settings
 
 LARGE_TREE: Final = 20_000_000
@@ -33,6 +34,14 @@ class Result:
     def errors(self) -> int:
         """The number of findings that are more than notes."""
         return sum(register()[finding.code].kind is not Kind.NOTE for finding in self.findings)
+
+    def joined(self, other: Result) -> Result:
+        """The two runs as one."""
+        return Result(
+            self.findings + other.findings,
+            self.files + other.files,
+            self.unparsed + other.unparsed,
+        )
 
 
 class Walk:
@@ -110,6 +119,11 @@ def check(entries: Sequence[Entry], progress: Callable[[int, int], None] | None 
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     return Result(tuple(findings), len(outcomes), unparsed)
+
+
+def check_text(data: bytes, filename: str, found: Settings) -> Result:
+    """Check what did not come from a file."""
+    return Result(file_check.check_bytes(data, filename, found).findings, 1, 0)
 
 
 def _parses(entry: Entry, walked: int) -> bool:

@@ -13,8 +13,8 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Final, TypeAlias
 
-from namecheck import file_check
-from namecheck.file_check import Entry, Outcome
+from namecheck.project import file_check
+from namecheck.project.file_check import Entry, Outcome
 
 Task: TypeAlias = tuple[Entry, bool]
 Progress: TypeAlias = Callable[[int, int], None]

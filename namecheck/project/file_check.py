@@ -14,6 +14,7 @@ from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span, resolve
+from namecheck.interpreter import Reveal
 from namecheck.settings import Settings
 from namecheck.syntax import Refused, Source, Suppression
 
@@ -87,11 +88,20 @@ def check_bytes(data: bytes, path: str, found: Settings, parses: bool = True) ->
     return Outcome(tuple(sorted(kept, key=lambda finding: (finding.span, finding.code))))
 
 
-def analyse(source: Source, found: Settings) -> interpreter.Analysis:
+def reveal(data: bytes, path: str, found: Settings) -> tuple[Reveal, ...]:
+    """The dims of every tensor-valued expression of a file; raises `Refused`."""
+    analysis = analyse(syntax.parse(data, path), found, reveal=True)
+    for finding in analysis.findings:
+        if finding.code in ("NC004", "NC005"):
+            raise Refused(finding)
+    return analysis.reveals
+
+
+def analyse(source: Source, found: Settings, *, reveal: bool = False) -> interpreter.Analysis:
     """What the interpreter finds out about one file; its own faults become findings."""
     rows = found.rows()
     try:
-        return interpreter.check(source, semantics=found.semantics, rows=rows)
+        return interpreter.check(source, semantics=found.semantics, rows=rows, reveal=reveal)
     except RecursionError as error:
         if _depth(source.tree) < _DEEP:
             return _fault(source, error)

@@ -1,0 +1,342 @@
+"""The verbs and flags of the command; each verb imports what it needs when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.version import VERSION, table_version
+
+if TYPE_CHECKING:
+    from namecheck.project import Result
+    from namecheck.report.painter import Painter
+    from namecheck.settings import Settings
+
+CLEAN: Final = 0
+FOUND: Final = 1
+WRONG: Final = 2
+INTERRUPTED: Final = 130
+
+_SEMANTICS: Final = ("namecheck", "torch-2.12")
+_FORMATS: Final = ("full", "concise", "json", "github")
+
+
+class Usage(Exception):
+    """Something on the command line that cannot be done; the message tells what."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = _parser().parse_args(argv)
+    if "run" not in arguments:
+        _parser().print_help()
+        return WRONG
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python would complain once more when it closes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FOUND
+    except Exception as error:
+        if not _is_expected(error):
+            raise
+        print(f"namecheck: {error}", file=sys.stderr)
+        return WRONG
+
+
+def _is_expected(error: Exception) -> bool:
+    from namecheck.operators import TableError
+    from namecheck.settings import SettingsError
+
+    return isinstance(error, Usage | TableError | SettingsError)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="namecheck",
+        description="Dimension names for PyTorch tensors, checked before anything runs.",
+        epilog="Exit status: 0 clean, 1 something found, 2 wrong usage or an internal error.",
+    )
+    parser.add_argument("--version", action=_Version)
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _check_parser(verbs)
+    _reveal_parser(verbs)
+    _rule_parser(verbs)
+    _coverage_parser(verbs)
+    _conformance_parser(verbs)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help="print the versions")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(f"namecheck {VERSION} (table of operators: version {table_version()})")
+        parser.exit()
+
+
+def _check_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "check", _check, "find places where names contradict each other")
+    verb.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and directories, - for standard input (default: the project)",
+    )
+    _codes(verb, "--select", "report these codes only: codes, their names, prefixes, ALL")
+    _codes(verb, "--ignore", "do not report these codes")
+    _semantics(verb)
+    verb.add_argument("--output-format", choices=_FORMATS, help="default: full")
+    _color(verb)
+    verb.add_argument(
+        "--syntax",
+        choices=("auto", "all", "named"),
+        help="which files are parsed though they name no dimension: all, none (named), or "
+        "all but those of trees over 20 MB (auto, the default)",
+    )
+    verb.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+
+
+def _reveal_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "reveal", _reveal, "show the dimensions of every tensor in a file")
+    verb.add_argument("file", metavar="FILE", help="a file of Python, - for standard input")
+    _semantics(verb)
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+    _color(verb)
+    verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+
+
+def _rule_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "rule", _rule, "explain a code, or list them all")
+    verb.add_argument("code", nargs="?", metavar="CODE", help="a code or its name")
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+    _color(verb)
+
+
+def _coverage_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "coverage", _coverage, "show the table of operators")
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+    _color(verb)
+
+
+def _conformance_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "conformance", _conformance, "compare with recorded answers of torch 2.12")
+    verb.add_argument("cases", metavar="CASES", help="recorded calls, .jsonl or .jsonl.gz")
+    verb.add_argument("--side", choices=("static",), default="static")
+    _semantics(verb)
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}."
+    )
+    verb.set_defaults(run=run)
+    return verb
+
+
+def _codes(verb: argparse.ArgumentParser, flag: str, help: str) -> None:
+    verb.add_argument(flag, action="append", metavar="CODES", help=f"{help}; with commas")
+
+
+def _semantics(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--semantics", choices=_SEMANTICS, help="whose answers count")
+
+
+def _color(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--color", choices=("auto", "always", "never"))
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from namecheck import project, settings
+    from namecheck.report.progress import Progress
+
+    walk = project.Walk(lambda found: _adjusted(found, arguments))
+    given: dict[str, bytes] = {}
+    here = _adjusted(settings.above("."), arguments)
+    paths = arguments.paths or [settings.project_root(".")]
+    entries = walk.entries([path for path in paths if path != "-"])
+    for path in walk.missing:
+        print(f"namecheck: there is no {path}", file=sys.stderr)
+    with Progress(sys.stderr) as progress:
+        result = project.check(entries, progress)
+    if "-" in paths:
+        name, data = _standard_input(arguments)
+        given[name] = data
+        found = _adjusted(settings.above(os.path.dirname(name) or "."), arguments)
+        result = result.joined(project.check_text(data, name, found))
+    elif not entries and not walk.missing:
+        print("namecheck: no Python files found", file=sys.stderr)
+    _print_findings(result, given, here)
+    if walk.missing or result.faults:
+        return WRONG
+    return FOUND if result.errors and not arguments.exit_zero else CLEAN
+
+
+def _print_findings(result: Result, given: dict[str, bytes], found: Settings) -> None:
+    from namecheck import report
+    from namecheck.report.wording import counted
+
+    if found.output_format == "json":
+        print(report.as_json(result.findings))
+        return
+    if found.output_format == "github":
+        _print(report.github(result.findings))
+        return
+    paint = _painter(found.color)
+    if found.output_format == "full":
+        _print(report.full(result.findings, report.reader(given), paint))
+    else:
+        _print(report.concise(result.findings, paint))
+    print(paint("bold" if result.errors else "good", report.summary(result.findings)))
+    if result.unparsed:
+        files = counted(result.unparsed, "file")
+        print(
+            f"{files} that name no dimension were not parsed, as the tree is large: "
+            "--syntax all parses them too."
+        )
+
+
+def _adjusted(found: Settings, arguments: argparse.Namespace) -> Settings:
+    from namecheck import settings
+
+    def codes(flag: str, listed: Sequence[str] | None) -> tuple[str, ...] | None:
+        if listed is None:
+            return None
+        words = [word.strip() for item in listed for word in item.split(",") if word.strip()]
+        try:
+            return settings.codes(words)
+        except ValueError as error:
+            raise Usage(f"{flag}: {error}") from error
+
+    adjusted = found.over(
+        select=codes("--select", getattr(arguments, "select", None)),
+        ignore=codes("--ignore", getattr(arguments, "ignore", None)),
+        semantics=settings.semantics(arguments.semantics) if arguments.semantics else None,
+        output_format=getattr(arguments, "output_format", None),
+        color=arguments.color,
+        syntax=getattr(arguments, "syntax", None),
+    )
+    adjusted.rows()
+    return adjusted
+
+
+def _standard_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
+    return arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+
+
+def _reveal(arguments: argparse.Namespace) -> int:
+    from namecheck import report, settings
+    from namecheck.project import file_check
+    from namecheck.report import reveals
+    from namecheck.syntax import Refused
+
+    given: dict[str, bytes] = {}
+    if arguments.file == "-":
+        name, data = _standard_input(arguments)
+        given[name] = data
+    else:
+        name, data = arguments.file, _read(arguments.file)
+    found = settings.above(os.path.dirname(name) or ".").over(
+        semantics=settings.semantics(arguments.semantics) if arguments.semantics else None,
+        color=arguments.color,
+    )
+    paint = _painter(found.color)
+    try:
+        revealed = file_check.reveal(data, name, found)
+    except Refused as refused:
+        _print(report.full([refused.finding], report.reader(given), paint))
+        return WRONG if refused.finding.code == "NC005" else FOUND
+    if arguments.output_format == "json":
+        print(reveals.as_json(revealed, name))
+    else:
+        _print(reveals.as_text(revealed, paint))
+    return CLEAN
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Usage(f"cannot read {path}: {error.strerror}") from error
+
+
+def _rule(arguments: argparse.Namespace) -> int:
+    from namecheck import findings, settings
+    from namecheck.report import handbook
+
+    register = findings.register()
+    if arguments.code is None:
+        codes = list(register.values())
+    else:
+        code = findings.resolve(arguments.code)
+        if code is None:
+            raise Usage(settings.no_code(arguments.code))
+        codes = [register[code]]
+    paint = _painter(arguments.color)
+    if arguments.output_format == "json":
+        print(handbook.as_json(codes))
+    elif arguments.code is None:
+        _print(handbook.contents(paint))
+    else:
+        _print(handbook.page(codes[0], paint))
+    return CLEAN
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    from namecheck import operators, settings
+    from namecheck.report import coverage
+
+    rows = settings.above(".").rows() or operators.table()
+    if arguments.output_format == "json":
+        print(coverage.as_json(rows))
+    else:
+        _print(coverage.as_text(rows, _painter(arguments.color)))
+    return CLEAN
+
+
+def _conformance(arguments: argparse.Namespace) -> int:
+    import json
+    from pathlib import Path
+
+    from namecheck import conformance
+    from namecheck.operators import Semantics
+
+    try:
+        outcome = conformance.run(
+            Path(arguments.cases), arguments.side, Semantics(arguments.semantics or "namecheck")
+        )
+    except conformance.ConformanceError as error:
+        raise Usage(str(error)) from error
+    if arguments.output_format == "json":
+        print(json.dumps(outcome.to_json(), indent=2, ensure_ascii=False))
+    else:
+        print(outcome.text())
+    return FOUND if outcome.disagree else CLEAN
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _painter(color: str | None) -> Painter:
+    from namecheck.report.painter import Painter
+
+    if color in (None, "auto"):
+        return Painter(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    return Painter(color == "always")

@@ -1,0 +1,53 @@
+"""The pages of `namecheck rule`: all codes as a list, and one explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from namecheck.findings import Code, register
+from namecheck.report.painter import Painter
+
+
+def contents(paint: Painter) -> Iterator[str]:
+    """One line for every code."""
+    codes = register().values()
+    width = max(len(code.name) for code in codes)
+    for code in codes:
+        kind = paint(code.kind.value, f"{code.kind.value:7}")
+        yield f"{paint('bold', code.code)}  {code.name:{width}}  {kind}  {code.summary}"
+
+
+def page(code: Code, paint: Painter) -> Iterator[str]:
+    """What a code means, with a bad and a good example."""
+    yield (
+        paint("bold", f"{code.code} {code.name}") + f" ({paint(code.kind.value, code.kind.value)})"
+    )
+    yield ""
+    yield code.summary
+    yield ""
+    yield code.explanation
+    for title, role, program in (("Bad", "finding", code.bad), ("Good", "good", code.good)):
+        if program:
+            yield ""
+            yield paint(role, f"{title}:")
+            yield ""
+            yield from (f"    {line}".rstrip() for line in program.split("\n"))
+
+
+def as_json(codes: list[Code]) -> str:
+    """Codes as data."""
+    return json.dumps([_object(code) for code in codes], indent=2, ensure_ascii=False)
+
+
+def _object(code: Code) -> dict[str, Any]:
+    return {
+        "code": code.code,
+        "name": code.name,
+        "kind": code.kind.value,
+        "summary": code.summary,
+        "explanation": code.explanation,
+        "bad": code.bad,
+        "good": code.good,
+    }

@@ -1,0 +1,46 @@
+"""Colours on texts, by what the text is for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from namecheck.findings import Kind
+
+_COLORS: Final = {
+    "gutter": "1;34",
+    "primary": "1;31",
+    "secondary": "1;34",
+    "help": "1;36",
+    "bold": "1",
+    "dim": "2",
+    "finding": "1;31",
+    "file": "1;31",
+    "lint": "1;33",
+    "note": "1;36",
+    "good": "1;32",
+}
+
+
+class Painter:
+    """Puts colours on texts, or leaves them plain."""
+
+    def __init__(self, colored: bool) -> None:
+        self.colored = colored
+
+    def __call__(self, role: str, text: str) -> str:
+        if not self.colored or not text:
+            return text
+        return f"\x1b[{_COLORS[role]}m{text}\x1b[0m"
+
+    def seen_as(self, kind: Kind) -> Painter:
+        """The same, with the primary labels in the colour of a kind of code."""
+        return _Kindred(self.colored, kind)
+
+
+class _Kindred(Painter):
+    def __init__(self, colored: bool, kind: Kind) -> None:
+        super().__init__(colored)
+        self._kind = kind
+
+    def __call__(self, role: str, text: str) -> str:
+        return super().__call__(self._kind.value if role == "primary" else role, text)
