@@ -63,7 +63,7 @@ class Finding:
 
     `marks` are places in the same expression, to be underlined under the source line (the
     operands, each with its names); `related` are other places (where each name came from, the
-    call that brought the tensor).
+    call that brought the tensor); `error` is the type of the exception that torch raises.
     """
 
     code: str
@@ -73,6 +73,7 @@ class Finding:
     help: str | None = None
     marks: tuple[Place, ...] = ()
     related: tuple[Place, ...] = ()
+    error: str | None = None
 
 
 @cache

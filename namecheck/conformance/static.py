@@ -3,12 +3,85 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from namecheck.conformance.cases import Case
+from namecheck import interpreter, syntax
+from namecheck.conformance import program
+from namecheck.conformance.cases import Case, Raised
+from namecheck.conformance.program import Placed
 from namecheck.conformance.verdicts import Seen
+from namecheck.findings import Finding
+from namecheck.interpreter import joins
+from namecheck.interpreter.objects import (
+    Const,
+    ListValue,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.program import Program
+from namecheck.interpreter.store import Store
+from namecheck.names import UNKNOWN
 from namecheck.operators import Semantics
+from namecheck.values import Many, Tensor
 
 
 def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
-    """What the interpreter says of each of these calls, made one after the other in one file."""
-    raise NotImplementedError
+    """What the interpreter says of each of these calls, made one after the other in one file.
+
+    An internal fault is laid to the one call that brings it about.
+    """
+    written = program.write(cases)
+    try:
+        source = syntax.parse(written.text.encode(), "<recorded calls>")
+        ran = interpreter.run(source, semantics=semantics)
+    except Exception as fault:
+        if len(cases) > 1:
+            half = len(cases) // 2
+            return see(cases[:half], semantics) + see(cases[half:], semantics)
+        return [Seen(fault=f"{type(fault).__name__}: {fault}")]
+    findings = sorted(ran.machine.findings.values(), key=lambda finding: finding.span)
+    return [_seen(call, ran, findings) for call in written.calls]
+
+
+def _seen(call: Placed, ran: Program, findings: Sequence[Finding]) -> Seen:
+    here = [f for f in findings if call.first_line <= f.span.line < call.end_line]
+    early = [f for f in here if f.span.line < call.call_line]
+    late = [f for f in here if f.span.line >= call.call_line]
+    return Seen(
+        result=None if call.result is None else _held(call.result, ran),
+        inputs=tuple(_held(name, ran) for name in call.inputs),
+        raised=_raised(late),
+        early=_raised(early),
+    )
+
+
+def _raised(findings: Sequence[Finding]) -> Raised | None:
+    if not findings:
+        return None
+    return Raised(findings[0].error or findings[0].code, findings[0].message)
+
+
+def _held(name: str, ran: Program) -> Any:
+    value = ran.variable(name)
+    return UNKNOWN if value is None else _known(value, ran.store)
+
+
+def _known(value: Value, store: Store) -> Any:
+    """What is known of a value, as it is recorded."""
+    if isinstance(value, TensorValue):
+        return joins.held(value, store).tensor
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, TupleValue):
+        return tuple(_known(item, store) for item in value.items)
+    if isinstance(value, ListValue):
+        content = joins.items(value, store)
+        if not isinstance(content, Repeated):
+            return [_known(item, store) for item in content]
+        value = content
+    if isinstance(value, Repeated):
+        each = _known(value.each, store)
+        return Many(each) if isinstance(each, Tensor) else UNKNOWN
+    return UNKNOWN

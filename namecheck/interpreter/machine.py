@@ -141,6 +141,7 @@ class Machine:
                 contradiction.help,
                 marks,
                 related,
+                contradiction.error,
             ),
         )
 
