@@ -19,7 +19,7 @@ from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, word
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.signatures import Signature
-from namecheck.values import OPEN, Dims, Tensor
+from namecheck.values import OPEN, Dims, Many, Tensor
 
 
 class Semantics(enum.Enum):
@@ -46,7 +46,8 @@ class Operator:
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
     the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
-    names or "keeps" its own. `documented` maps forms to the label of the documented table.
+    names or "keeps" its own. `ctor` has the parameters with which a class of ``torch.nn`` is made;
+    a call has these arguments first, then those of `params`. `documented` maps forms to the label of the documented table.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Operator:
     aten: tuple[str, ...] = ()
     aten_out: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
+    ctor: str = ""
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
     out: str = "takes"
@@ -161,7 +163,7 @@ def _row(key: str, row: Any, text: str, filename: str) -> Operator:
         if name not in ("", "refuses", "unknown") and name not in known:
             raise refuse(f"there is no rule '{name}'")
     lists = {name: _strings(row.get(name, ())) for name in ("params", "aten", "aten_out")}
-    for line in lists["params"]:
+    for line in (*lists["params"], row.get("ctor", "")):
         try:
             bad = [k for p in signatures.parse(line) for k in p.kinds if k not in signatures.KINDS]
         except ValueError as error:
@@ -206,7 +208,8 @@ def infer(
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
-    inplace = operator.endswith("_") and not operator.endswith("__")
+    special = operator.startswith("__") and operator.endswith("__") and not operator.endswith("___")
+    inplace = operator.endswith("_") and not special
     return rows[operator if operator in rows else operator.removesuffix("_")], inplace
 
 
@@ -230,19 +233,21 @@ def _apply(
     rule = _nothing_known if name == "unknown" else registry.load()[name]
     given = kwargs if row.declares_out else {k: v for k, v in kwargs.items() if k != "out"}
     out = kwargs.get("out") if "o" in row.forms else None
-    alternatives = row.alternatives(call.form) or ((0, signatures.of(rule)),)
+    settings, args = _settings(row, call, args, given)
+    given = {key: value for key, value in given.items() if key not in settings}
+    alternatives = row.alternatives("i" if call.inplace else call.form) or ((0, signatures.of(rule)),)
     bindings = signatures.bind(
         call.operator,
         [signature for _, signature in alternatives],
         args,
-        given if "o" in row.forms else kwargs,
+        given if "o" in row.forms or row.ctor else kwargs,
         by_name=not native,
     )
     answers: list[Any] = []
     for binding in bindings:
         overload, signature = alternatives[binding.overload]
         try:
-            arguments = signatures.with_names(signature, binding.arguments)
+            arguments = {**settings, **signatures.read(signature, binding.arguments)}
             if native:
                 aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
                 refusals.refuse_named(aten, [*arguments.values(), out])
@@ -257,6 +262,22 @@ def _apply(
     if out is not None:
         return _into_out(row, result, out)
     return Inference(result, fields=row.returns)
+
+
+def _settings(
+    row: Operator, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """What a module was made with, and the arguments it is called with: from the first tensor on."""
+    if not row.ctor:
+        return {}, args
+    signature = signatures.parse(row.ctor)
+    tensors = [n for n, value in enumerate(args) if isinstance(value, (Tensor, Many))]
+    inputs = sum(parameter.default is signatures.REQUIRED for parameter in row.signatures[0])
+    cut = tensors[0] if tensors else max(len(args) - inputs, 0)
+    names = {parameter.name for parameter in signature}
+    chosen = {key: value for key, value in kwargs.items() if key in names}
+    [made] = signatures.bind(call.operator, [signature], args[:cut], chosen, by_name=True)
+    return made.arguments, args[cut:]
 
 
 def _with_effects(

@@ -2,7 +2,7 @@
 
 A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
 dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
-``|`` separates them. Where `operators.toml` gives none, the rule's own signature stands, of any kind.
+``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule. Where `operators.toml` gives none, the rule's own signature stands, of any kind.
 
 Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
 (`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes
@@ -39,6 +39,7 @@ class Parameter:
     variadic: bool = False
     mapping: bool = False
     positional_only: bool = False
+    role: str = ""
 
 
 Signature = tuple[Parameter, ...]
@@ -60,7 +61,8 @@ def parse(text: str) -> Signature:
         mapping = part.startswith("**")
         variadic = part.startswith("*") and not mapping
         head, equals, default = part.lstrip("*").partition("=")
-        name, _, kinds = head.partition(":")
+        spoken, _, kinds = head.partition(":")
+        name, _, role = spoken.partition(">")
         if not name.strip().isidentifier():
             raise ValueError(f"{part!r} is not a parameter")
         parameters.append(
@@ -71,6 +73,7 @@ def parse(text: str) -> Signature:
                 keyword_only,
                 variadic,
                 mapping,
+                role=role.strip(),
             )
         )
         keyword_only = keyword_only or variadic
@@ -179,7 +182,7 @@ def _bind_one(
     bound: dict[str, Any] = {}
     fits = Answer.YES
     rest = list(args)
-    remaining = dict(kwargs)
+    remaining = {_spelled(key, signature): value for key, value in kwargs.items()}
     for index, parameter in enumerate(signature):
         if parameter.variadic:
             bound[parameter.name] = _variadic(rest, remaining, parameter)
@@ -211,6 +214,23 @@ def _bind_one(
     return bound, fits
 
 
+def _spelled(keyword: str, signature: Signature) -> str:
+    """torch takes numpy's words for its own (recorded: ``axis``, ``keepdims``)."""
+    usual = _NUMPY.get(keyword, keyword)
+    names = {parameter.name for parameter in signature}
+    return usual if keyword not in names and usual in names else keyword
+
+
+_NUMPY: Final = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+}
+
+
 def _assumed(parameter: Parameter, value: Any) -> Any:
     """A value of which nothing is known is, where a tensor is asked, some tensor."""
     if isinstance(value, Unknown) and "tensor" in parameter.kinds:
@@ -237,16 +257,18 @@ def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) 
     return tuple(rest)
 
 
-def with_names(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with every name as torch reads it: ``'*'`` is None (recorded: zeros).
+def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the rule takes them, with every name as torch reads it: ``'*'`` is None.
 
     Raises `Contradiction` where a string is no name; torch reads names once all kinds fit.
     """
-    read = dict(arguments)
+    taken: dict[str, Any] = {}
     for parameter in signature:
+        value = arguments[parameter.name]
         if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
-            read[parameter.name] = _read(read[parameter.name])
-    return read
+            value = _read(value)
+        taken[parameter.role or parameter.name] = value
+    return taken
 
 
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})
@@ -331,6 +353,7 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "dim": _is_int,
     "float": lambda value: isinstance(value, (int, float)),
     "bool": lambda value: isinstance(value, bool),
+    "false": lambda value: value is False,
     "str": lambda value: isinstance(value, str),
     "name": lambda value: value is None or isinstance(value, str),
     "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",

@@ -234,13 +234,19 @@ class Constant:
     name: str
 
 
-def locate(dims: Dims, dim: int | str | Unknown) -> Position:
+def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
     """Where a dimension given by name or index stands (recorded: cumsum, sum, select).
 
-    Raises `Contradiction` where it is certain that there is none.
+    Raises `Contradiction` where it is certain that there is none, and for None, the wildcard.
     """
     if isinstance(dim, Unknown):
         return ANYWHERE
+    if dim is None:
+        raise Contradiction(
+            "NC109",
+            "Please look up dimensions by name, got: name = None.",
+            help=f"Give the name or the index of one of the dimensions {dims.show()}.",
+        )
     if isinstance(dim, str):
         return locate_name(dims, dim)
     return locate_index(dims, dim)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Contradiction
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, Dim, Dims, Tensor
+from namecheck.values import ANY_DIM, OPEN, Constant, Dim, Dims, Many, Size, Tensor
 
 
 @rule
@@ -24,6 +27,144 @@ def unifies_names_from_inputs(input: Tensor, other: Tensor | float) -> Dims:
     return broadcast(input.dims, other.dims)
 
 
+@rule
+def unifies_names_from_all_inputs(
+    input: Tensor | float, tensor1: Tensor | float | None, tensor2: Tensor | float | None = None
+) -> Dims:
+    """The names of up to three inputs, unified in their order (recorded: addcmul, clamp)."""
+    result = Dims()
+    for operand in (input, tensor1, tensor2):
+        if isinstance(operand, Tensor):
+            result = broadcast(result, operand.dims)
+    return result
+
+
+@rule
+def unifies_names_from_inputs_reversed(input: Tensor, other: Tensor | float) -> Dims:
+    """As `unifies_names_from_inputs`, matched from the other side (recorded: rsub, copy_)."""
+    return unifies_names_from_inputs(other, input)  # type: ignore[arg-type]
+
+
+@rule
+def clamp(
+    input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+) -> Dims:
+    """The input's names, unified with those of bounds that are tensors (recorded: clamp)."""
+    return unifies_names_from_all_inputs(input, min, max)
+
+
+@rule
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Dims:
+    """The names of all inputs, unified (torch.lerp)."""
+    return unifies_names_from_all_inputs(input, end, weight)
+
+
+@rule
+def where(
+    condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None
+) -> Dims | tuple[Dims, ...] | Many:
+    """The names of condition and both choices, unified; alone, the places that are true."""
+    if input is not None:
+        return unifies_names_from_all_inputs(condition, input, other)
+    flat = Dims.of(None)
+    return Many(Tensor(flat)) if condition.dims.rank is None else (flat,) * condition.dims.rank
+
+
+@rule
+def normal(
+    mean: Tensor | float, std: Tensor | float = 1, size: Sequence[Size] | Unknown | None = None
+) -> Dims:
+    """The names of mean and std, unified (documented: keeps_input_names)."""
+    if size is None:
+        return unifies_names_from_all_inputs(mean, std)
+    return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))
+
+
+@rule
+def unifies_names_of_parts(
+    real: Tensor | None = None,
+    imag: Tensor | None = None,
+    abs: Tensor | None = None,
+    angle: Tensor | None = None,
+) -> Dims:
+    """The names of the two parts of a complex number, unified (torch.complex, torch.polar)."""
+    first, second = (real, imag) if isinstance(real, Tensor) else (abs, angle)
+    return unifies_names_from_all_inputs(first, second)  # type: ignore[arg-type]
+
+
+@rule
+def unifies_count_and_prob(count: Tensor, prob: Tensor) -> Dims:
+    """The names of both inputs, unified (torch.binomial)."""
+    return broadcast(count.dims, prob.dims)
+
+
+@rule
+def keeps_input_names_twice(input: Tensor) -> tuple[Dims, Dims]:
+    """Two results with the names of the input (torch.frexp, torch.native_dropout)."""
+    return input.dims, input.dims
+
+
+@rule
+def fills(input: Tensor, value: Tensor | float) -> Dims:
+    """The input's names; a value that is a tensor has no dims (recorded: fill_)."""
+    if isinstance(value, Tensor) and value.dims.min_rank > 0:
+        raise Contradiction(
+            "NC207",
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{value.dims.min_rank} dimensions.",
+            help="Fill with a number; `copy_` takes the values of a tensor.",
+        )
+    return input.dims
+
+
+@rule
+def cast_or_type(input: Tensor, dtype: Constant | str | Unknown | None = None) -> Dims | Unknown:
+    """The input cast to a type; without one, the type's name (recorded: type)."""
+    return UNKNOWN if dtype is None else input.dims
+
+
+@rule
+def to_natively(
+    input: Tensor, other: Tensor | None = None, device: Constant | str | int | None = None
+) -> Dims:
+    """torch 2.12 takes no names to the meta device (recorded: to)."""
+    name = device.name if isinstance(device, Constant) else device
+    if name == "meta" and input.dims.named() is Answer.YES:
+        raise Contradiction(
+            "NC120",
+            "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
+            help="Drop the names with `rename(None)` before moving to the meta device.",
+        )
+    return input.dims
+
+
+@rule
+def isclose_natively(
+    input: Tensor, other: Tensor, rtol: float | Unknown = 1e-05, atol: float | Unknown = 1e-08
+) -> Dims:
+    """torch 2.12 compares, then meets what it does not support (recorded: isclose)."""
+    unified = broadcast(input.dims, other.dims)
+    if rtol == 0 and atol == 0:
+        return unified
+    refuse_named("mul.Scalar", [other])
+    refuse_named("bitwise_and_.Tensor", [input])
+    return unified
+
+
+@rule
+def agrees(input: Tensor, other: Tensor) -> bool | Unknown:
+    """Both inputs unify; the result is no tensor (torch.allclose)."""
+    broadcast(input.dims, other.dims)
+    return UNKNOWN
+
+
+@rule
+def unifies_to_scalar_p(input: Tensor, other: Tensor) -> Dims:
+    """Both inputs unify; the result is one number (torch.dist)."""
+    broadcast(input.dims, other.dims)
+    return Dims()
+
+
 def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     """Unify two lists of dims position by position from the right.
 
@@ -36,7 +177,7 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     for offset in range(1, reach + 1):
         a, b = left.from_right(offset), right.from_right(offset)
         _check_position(a, b, left, right, action)
-        unified.append(_unify_dim(a, b))
+        unified.append(unify_dim(a, b))
     for offset in range(1, reach + 1):
         _check_size(left.from_right(offset), right.from_right(offset), offset, reach)
     result = tuple(reversed(unified))
@@ -96,7 +237,8 @@ def _alignment_help(left: Dims, right: Dims) -> str:
     return "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
 
 
-def _unify_dim(a: Dim | None, b: Dim | None) -> Dim:
+def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
+    """The dim that two broadcast dims give; None is a dim that is not there."""
     if a is None or b is None:
         return a or b or ANY_DIM
     if a.size == 1:

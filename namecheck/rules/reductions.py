@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import EllipsisType
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.names import Answer, Contradiction, Unknown
+from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Position, Tensor, locate
+
 
 Axis = int | str | Unknown
 
@@ -21,8 +26,143 @@ def removes_dimensions(
     """The input's dims without those reduced over (name_inference.rst, same title)."""
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return _reduce_all(input.dims, keepdim)
-    wanted: list[Axis] = list(dim) if isinstance(dim, (tuple, list)) else [dim]  # type: ignore[list-item]
+    if isinstance(dim, Unknown):
+        return OPEN
+    wanted = dim if isinstance(dim, (tuple, list)) else [dim]
     return reduce(input.dims, positions(input.dims, wanted), keepdim)
+
+
+@rule
+def removes_dimensions_twice(
+    input: Tensor,
+    dim: Axis | Sequence[Axis] | None = None,
+    keepdim: bool | Unknown = False,
+) -> tuple[Dims, Dims]:
+    """Two results over the same dims (recorded: std_mean, var_mean, aminmax)."""
+    result = removes_dimensions(input, dim, keepdim)
+    return result, result
+
+
+@rule
+def removes_one_dimension(
+    input: Tensor, dim: Axis | None = -1, keepdim: bool | Unknown = False
+) -> Dims:
+    """The input's dims without the one reduced over (recorded: prod)."""
+    return reduce(input.dims, [locate(input.dims, dim)], keepdim)
+
+
+@rule
+def removes_one_dimension_twice(
+    input: Tensor, dim: Axis | None = -1, keepdim: bool | Unknown = False
+) -> tuple[Dims, Dims]:
+    """Values and indices without the dim reduced over (recorded: mode, kthvalue)."""
+    result = removes_one_dimension(input, dim, keepdim)
+    return result, result
+
+
+@rule
+def reduces_all_or_one(
+    input: Tensor, dim: Axis | EllipsisType | None = ..., keepdim: bool | Unknown = False
+) -> Dims:
+    """A scalar, or the input's dims without one (recorded: prod)."""
+    return SCALAR if dim is ... else removes_one_dimension(input, dim, keepdim)
+
+
+@rule
+def reduces_all_or_selects(
+    input: Tensor,
+    dim: Axis | EllipsisType | None = ...,
+    keepdim: bool | Unknown = False,
+    other: Tensor | EllipsisType = ...,
+) -> Dims | tuple[Dims, Dims]:
+    """A scalar; values and indices along a dim; or both inputs unified (recorded: max, median)."""
+    if isinstance(other, Tensor):
+        return broadcast(input.dims, other.dims)
+    return SCALAR if dim is ... else removes_one_dimension_twice(input, dim, keepdim)
+
+
+@rule
+def selects(input: Tensor, dim: Axis | None, index: int | Tensor | Unknown) -> Dims:
+    """The input's dims without the one that an index selects from (recorded: select)."""
+    if input.dims.rank == 0:
+        raise Contradiction(
+            "NC207",
+            "select() cannot be applied to a 0-dim tensor.",
+            error="IndexError",
+            help="A tensor without dimensions has nothing to select from.",
+        )
+    place = locate(input.dims, dim)
+    size = input.dims[place].size
+    if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
+        raise Contradiction(
+            "NC206",
+            f"select(): index {index} out of range for tensor of size {list(input.dims.sizes)} "
+            f"at dimension {_spoken(dim, place)}",
+            error="IndexError",
+            help=f"The dimension has size {size}.",
+        )
+    return input.dims.without(place)
+
+
+def _spoken(dim: Axis | None, place: Position) -> str:
+    return f"'{dim}'" if isinstance(dim, str) else str(place)
+
+
+@rule
+def nanmean_natively(
+    input: Tensor, dim: Axis | Sequence[Axis] | None = None, keepdim: bool | Unknown = False
+) -> Dims:
+    """torch 2.12 counts along the dims before it meets what it does not support (nanmean)."""
+    result = removes_dimensions(input, dim, keepdim)
+    if input.dims.named() is Answer.YES:
+        raise not_supported("nansum")
+    return result
+
+
+@rule
+def to_scalar(input: Tensor) -> Dims:
+    """One number (torch.trace)."""
+    return SCALAR
+
+
+@rule
+def removes_last_two(input: Tensor) -> Dims:
+    """One number for each matrix (torch.det)."""
+    return without_right(input.dims, 2)
+
+
+@rule
+def quantile(
+    input: Tensor,
+    q: Tensor | float | Unknown,
+    dim: Axis | None = None,
+    keepdim: bool | Unknown = False,
+) -> Dims:
+    """The input's dims without `dim`; several quantiles make a new first dim (torch.quantile)."""
+    left = removes_dimensions(input, dim, keepdim)
+    if not isinstance(q, Tensor):
+        return left
+    if q.dims.rank is None or q.dims.rank > 1:
+        return OPEN
+    return joined(Dims(tuple(Dim(None, one.size) for one in q.dims.prefix)), left)
+
+
+@rule
+def quantile_natively(
+    input: Tensor,
+    q: Tensor | float | Unknown,
+    dim: Axis | None = None,
+    keepdim: bool | Unknown = False,
+) -> Dims:
+    """torch 2.12 meets one of three things that it does not support (recorded: quantile)."""
+    result = quantile(input, q, dim, keepdim)
+    rank = input.dims.rank
+    if input.dims.named() is Answer.YES and rank is not None:
+        last = dim in (-1, rank - 1)
+        raise not_supported(
+            ("sort" if rank == 1 else "view") if dim is None else "sort" if last else "unsqueeze"
+        )
+    return result
 
 
 def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
@@ -38,28 +178,48 @@ def _kept(dim: Dim) -> Dim:
 
 
 def positions(dims: Dims, wanted: Sequence[Axis]) -> list[Position]:
-    """Where the dims to be reduced stand; a dim given twice is a contradiction, as natively."""
-    found = [locate(dims, dim) for dim in wanted]
-    for index, position in enumerate(found):
-        if isinstance(position, int) and position in found[:index]:
+    """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
+    named = {dim: locate(dims, dim) for dim in wanted if not isinstance(dim, int)}
+    found: list[Position] = []
+    for dim in wanted:
+        place = locate(dims, dim) if isinstance(dim, int) else named[dim]
+        if isinstance(place, int) and place in found:
             raise Contradiction(
-                "NC104", f"dim {position} appears multiple times in the list of dims"
+                "NC104",
+                f"dim {place} appears multiple times in the list of dims",
+                names=[dim] if isinstance(dim, str) else (),
+                help="Name each dimension once.",
             )
+        found.append(place)
     return found
 
 
 def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> Dims:
     """The dims without those at `places`, or with size 1 there."""
-    if keepdim is UNKNOWN:
+    if isinstance(keepdim, Unknown):
         return OPEN
+    if not dims.known and not dims.open:
+        return dims
     if keepdim:
         for place in places:
-            dims = dims.replace(place, _kept(dims[place]))
+            certain = isinstance(place, int)
+            dims = dims.replace(place, _kept(dims[place])) if certain else sizeless(dims)
         return dims
-    fixed = sorted((p for p in places if isinstance(p, int)), key=lambda p: (p < 0, -p if p >= 0 else p))
+    fixed = sorted(
+        (p for p in places if isinstance(p, int)), key=lambda p: (p < 0, -p if p >= 0 else p)
+    )
     for place in fixed:
         dims = dims.without(place)
     for place in places:
         if not isinstance(place, int):
             dims = dims.without(place)
     return dims
+
+
+def sizeless(dims: Dims) -> Dims:
+    """The same dims, of unknown sizes."""
+    return Dims(
+        tuple(Dim(dim.name) for dim in dims.prefix),
+        tuple(Dim(dim.name) for dim in dims.suffix),
+        dims.open,
+    )

@@ -65,6 +65,17 @@ def variant(aten: str, inplace: bool, out: bool) -> str:
     base, dot, overload = aten.partition(".")
     if out:
         return f"{base}.{overload}_out" if dot else f"{base}.out"
+    if inplace and base.startswith("__"):
+        return f"__i{base[2:]}{dot}{overload}"
     if inplace and not base.endswith("_"):
         return f"{base}_{dot}{overload}"
     return aten
+
+
+def not_implemented(operator: str) -> Contradiction:
+    """The refusal of a function that torch only announces (recorded: align_tensors)."""
+    return Contradiction(
+        "NC120",
+        f"`{operator}` not yet implemented.",
+        help="Align the tensors one by one with `align_as`.",
+    )

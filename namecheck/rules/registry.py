@@ -17,6 +17,15 @@ Result: TypeAlias = (
 Rule: TypeAlias = Callable[..., Any]
 
 SECTIONS: Final = (
+    "layers",
+    "algebra",
+    "elements",
+    "concatenations",
+    "masks",
+    "splits",
+    "rearrangements",
+    "shapes",
+    "scans",
     "pointwise",
     "reductions",
 )

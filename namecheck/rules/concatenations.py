@@ -1,0 +1,225 @@
+"""Operators that put tensors side by side; all names unify (name_inference.rst: cat)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.rules.dim_map import Made
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.reductions import Axis, sizeless
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
+from namecheck.rules.shapes import inserted
+from namecheck.values import OPEN, Dim, Dims, Many, Position, Size, Tensor, locate
+
+NEW = Dim(None, 1, purposeful=True)
+Tensors = Sequence[Tensor] | Many | Unknown
+
+
+@rule
+def cat(tensors: Tensors, dim: Axis | None = 0) -> Dims:
+    """All dims unify, the one that is put together too (recorded: cat)."""
+    if isinstance(tensors, (Many, Unknown)):
+        return sizeless(tensors.each.dims) if isinstance(tensors, Many) else OPEN
+    if not tensors:
+        raise Contradiction(
+            "NC114",
+            "torch.cat(): expected a non-empty list of Tensors",
+            error="ValueError",
+            help="There must be at least one tensor.",
+        )
+    named = None if isinstance(dim, int) else locate(tensors[0].dims, dim)
+    names = _unified([tensor.dims for tensor in tensors])
+    real = [tensor.dims for tensor in tensors if not _skipped(tensor.dims)]
+    if not real:
+        return Dims((Dim(None, 0),))
+    place = locate(real[0], dim) if named is None else named
+    _check_shapes(real, place)
+    return resized(names, place, _added([dims[place].size for dims in real]))
+
+
+def _skipped(dims: Dims) -> bool:
+    """torch leaves an empty vector out, whatever the rank of the others."""
+    return dims.rank == 1 and dims.prefix[0].size == 0
+
+
+def _unified(lists: Sequence[Dims]) -> Dims:
+    result: Dims | None = None
+    for index, dims in enumerate(lists):
+        if dims.rank == 0:
+            raise Contradiction(
+                "NC207",
+                f"zero-dimensional tensor (at position {index}) cannot be concatenated",
+                help="Use `stack` for tensors without dimensions.",
+            )
+        if _skipped(dims):
+            continue
+        bare = sizeless(dims)
+        result = bare if result is None else broadcast(result, bare, "cat")
+    return result or Dims()
+
+
+def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
+    first = lists[0]
+    for number, dims in enumerate(lists[1:], 1):
+        if first.rank is None or dims.rank is None:
+            continue
+        if first.rank != dims.rank:
+            raise Contradiction(
+                "NC207",
+                f"Tensors must have same number of dimensions: got {first.rank} and {dims.rank}",
+                help="Only tensors of one rank can be put together.",
+            )
+        for position, (one, other) in enumerate(zip(first.prefix, dims.prefix, strict=True)):
+            certain = UNKNOWN not in (one.size, other.size) and isinstance(place, int)
+            if certain and position != place and one.size != other.size:
+                raise Contradiction(
+                    "NC201",
+                    f"Sizes of tensors must match except in dimension {place}. Expected size "
+                    f"{one.size} but got size {other.size} for tensor number {number} in the list.",
+                    help="All dims but the one along which the tensors are put together must agree.",
+                )
+
+
+def _added(sizes: Sequence[Size]) -> Size:
+    known = [size for size in sizes if isinstance(size, int)]
+    return sum(known) if len(known) == len(sizes) else UNKNOWN
+
+
+@rule
+def stack(tensors: Tensors, dim: Axis | None = 0) -> Dims:
+    """All dims unify; the new one has no name (torch.stack)."""
+    if isinstance(tensors, Unknown):
+        return OPEN
+    lists = [tensors.each.dims] if isinstance(tensors, Many) else [t.dims for t in tensors]
+    if not lists:
+        raise Contradiction("NC114", "stack expects a non-empty TensorList")
+    unified = lists[0]
+    for dims in lists[1:]:
+        unified = broadcast(unified, dims, "stack")
+    count = UNKNOWN if isinstance(tensors, Many) else len(lists)
+    if isinstance(dim, Unknown):
+        return OPEN
+    return inserted(
+        unified, dim if isinstance(dim, int) else locate(unified, dim), Made(size=count)
+    )
+
+
+@rule
+def hstack(tensors: Tensors) -> Dims:
+    """cat along dim 1, of vectors along dim 0 (recorded: hstack)."""
+    first = _first(tensors)
+    if first is None or first.rank is None:
+        return OPEN
+    return cat(tensors, 0 if first.rank <= 1 else 1)
+
+
+@rule
+def vstack(tensors: Tensors) -> Dims:
+    """cat along dim 0 of tensors of at least two dims (torch.vstack)."""
+    return _stacked(tensors, 2, 0)
+
+
+@rule
+def dstack(tensors: Tensors) -> Dims:
+    """cat along dim 2 of tensors of at least three dims (torch.dstack)."""
+    return _stacked(tensors, 3, 2)
+
+
+@rule
+def column_stack(tensors: Tensors) -> Dims:
+    """cat along dim 1, where vectors are columns (torch.column_stack)."""
+    if isinstance(tensors, (Many, Unknown)) or any(t.dims.open for t in tensors):
+        return OPEN
+    return cat([Tensor(_column(tensor.dims)) for tensor in tensors], 1)
+
+
+@rule
+def vstack_natively(tensors: Tensors) -> Dims:
+    """torch 2.12 adds dims only to tensors without names (recorded: vstack)."""
+    _refuse_short(tensors, 2, "unsqueeze")
+    return vstack(tensors)
+
+
+@rule
+def dstack_natively(tensors: Tensors) -> Dims:
+    """torch 2.12 adds dims only to tensors without names (recorded: dstack)."""
+    _refuse_short(tensors, 3, "unsqueeze")
+    return dstack(tensors)
+
+
+@rule
+def column_stack_natively(tensors: Tensors) -> Dims:
+    """torch 2.12 makes columns only of tensors without names (recorded: column_stack)."""
+    _refuse_short(tensors, 2, "view")
+    return column_stack(tensors)
+
+
+def _refuse_short(tensors: Tensors, rank: int, aten: str) -> None:
+    if not isinstance(tensors, (Many, Unknown)):
+        short = [t for t in tensors if t.dims.rank is not None and t.dims.rank < rank]
+        refuse_named(aten, short)
+
+
+def _first(tensors: Tensors) -> Dims | None:
+    if isinstance(tensors, Many):
+        return tensors.each.dims
+    return None if isinstance(tensors, Unknown) or not tensors else tensors[0].dims
+
+
+def _stacked(tensors: Tensors, rank: int, dim: int) -> Dims:
+    if isinstance(tensors, (Many, Unknown)) or any(t.dims.open for t in tensors):
+        return OPEN
+    return cat([Tensor(at_least(tensor.dims, rank)) for tensor in tensors], dim)
+
+
+def _column(dims: Dims) -> Dims:
+    if dims.rank == 0:
+        return Dims((NEW, NEW))
+    return Dims((*dims.prefix, NEW)) if dims.rank == 1 else dims
+
+
+def at_least(dims: Dims, rank: int) -> Dims:
+    """The dims of ``atleast_2d`` and ``atleast_3d``: a row; a matrix of one layer."""
+    given = dims.prefix
+    if len(given) >= rank:
+        return dims
+    if not given:
+        return Dims((NEW,) * rank)
+    if len(given) == 1:
+        return Dims((NEW, *given) if rank == 2 else (NEW, *given, NEW))
+    return Dims((*given, NEW))
+
+
+@rule
+def atleast(input: Tensor, rank: int = 1) -> Dims:
+    """The input's dims with unnamed ones put in where they are too few (torch.atleast_1d)."""
+    return OPEN if input.dims.open else at_least(input.dims, rank)
+
+
+@rule
+def atleast_2d(input: Tensor) -> Dims:
+    """A vector becomes a row (torch.atleast_2d)."""
+    return atleast(input, 2)
+
+
+@rule
+def atleast_3d(input: Tensor) -> Dims:
+    """A vector becomes a row of one layer, a matrix one layer (torch.atleast_3d)."""
+    return atleast(input, 3)
+
+
+@rule
+def atleast_2d_natively(input: Tensor) -> Dims:
+    """torch 2.12 adds dims only to tensors without names (recorded: atleast_2d)."""
+    _refuse_short([input], 2, "unsqueeze")
+    return atleast(input, 2)
+
+
+@rule
+def atleast_3d_natively(input: Tensor) -> Dims:
+    """torch 2.12 adds dims only to tensors without names (recorded: atleast_3d)."""
+    _refuse_short([input], 3, "unsqueeze")
+    return atleast(input, 3)

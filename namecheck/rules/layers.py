@@ -1,0 +1,246 @@
+"""Operators of torch.nn: linear layers, pooling, dropout, normalisation, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.reductions import sizeless
+from namecheck.rules.refusals import not_supported, refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Tensor
+
+Word = str | Unknown
+
+
+@rule
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
+    """The input's names but the last, then the weight's first, unified with the bias."""
+    vector = weight.dims.rank == 1
+    out = SCALAR if vector else Dims((weight.dims.from_right(2) or Dim(),))
+    product = joined(without_right(input.dims, 1), OPEN if weight.dims.rank is None else out)
+    return product if bias is None else broadcast(product, bias.dims)
+
+
+@rule
+def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
+    """torch 2.12 adds a bias only to a matrix (recorded: nn.functional.linear)."""
+    if bias is not None and input.dims.rank is not None and input.dims.rank != 2:
+        refuse_named("view", [input, weight, bias])
+    return linear(input, weight, bias)
+
+
+@rule
+def linear_module(input: Tensor, out_features: int | Unknown = UNKNOWN) -> Dims:
+    """The input's names but the last, which has none (nn.Linear)."""
+    features = Dim(None, out_features if isinstance(out_features, int) else UNKNOWN)
+    return joined(without_right(input.dims, 1), Dims((features,)))
+
+
+@rule
+def linear_module_natively(
+    input: Tensor, out_features: int | Unknown = UNKNOWN, bias: bool | Unknown = True
+) -> Dims:
+    """torch 2.12 adds a bias only to a matrix (recorded: nn.Linear)."""
+    if bias is True and input.dims.rank is not None and input.dims.rank != 2:
+        refuse_named("view", [input])
+    return linear_module(input, out_features)
+
+
+@rule
+def max_pool(
+    input: Tensor, return_indices: bool | Unknown = False
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """The input's names, at other sizes (recorded: max_pool2d)."""
+    if isinstance(return_indices, Unknown):
+        return UNKNOWN
+    result = sizeless(input.dims)
+    return (result, result) if return_indices else result
+
+
+def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: str) -> Dims:
+    ones = size == 1 or (isinstance(size, (tuple, list)) and set(size) == {1})
+    if not ones and not isinstance(size, Unknown):
+        refuse_named(aten, [input])
+    return sizeless(input.dims)
+
+
+@rule
+def adaptive_avg_pool2d_natively(
+    input: Tensor, output_size: int | Sequence[int | None] | Unknown
+) -> Dims:
+    """torch 2.12 takes a mean where the result is of size 1 (recorded: adaptive_avg_pool2d)."""
+    return _adaptive(input, output_size, "_adaptive_avg_pool2d")
+
+
+@rule
+def adaptive_avg_pool3d_natively(
+    input: Tensor, output_size: int | Sequence[int | None] | Unknown
+) -> Dims:
+    """torch 2.12 takes a mean where the result is of size 1 (adaptive_avg_pool3d)."""
+    return _adaptive(input, output_size, "_adaptive_avg_pool3d")
+
+
+@rule
+def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
+    """torch 2.12 refuses names under the name of the method (nn.functional.interpolate)."""
+    if input.dims.named() is Answer.YES and isinstance(mode, str) and input.dims.rank is not None:
+        word = {"nearest-exact": "_upsample_nearest_exact"}.get(mode, f"upsample_{mode}")
+        dims = {"linear": "1d", "bilinear": "2d", "bicubic": "2d", "trilinear": "3d"}
+        raise not_supported(word + dims.get(mode, f"{input.dims.rank - 2}d"))
+    return sizeless(input.dims)
+
+
+@rule
+def dropout1d_natively(
+    input: Tensor, training: bool | Unknown = True
+) -> Dims:
+    """torch 2.12 drops channels with what it does not support (nn.functional.dropout1d)."""
+    return _drops_channels(input, training, 1)
+
+
+@rule
+def dropout2d_natively(input: Tensor, training: bool | Unknown = True) -> Dims:
+    """torch 2.12 drops channels with what it does not support (nn.functional.dropout2d)."""
+    return _drops_channels(input, training, 2)
+
+
+@rule
+def dropout3d_natively(input: Tensor, training: bool | Unknown = True) -> Dims:
+    """torch 2.12 drops channels with what it does not support (nn.functional.dropout3d)."""
+    return _drops_channels(input, training, 3)
+
+
+def _drops_channels(input: Tensor, training: bool | Unknown, spatial: int) -> Dims:
+    if spatial != 2 and input.dims.rank == spatial + 1:
+        refuse_named("unsqueeze", [input])
+    if training is True:
+        refuse_named("new_empty", [input])
+    return input.dims
+
+
+@rule
+def alpha_dropout_natively(
+    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
+) -> Dims:
+    """torch 2.12 scales by a number, which it does not support (nn.functional.alpha_dropout)."""
+    if training is True and isinstance(p, float) and p > 0:
+        refuse_named("mul_.Scalar", [input])
+    return input.dims
+
+
+@rule
+def feature_dropout_natively(
+    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
+) -> Dims:
+    """torch 2.12 drops channels with what it does not support (feature_alpha_dropout)."""
+    if training is True and isinstance(p, float) and p > 0:
+        refuse_named("new_empty", [input])
+    return input.dims
+
+
+@rule
+def native_dropout_natively(input: Tensor, train: bool | Unknown | None = None) -> tuple[Dims, Dims]:
+    """torch 2.12 scales by a number, which it does not support (recorded: native_dropout)."""
+    if train is not False and not isinstance(train, Unknown):
+        refuse_named("mul_.Scalar", [input])
+    return input.dims, input.dims
+
+
+@rule
+def rms_norm_natively(input: Tensor, weight: Tensor | None = None) -> Dims:
+    """torch 2.12 multiplies by the weight, whose names must unify (recorded: rms_norm)."""
+    return input.dims if weight is None else broadcast(input.dims, weight.dims)
+
+
+@rule
+def embedding_bag_natively(input: Tensor, weight: Tensor) -> Unknown:
+    """torch 2.12 refuses names under the name of what it calls (recorded: embedding_bag)."""
+    if input.dims.rank == 2:
+        refuse_named("view", [input])
+    refuse_named("_embedding_bag_forward_only", [input, weight])
+    return UNKNOWN
+
+
+@rule
+def unifies_names_of_inputs_to_scalar(
+    input: Tensor,
+    target: Tensor,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims:
+    """Both inputs unify; the result is their mean or sum (recorded: l1_loss)."""
+    return _reduced(broadcast(input.dims, target.dims), reduction, size_average, reduce)
+
+
+def _reduced(
+    unified: Dims,
+    reduction: Word,
+    size_average: bool | Unknown | None,
+    reduce: bool | Unknown | None,
+) -> Dims:
+    if size_average is not None or reduce is not None or isinstance(reduction, Unknown):
+        return OPEN
+    return unified if reduction == "none" else SCALAR
+
+
+@rule
+def reduced_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims | Unknown:
+    """One number; unreduced, the rule is not known (nn.functional.cross_entropy)."""
+    result = _reduced(OPEN, reduction, size_average, reduce)
+    return UNKNOWN if result.open else result
+
+
+@rule
+def cross_entropy_natively(
+    input: Tensor,
+    target: Tensor,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims | Unknown:
+    """torch 2.12 supports probabilities, and refuses classes (recorded: cross_entropy)."""
+    one, other = input.dims.rank, target.dims.rank
+    if one is not None and other is not None and one != other:
+        refuse_named("nll_loss_forward" if one <= 2 else "view", [input, target])
+    return reduced_loss(input, target, reduction, size_average, reduce)
+
+
+@rule
+def kl_div_natively(
+    input: Tensor,
+    target: Tensor,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+    log_target: bool | Unknown = False,
+) -> Dims:
+    """torch 2.12 takes logarithms with what it does not support (recorded: kl_div)."""
+    if log_target is False:
+        refuse_named("xlogy.Tensor", [target])
+    return _reduced(broadcast(target.dims, input.dims), reduction, size_average, reduce)
+
+
+@rule
+def poisson_nll_loss_natively(
+    input: Tensor,
+    target: Tensor,
+    full: bool | Unknown = False,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims:
+    """torch 2.12 multiplies target and input first (recorded: poisson_nll_loss)."""
+    unified = broadcast(input.dims, broadcast(target.dims, input.dims))
+    if full is True:
+        refuse_named("mul.Scalar", [target])
+    return _reduced(unified, reduction, size_average, reduce)

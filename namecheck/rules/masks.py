@@ -1,0 +1,87 @@
+"""Operators that take a mask (name_inference.rst: masked_fill, masked_select)."""
+
+from __future__ import annotations
+
+from namecheck.names import UNKNOWN, Answer, Contradiction
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.registry import rule
+from namecheck.values import Dim, Dims, Tensor
+
+
+@rule
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
+    """The input's names unified with the mask's (recorded: masked_fill)."""
+    unified = _broadcast_to(input.dims, mask.dims, "mask_fill", input_first=True)
+    _check_mask_and_value(mask, value)
+    return unified
+
+
+@rule
+def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
+    """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
+    _broadcast_to(mask.dims, input.dims, "masked_fill_", input_first=False)
+    _check_mask_and_value(mask, value)
+    return broadcast(mask.dims, input.dims)
+
+
+@rule
+def masked_select(input: Tensor, mask: Tensor) -> Dims:
+    """The mask must align with the input; the result is flat (recorded: masked_select)."""
+    broadcast(input.dims, mask.dims)
+    if mask.dtype not in (UNKNOWN, "bool", "uint8"):
+        raise Contradiction(
+            "NC114",
+            "masked_select: expected BoolTensor for mask",
+            help="Compare, or call `.bool()`, to make a mask.",
+        )
+    return Dims((Dim(None),))
+
+
+@rule
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Dims:
+    """The input's names unified with the mask's, as `masked_fill` (torch.masked_scatter)."""
+    return broadcast(input.dims, mask.dims)
+
+
+def _broadcast_to(target: Dims, small: Dims, operator: str, *, input_first: bool) -> Dims:
+    """Unify, where the list that is broadcast may not be the longer one (recorded: masked_fill).
+
+    torch 2.12 checks this only where either has a name.
+    """
+    one, other = target.rank, small.rank
+    named = max((target.named(), small.named()), key=lambda answer: answer.value)
+    if one is not None and other is not None and other > one and named is Answer.YES:
+        raise Contradiction(
+            "NC207",
+            f"{operator}: attempted to broadcast Tensor{small.show()} to Tensor{target.show()} but "
+            f"the number of dims ({other}) must be less than or equal to the number of dims in the "
+            f"tensor ({one})",
+            help="Give the mask the dimensions of the input with `align_as`.",
+        )
+    return broadcast(target, small)
+
+
+def _check_mask_and_value(mask: Tensor, value: Tensor | float) -> None:
+    if isinstance(value, Tensor) and value.dims.min_rank > 0:
+        raise Contradiction(
+            "NC207",
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.dims.min_rank} dimension(s).",
+            help="Fill with a number or with a tensor without dimensions.",
+        )
+    if mask.dtype not in (UNKNOWN, "bool"):
+        raise Contradiction(
+            "NC114",
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{_SPOKEN.get(str(mask.dtype), mask.dtype)}",
+            help="Compare, or call `.bool()`, to make a mask.",
+        )
+
+
+_SPOKEN = {
+    "int64": "long int",
+    "int32": "int",
+    "float32": "float",
+    "float64": "double",
+    "uint8": "unsigned char",
+}

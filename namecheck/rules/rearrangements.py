@@ -1,0 +1,195 @@
+"""Operators that lay the dimensions out anew: diagonal, flat, repeat, unfold, complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from namecheck.names import UNKNOWN, Contradiction, Unknown, check_distinct
+from namecheck.rules.dim_map import Made, joined, product, rearrange, without_right
+from namecheck.rules.reductions import Axis
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
+from namecheck.rules.shapes import Sizes
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate
+
+
+@rule
+def diagonal(
+    input: Tensor,
+    offset: int | Unknown = 0,
+    dim1: Axis | None = 0,
+    dim2: Axis | None = 1,
+    outdim: str | Unknown | None = None,
+) -> Dims:
+    """Without the two dims, and a last one, which `outdim` names (recorded: diagonal)."""
+    one, two = locate(input.dims, dim1), locate(input.dims, dim2)
+    if one == two and isinstance(one, int):
+        raise Contradiction(
+            "NC104",
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            help="Give two different dimensions.",
+        )
+    if input.dims.open or not isinstance(one, int) or not isinstance(two, int):
+        return OPEN
+    left = [place for place in range(len(input.dims.prefix)) if place not in (one, two)]
+    size = _diagonal_size(input.dims[one].size, input.dims[two].size, offset)
+    result = rearrange(input.dims, [*left, Made(name=outdim, size=size)])
+    check_distinct(result.names)
+    return result
+
+
+def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
+    if isinstance(rows, Unknown) or isinstance(columns, Unknown) or isinstance(offset, Unknown):
+        return UNKNOWN
+    if offset >= 0:
+        return max(min(rows, columns - offset), 0)
+    return max(min(rows + offset, columns), 0)
+
+
+@rule
+def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
+    """A matrix of a vector, or the diagonal of a matrix; none of its dims has a name (torch.diag)."""
+    if input.dims.rank is None:
+        return OPEN
+    if input.dims.rank not in (1, 2):
+        raise Contradiction(
+            "NC207",
+            f"diag(): Supports 1D or 2D tensors. Got {input.dims.rank}D",
+            help="Use `diagonal`.",
+        )
+    return Dims.of(None, None) if input.dims.rank == 1 else Dims.of(None)
+
+
+@rule
+def diag_natively(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
+    """torch 2.12 refuses names under the name of what it calls (recorded: diag)."""
+    result = diag(input, diagonal)
+    refuse_named("diag_embed" if input.dims.rank == 1 else "diagonal_copy", [input])
+    return result
+
+
+@rule
+def flat(input: Tensor) -> Dims:
+    """One dim without a name; a vector keeps its own where it stays what it was (torch.ravel)."""
+    if input.dims.open:
+        return Dims((Dim(),))
+    if input.dims.rank == 1:
+        return input.dims
+    return Dims((Dim(None, product(input.dims.sizes)),))
+
+
+@rule
+def counts(input: Tensor) -> Dims:
+    """One dim without a name (torch.bincount, torch.histc)."""
+    return Dims.of(None)
+
+
+@rule
+def flat_square(input: Tensor) -> Dims:
+    """A square matrix without names (torch.diagflat)."""
+    return Dims.of(None, None)
+
+
+@rule
+def takes_dims_of_other(input: Tensor, other: Tensor) -> Dims:
+    """The sizes of the other; which names fit is not known (Tensor.view_as)."""
+    if other.dims.open:
+        return OPEN
+    return Dims(tuple(Dim(UNKNOWN, size) for size in other.dims.sizes))
+
+
+@rule
+def repeat(input: Tensor, repeats: Sizes) -> Dims:
+    """The names stay, the sizes are multiplied, new leading dims have no name (Tensor.repeat)."""
+    if isinstance(repeats, Unknown) or input.dims.open:
+        return OPEN
+    if len(repeats) < input.dims.min_rank:
+        raise Contradiction(
+            "NC207",
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor",
+            help="Give a number of repetitions for every dimension.",
+        )
+    return _repeated(input.dims, repeats)
+
+
+@rule
+def tile(input: Tensor, dims: Sizes) -> Dims:
+    """As repeat, where missing repetitions are 1 (torch.tile)."""
+    if isinstance(dims, Unknown) or input.dims.open:
+        return OPEN
+    return _repeated(input.dims, [*[1] * (input.dims.min_rank - len(dims)), *dims])
+
+
+def _repeated(dims: Dims, times: Sequence[Size]) -> Dims:
+    new = len(times) - dims.min_rank
+    front = [Dim(None, size, purposeful=size == 1) for size in times[:new]]
+    back = [
+        replace(dim, size=product((dim.size, count)))
+        for dim, count in zip(dims.prefix, times[new:], strict=True)
+    ]
+    return Dims((*front, *back))
+
+
+@rule
+def repeat_interleave(
+    repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
+) -> Dims:
+    """The input's names, more along `dim`; without a dim the result is flat (torch)."""
+    if input is None or dim is None:
+        return Dims.of(None)
+    place = locate(input.dims, dim)
+    count = repeats if isinstance(repeats, int) else UNKNOWN
+    return resized(input.dims, place, product((input.dims[place].size, count)))
+
+
+@rule
+def repeat_interleave_natively(
+    repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
+) -> Dims:
+    """torch 2.12 refuses names under the name of what it calls (recorded: repeat_interleave)."""
+    several = isinstance(repeats, Tensor)
+    aten = "view" if dim is None else "index_select" if several else "unsqueeze"
+    refuse_named("repeat_interleave.Tensor", [repeats])
+    refuse_named(aten, [input])
+    return repeat_interleave(repeats, input, dim)
+
+
+@rule
+def unfold(input: Tensor, dimension: Axis, size: int | Unknown, step: int | Unknown) -> Dims:
+    """The names stay; the windows are a new last dim (Tensor.unfold)."""
+    window = Dim(None, size if isinstance(size, int) else UNKNOWN)
+    place = locate(input.dims, dimension)
+    return joined(resized(input.dims, place), Dims((window,)))
+
+
+@rule
+def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+    """No names (recorded: as_strided)."""
+    return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))
+
+
+@rule
+def view_as_real(input: Tensor) -> Dims:
+    """A new last dim of size 2 for the two parts (torch.view_as_real)."""
+    return joined(input.dims, Dims((Dim(None, 2),)))
+
+
+@rule
+def view_as_complex(input: Tensor) -> Dims:
+    """Without the last dim, which holds the two parts (torch.view_as_complex)."""
+    return without_right(input.dims, 1)
+
+
+@rule
+def imag(input: Tensor) -> Dims:
+    """The input's names; a real tensor has no imaginary part (recorded: imag)."""
+    if isinstance(input.dtype, str) and not input.dtype.startswith("complex"):
+        raise Contradiction(
+            "NC114",
+            "imag is not implemented for tensors with non-complex dtypes.",
+            help="Only complex tensors have an imaginary part.",
+        )
+    return input.dims

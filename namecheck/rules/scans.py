@@ -1,0 +1,178 @@
+"""Operators that run along dimensions and keep them all: cumulative sums, softmax, sort, flip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck.names import UNKNOWN, Unknown
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.reductions import Axis, positions, reduce, sizeless
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import Dim, Dims, Position, Tensor, locate
+
+
+@rule
+def keeps_names_along(input: Tensor, dim: Axis | None = -1) -> Dims:
+    """The input's dims; `dim` must be one of them (recorded: cumsum, softmax, index_fill)."""
+    locate(input.dims, dim)
+    return input.dims
+
+
+@rule
+def keeps_names_along_optional(input: Tensor, dim: Axis | None = None) -> Dims:
+    """The input's dims; `dim`, where it is given, must be one of them (nn.functional.softmax)."""
+    if dim is not None:
+        locate(input.dims, dim)
+    return input.dims
+
+
+@rule
+def keeps_names_along_twice(input: Tensor, dim: Axis | None = -1) -> tuple[Dims, Dims]:
+    """Values and indices, both with the input's dims (recorded: cummax; documented: sort)."""
+    locate(input.dims, dim)
+    return input.dims, input.dims
+
+
+@rule
+def keeps_names_along_all(
+    input: Tensor, dims: Axis | Sequence[Axis] | None = None, dim: Axis | Sequence[Axis] | None = None
+) -> Dims:
+    """The input's dims; all of `dims` must be among them, each once (flip, roll, fft)."""
+    wanted = dims if dim is None else dim
+    if wanted is not None and not isinstance(wanted, Unknown):
+        positions(input.dims, wanted if isinstance(wanted, (tuple, list)) else [wanted])
+    return input.dims
+
+
+@rule
+def keeps_names_resized_along(input: Tensor, dim: Axis | None = None) -> Dims:
+    """The input's dims with another, unknown size at `dim` (index_select, diff, repeat_interleave).
+
+    Without a dim the result is flat (repeat_interleave, unique).
+    """
+    if dim is None:
+        return Dims.of(None)
+    return resized(input.dims, locate(input.dims, dim))
+
+
+@rule
+def keeps_names_sizeless(input: Tensor) -> Dims:
+    """The input's names, at other sizes (pooling, padding, Fourier transforms)."""
+    return sizeless(input.dims)
+
+
+@rule
+def index_fill(input: Tensor, dim: Axis | None, index: Tensor, value: Tensor | float) -> Dims:
+    """The input's dims, whatever the names of the index (recorded: index_fill)."""
+    locate(input.dims, dim)
+    return input.dims
+
+
+@rule
+def index_select(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
+    """The input's dims, with as many along `dim` as the index has (torch.index_select)."""
+    size = index.dims.prefix[0].size if index.dims.rank == 1 else UNKNOWN
+    return resized(input.dims, locate(input.dims, dim), size)
+
+
+@rule
+def diff(
+    input: Tensor,
+    n: int | Unknown = 1,
+    dim: Axis | None = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Dims:
+    """The input's dims, fewer along `dim`; what is put before and behind unifies (torch.diff)."""
+    place = locate(input.dims, dim)
+    whole = input.dims
+    for more in (prepend, append):
+        if more is not None:
+            whole = broadcast(whole, sizeless(more.dims), "cat")
+    size = input.dims[place].size
+    alone = prepend is None and append is None
+    left = max(size - n, 0) if isinstance(size, int) and isinstance(n, int) and alone else UNKNOWN
+    return resized(whole, place, left)
+
+
+@rule
+def diff_natively(
+    input: Tensor,
+    n: int | Unknown = 1,
+    dim: Axis | None = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Dims:
+    """torch 2.12 puts together what is put before, the input, and what is put behind (diff)."""
+    parts = [part for part in (prepend, input, append) if part is not None]
+    for one, other in zip(parts, parts[1:], strict=False):
+        broadcast(sizeless(one.dims), sizeless(other.dims), "cat")
+    return diff(input, n, dim, prepend, append)
+
+
+@rule
+def trapezoid_natively(
+    y: Tensor, x: Tensor | None = None, dx: float | Unknown = 1, dim: Axis | None = -1
+) -> Unknown:
+    """torch 2.12 scales by a number, which it does not support (recorded: trapz)."""
+    if x is None:
+        refuse_named("mul.Scalar", [y])
+    return UNKNOWN
+
+
+@rule
+def removes_last_of_y(y: Tensor, dim: Axis | None = -1) -> Dims:
+    """The integral over `dim` (torch.trapezoid)."""
+    return reduce(y.dims, [locate(y.dims, dim)], False)
+
+
+@rule
+def keeps_names_of_logits(logits: Tensor, dim: Axis | None = -1) -> Dims:
+    """The input's dims (nn.functional.gumbel_softmax)."""
+    return keeps_names_along(logits, dim)
+
+
+@rule
+def gumbel_softmax_natively(
+    logits: Tensor, hard: bool | Unknown = False, dim: Axis | None = -1
+) -> Dims:
+    """torch 2.12 makes hard samples with what it does not support (nn.functional)."""
+    locate(logits.dims, dim)
+    if hard is True:
+        refuse_named("scatter_.value", [logits])
+    return logits.dims
+
+
+@rule
+def topk(input: Tensor, k: int | Unknown, dim: Axis | None = -1) -> tuple[Dims, Dims]:
+    """Values and indices with the input's dims, of size `k` along `dim` (torch.topk)."""
+    result = resized(input.dims, locate(input.dims, dim), k if isinstance(k, int) else UNKNOWN)
+    return result, result
+
+
+@rule
+def rot90(input: Tensor, k: int | Unknown = 1, dims: Sequence[Axis] | Unknown = (0, 1)) -> Dims:
+    """The two dims of the plane change places for odd `k` (torch.rot90)."""
+    if isinstance(dims, Unknown) or isinstance(k, Unknown):
+        return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
+    found = positions(input.dims, dims)
+    if len(found) != 2 or k % 2 == 0:
+        return input.dims
+    one, two = found
+    if not isinstance(one, int) or not isinstance(two, int):
+        return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
+    first, second = input.dims[one], input.dims[two]
+    return input.dims.replace(one, second).replace(two, first)
+
+
+def unknown_of_rank(rank: int) -> Dims:
+    """A list of that many dims of which nothing else is known."""
+    return Dims((Dim(),) * rank)
+
+
+def resized(dims: Dims, place: Position, size: int | Unknown = UNKNOWN) -> Dims:
+    """The same dims with another size at `place`."""
+    if not dims.known and not dims.open:
+        return dims
+    return dims.replace(place, Dim(dims[place].name, size)) if isinstance(place, int) else sizeless(dims)

@@ -1,0 +1,162 @@
+"""Operators that cut a dimension into pieces; every piece keeps the names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.rules.reductions import Axis, sizeless
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
+from namecheck.values import Dims, Many, Position, Size, Tensor, locate
+
+Sections = int | Sequence[int | Unknown] | Tensor | Unknown
+
+
+@rule
+def chunk(input: Tensor, chunks: int | Unknown, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+    """At most `chunks` pieces of equal size, the last one smaller (recorded: chunk)."""
+    place = _cut(input, "chunk", dim)
+    size = input.dims[place].size
+    if not isinstance(size, int) or not isinstance(chunks, int) or chunks < 1:
+        return _any_number(input.dims, place)
+    return _pieces(input.dims, place, _equal(size, -(-size // chunks)) if size else [0] * chunks)
+
+
+@rule
+def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+    """Pieces of one size, the last one smaller, or of the sizes listed (recorded: split)."""
+    if isinstance(split_size, (tuple, list)):
+        return split_with_sizes(input, split_size, dim)
+    place = _cut(input, "split", dim)
+    size = input.dims[place].size
+    if not isinstance(size, int) or not isinstance(split_size, int) or split_size < 1:
+        return _any_number(input.dims, place)
+    return _pieces(input.dims, place, _equal(size, split_size) or [0])
+
+
+@rule
+def split_with_sizes(
+    input: Tensor, split_sizes: Sequence[Size] | Unknown, dim: Axis | None = 0
+) -> tuple[Dims, ...] | Many:
+    """Pieces of the sizes listed, which must add up (recorded: split_with_sizes)."""
+    place = _cut(input, "split", dim)
+    if isinstance(split_sizes, Unknown):
+        return _any_number(input.dims, place)
+    size, known = input.dims[place].size, [part for part in split_sizes if isinstance(part, int)]
+    if isinstance(size, int) and len(known) == len(split_sizes) and sum(known) != size:
+        raise Contradiction(
+            "NC201",
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
+            f"dimension {dim if isinstance(dim, int) else place}), but got "
+            f"split_sizes={list(split_sizes)}",
+            help=f"The sizes must add up to {size}.",
+        )
+    return _pieces(input.dims, place, list(split_sizes))
+
+
+@rule
+def tensor_split(
+    input: Tensor, indices_or_sections: Sections, dim: Axis | None = 0
+) -> tuple[Dims, ...] | Many:
+    """Pieces between indices, or so many pieces (recorded: tensor_split)."""
+    place = _cut(input, "tensor_split", dim)
+    return _sections(input.dims, place, indices_or_sections)
+
+
+@rule
+def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
+    """tensor_split along dim 1, of a vector along dim 0 (torch.hsplit)."""
+    if input.dims.rank is None:
+        return Many(Tensor(sizeless(input.dims)))
+    return _sections(input.dims, 0 if input.dims.rank == 1 else 1, indices_or_sections)
+
+
+@rule
+def vsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
+    """tensor_split along dim 0 (torch.vsplit)."""
+    return _sections(input.dims, locate(input.dims, 0), indices_or_sections)
+
+
+@rule
+def dsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
+    """tensor_split along dim 2 (torch.dsplit)."""
+    return _sections(input.dims, locate(input.dims, 2), indices_or_sections)
+
+
+@rule
+def narrow(
+    input: Tensor, dim: Axis | None, start: int | Tensor | Unknown, length: int | Unknown
+) -> Dims:
+    """The input's dims with `length` along `dim` (recorded: narrow)."""
+    if input.dims.rank == 0:
+        raise Contradiction("NC207", "narrow() cannot be applied to a 0-dim tensor.")
+    place = locate(input.dims, dim)
+    size = input.dims[place].size
+    if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
+        begin = start + size if start < 0 else start
+        if begin + length > size:
+            raise Contradiction(
+                "NC206",
+                f"start ({begin}) + length ({length}) exceeds dimension size ({size}).",
+                help=f"The dimension has size {size}.",
+            )
+    return resized(input.dims, place, length if isinstance(length, int) else UNKNOWN)
+
+
+@rule
+def unbind(input: Tensor, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+    """One result for each index of `dim`, without that dim (recorded: unbind)."""
+    if input.dims.rank == 0 and isinstance(dim, int):
+        raise Contradiction(
+            "NC203",
+            f"Dimension specified as {dim} but tensor has no dimensions",
+            error="IndexError",
+            help="A tensor without dimensions has nothing to unbind.",
+        )
+    place = locate(input.dims, dim)
+    size, left = input.dims[place].size, input.dims.without(place)
+    return (left,) * size if isinstance(size, int) else Many(Tensor(left))
+
+
+def _cut(input: Tensor, operator: str, dim: Axis | None) -> Position:
+    if input.dims.rank == 0:
+        raise Contradiction(
+            "NC207",
+            f"{operator} expects at least a 1-dimensional tensor",
+            help="A tensor without dimensions cannot be cut.",
+        )
+    return locate(input.dims, dim)
+
+
+def _equal(size: int, step: int) -> list[Size]:
+    return [min(step, size - start) for start in range(0, size, step)]
+
+
+def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ...] | Many:
+    size = dims[place].size
+    if isinstance(sections, int) and sections > 0:
+        if not isinstance(size, int):
+            return _pieces(dims, place, [UNKNOWN] * sections)
+        whole, rest = divmod(size, sections)
+        return _pieces(dims, place, [whole + (n < rest) for n in range(sections)])
+    if isinstance(sections, (tuple, list)):
+        return _pieces(dims, place, _between(sections, size))
+    return _any_number(dims, place)
+
+
+def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
+    if not isinstance(size, int) or any(isinstance(index, Unknown) for index in indices):
+        return [UNKNOWN] * (len(indices) + 1)
+    marks = [slice(None, index).indices(size)[1] for index in indices if isinstance(index, int)]
+    return [
+        max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)
+    ]
+
+
+def _pieces(dims: Dims, place: Position, sizes: Sequence[Size]) -> tuple[Dims, ...]:
+    return tuple(resized(dims, place, size) for size in sizes)
+
+
+def _any_number(dims: Dims, place: Position) -> Many:
+    return Many(Tensor(resized(dims, place)))
