@@ -46,7 +46,7 @@ class Operator:
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
     the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
-    names or "keeps" its own. `ctor` has the parameters with which a class of ``torch.nn`` is made;
+    names or "keeps" its own; "resized" that it may have had another shape. `ctor` has the parameters with which a class of ``torch.nn`` is made;
     a call has these arguments first, then those of `params`. `documented` maps forms to the label of the documented table.
     """
 
@@ -371,7 +371,8 @@ def _tensor(value: Any) -> Tensor:
 
 
 def _write(row: Operator, out: Tensor, computed: Tensor) -> Tensor:
-    dim_map.check_resize(out.dims, computed.dims)
+    if row.out != "resized":
+        dim_map.check_resize(out.dims, computed.dims)
     if row.out == "keeps":
         return replace(computed, dims=out.dims) if out.dims.named() is Answer.YES else computed
     return _named_as(out, computed)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck.names import Contradiction, Unknown, show_name
+from namecheck.names import UNKNOWN, Contradiction, Unknown, show_name
 from namecheck.rules.dim_map import joined, product, without_right
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, reduce
+from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, Dim, Dims, Many, Tensor, locate
 
@@ -41,6 +42,19 @@ def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -
     """Both inputs unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, -1)], keepdim)
+
+
+@rule
+def einsum_natively(
+    equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown
+) -> Unknown:
+    """torch 2.12 gives every operand all letters, then puts them in order (recorded: einsum)."""
+    if isinstance(equation, str) and isinstance(operands, (tuple, list)):
+        inputs = equation.replace(" ", "").partition("->")[0].split(",")
+        letters = set("".join(inputs)) - {"."}
+        for subscripts, operand in zip(inputs, operands, strict=False):
+            refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [operand])
+    return UNKNOWN
 
 
 @rule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.dim_map import Made
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, sizeless
@@ -30,23 +30,37 @@ def cat(tensors: Tensors, dim: Axis | None = 0) -> Dims:
             error="ValueError",
             help="There must be at least one tensor.",
         )
-    named = None if isinstance(dim, int) else locate(tensors[0].dims, dim)
-    names = _unified([tensor.dims for tensor in tensors])
-    real = [tensor.dims for tensor in tensors if not _skipped(tensor.dims)]
+    lists = [tensor.dims for tensor in tensors]
+    named = None if isinstance(dim, int) else locate(lists[0], dim)
+    _check_no_scalar(lists)
+    real = [dims for dims in lists if not _skipped(dims)]
+    place = locate((real or lists)[0], dim) if named is None else named
+    names = _unified(lists if _named(lists) else real)
     if not real:
         return Dims((Dim(None, 0),))
-    place = locate(real[0], dim) if named is None else named
     _check_shapes(real, place)
-    return resized(names, place, _added([dims[place].size for dims in real]))
+    sized = [_sized(dim, [dims[at] for dims in real]) for at, dim in names.walk()]
+    cut = len(names.prefix)
+    whole = Dims(tuple(sized[:cut]), tuple(sized[cut:]), names.open)
+    return resized(whole, place, _added([dims[place].size for dims in real]))
+
+
+def _sized(dim: Dim, same: Sequence[Dim]) -> Dim:
+    """The unified dim, of the size that is known of any of them."""
+    sizes = [other.size for other in same if other.size is not UNKNOWN]
+    return Dim(dim.name, sizes[0] if sizes else UNKNOWN)
+
+
+def _named(lists: Sequence[Dims]) -> bool:
+    return any(dims.named() is not Answer.NO for dims in lists)
 
 
 def _skipped(dims: Dims) -> bool:
-    """torch leaves an empty vector out, whatever the rank of the others."""
+    """torch leaves an empty vector out, where no tensor has a name."""
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 
-def _unified(lists: Sequence[Dims]) -> Dims:
-    result: Dims | None = None
+def _check_no_scalar(lists: Sequence[Dims]) -> None:
     for index, dims in enumerate(lists):
         if dims.rank == 0:
             raise Contradiction(
@@ -54,11 +68,28 @@ def _unified(lists: Sequence[Dims]) -> Dims:
                 f"zero-dimensional tensor (at position {index}) cannot be concatenated",
                 help="Use `stack` for tensors without dimensions.",
             )
-        if _skipped(dims):
-            continue
+
+
+def _unified(lists: Sequence[Dims]) -> Dims:
+    """All names unified; lists of several lengths do not unify (recorded: cat)."""
+    result: Dims | None = None
+    for dims in lists:
         bare = sizeless(dims)
-        result = bare if result is None else broadcast(result, bare, "cat")
+        if result is None:
+            result = bare
+            continue
+        _check_rank(result, bare)
+        result = broadcast(result, bare, "cat")
     return result or Dims()
+
+
+def _check_rank(one: Dims, other: Dims) -> None:
+    if one.rank is not None and other.rank is not None and one.rank != other.rank:
+        raise Contradiction(
+            "NC207",
+            f"Tensors must have same number of dimensions: got {one.rank} and {other.rank}",
+            help="Only tensors of one rank can be put together.",
+        )
 
 
 def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
@@ -66,12 +97,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
     for number, dims in enumerate(lists[1:], 1):
         if first.rank is None or dims.rank is None:
             continue
-        if first.rank != dims.rank:
-            raise Contradiction(
-                "NC207",
-                f"Tensors must have same number of dimensions: got {first.rank} and {dims.rank}",
-                help="Only tensors of one rank can be put together.",
-            )
+        _check_rank(first, dims)
         for position, (one, other) in enumerate(zip(first.prefix, dims.prefix, strict=True)):
             certain = UNKNOWN not in (one.size, other.size) and isinstance(place, int)
             if certain and position != place and one.size != other.size:
@@ -113,7 +139,7 @@ def hstack(tensors: Tensors) -> Dims:
     first = _first(tensors)
     if first is None or first.rank is None:
         return OPEN
-    return cat(tensors, 0 if first.rank <= 1 else 1)
+    return _stacked(tensors, 1, 0 if first.rank <= 1 else 1)
 
 
 @rule

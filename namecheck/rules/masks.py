@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Answer, Contradiction
 from namecheck.rules.pointwise import broadcast
+from namecheck.rules.reductions import sizeless
 from namecheck.rules.registry import rule
 from namecheck.values import Dim, Dims, Tensor
 
@@ -11,7 +12,7 @@ from namecheck.values import Dim, Dims, Tensor
 @rule
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
-    unified = _broadcast_to(input.dims, mask.dims, "mask_fill", input_first=True)
+    unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
     _check_mask_and_value(mask, value)
     return unified
 
@@ -19,15 +20,15 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
 @rule
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
-    _broadcast_to(mask.dims, input.dims, "masked_fill_", input_first=False)
+    unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
     _check_mask_and_value(mask, value)
-    return broadcast(mask.dims, input.dims)
+    return unified
 
 
 @rule
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
     """The mask must align with the input; the result is flat (recorded: masked_select)."""
-    broadcast(input.dims, mask.dims)
+    _unified(input.dims, mask.dims)
     if mask.dtype not in (UNKNOWN, "bool", "uint8"):
         raise Contradiction(
             "NC114",
@@ -43,7 +44,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Dims:
     return broadcast(input.dims, mask.dims)
 
 
-def _broadcast_to(target: Dims, small: Dims, operator: str, *, input_first: bool) -> Dims:
+def _broadcast_to(target: Dims, small: Dims, operator: str) -> Dims:
     """Unify, where the list that is broadcast may not be the longer one (recorded: masked_fill).
 
     torch 2.12 checks this only where either has a name.
@@ -58,7 +59,16 @@ def _broadcast_to(target: Dims, small: Dims, operator: str, *, input_first: bool
             f"tensor ({one})",
             help="Give the mask the dimensions of the input with `align_as`.",
         )
-    return broadcast(target, small)
+    return _unified(target, small)
+
+
+def _unified(target: Dims, mask: Dims) -> Dims:
+    """Names are matched first; sizes after that, from the mask's side."""
+    names = broadcast(sizeless(target), sizeless(mask))
+    sizes = broadcast(mask.unnamed(), target.unnamed())
+    if names.open or sizes.open:
+        return names
+    return sizes.rename(names.names)
 
 
 def _check_mask_and_value(mask: Tensor, value: Tensor | float) -> None:

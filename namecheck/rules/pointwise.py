@@ -50,6 +50,12 @@ def clamp(
     input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Dims:
     """The input's names, unified with those of bounds that are tensors (recorded: clamp)."""
+    if min is None and max is None:
+        raise Contradiction(
+            "NC114",
+            "torch.clamp: At least one of 'min' or 'max' must not be None",
+            help="Give a lower or an upper bound.",
+        )
     return unifies_names_from_all_inputs(input, min, max)
 
 

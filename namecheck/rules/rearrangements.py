@@ -82,8 +82,15 @@ def flat(input: Tensor) -> Dims:
 
 @rule
 def counts(input: Tensor) -> Dims:
-    """One dim without a name (torch.bincount, torch.histc)."""
+    """One dim without a name (torch.histc)."""
     return Dims.of(None)
+
+
+@rule
+def bincount(input: Tensor) -> Dims | Unknown:
+    """One dim without a name; only vectors of integers are counted (torch.bincount)."""
+    fits = input.dims.rank == 1 and isinstance(input.dtype, str) and "int" in input.dtype
+    return Dims.of(None) if fits else UNKNOWN
 
 
 @rule
@@ -174,6 +181,12 @@ def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
 @rule
 def view_as_real(input: Tensor) -> Dims:
     """A new last dim of size 2 for the two parts (torch.view_as_real)."""
+    if isinstance(input.dtype, str) and not input.dtype.startswith("complex"):
+        raise Contradiction(
+            "NC114",
+            "view_as_real is only supported for complex tensors",
+            help="Only complex tensors have two parts.",
+        )
     return joined(input.dims, Dims((Dim(None, 2),)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
-from namecheck.names import Answer, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown, show_name
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import not_supported
@@ -55,9 +55,54 @@ def removes_one_dimension(
 def removes_one_dimension_twice(
     input: Tensor, dim: Axis | None = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
-    """Values and indices without the dim reduced over (recorded: mode, kthvalue)."""
+    """Values and indices without the dim reduced over (recorded: mode, max)."""
     result = removes_one_dimension(input, dim, keepdim)
     return result, result
+
+
+@rule
+def kthvalue(
+    input: Tensor, k: int | Unknown, dim: Axis | None = -1, keepdim: bool | Unknown = False
+) -> tuple[Dims, Dims]:
+    """As `removes_one_dimension_twice`; there must be `k` values (recorded: kthvalue)."""
+    place = locate(input.dims, dim)
+    size = input.dims[place].size if input.dims.rank != 0 else 1
+    if isinstance(k, int) and isinstance(size, int) and not 1 <= k <= size:
+        raise Contradiction(
+            "NC206",
+            f"kthvalue(): selected number k out of range for dimension {place}",
+            help=f"The dimension has size {size}.",
+        )
+    return removes_one_dimension_twice(input, dim, keepdim)
+
+
+@rule
+def removes_listed_dimensions(
+    input: Tensor,
+    dim: Axis | Sequence[Axis] | EllipsisType | None = ...,
+    keepdim: bool | Unknown = False,
+) -> Dims:
+    """As `removes_dimensions`, where an empty list removes nothing (recorded: all, any)."""
+    if isinstance(dim, (tuple, list)) and not dim:
+        return input.dims
+    return removes_dimensions(input, None if dim is ... else dim, keepdim)
+
+
+@rule
+def logsumexp(
+    input: Tensor, dim: Axis | Sequence[Axis] | None, keepdim: bool | Unknown = False
+) -> Dims:
+    """As `removes_dimensions`, where the dims must be told (recorded: logsumexp)."""
+    if dim is None:
+        locate(input.dims, dim)
+    if isinstance(dim, (tuple, list)) and not dim and input.dims.min_rank and keepdim is False:
+        ones = [1] * input.dims.min_rank
+        raise Contradiction(
+            "NC201",
+            f"output with shape [] doesn't match the broadcast shape {ones}",
+            help="Tell the dimensions to reduce over.",
+        )
+    return removes_dimensions(input, dim, keepdim)
 
 
 @rule
@@ -97,15 +142,15 @@ def selects(input: Tensor, dim: Axis | None, index: int | Tensor | Unknown) -> D
         raise Contradiction(
             "NC206",
             f"select(): index {index} out of range for tensor of size {list(input.dims.sizes)} "
-            f"at dimension {_spoken(dim, place)}",
+            f"at dimension {_spoken(input.dims[place].name, place)}",
             error="IndexError",
             help=f"The dimension has size {size}.",
         )
     return input.dims.without(place)
 
 
-def _spoken(dim: Axis | None, place: Position) -> str:
-    return f"'{dim}'" if isinstance(dim, str) else str(place)
+def _spoken(name: Name, place: Position) -> str:
+    return str(place) if name is None else show_name(name)
 
 
 @rule
@@ -128,7 +173,42 @@ def to_scalar(input: Tensor) -> Dims:
 @rule
 def removes_last_two(input: Tensor) -> Dims:
     """One number for each matrix (torch.det)."""
+    _check_square(input.dims, "linalg.det")
     return without_right(input.dims, 2)
+
+
+@rule
+def logdet(input: Tensor) -> Dims:
+    """One number for each matrix (torch.logdet)."""
+    _check_square(input.dims, "logdet")
+    return without_right(input.dims, 2)
+
+
+@rule
+def logdet_natively(input: Tensor) -> Dims:
+    """torch 2.12 looks at the shape before it refuses names (recorded: logdet)."""
+    result = logdet(input)
+    if input.dims.named() is Answer.YES:
+        raise not_supported("_linalg_slogdet")
+    return result
+
+
+def _check_square(dims: Dims, operator: str) -> None:
+    if dims.rank is not None and dims.rank < 2:
+        raise Contradiction(
+            "NC207",
+            f"{operator}: The input tensor A must have at least 2 dimensions.",
+            help="Only matrices have a determinant.",
+        )
+    rows, columns = dims.from_right(2), dims.from_right(1)
+    sizes = (rows.size if rows else UNKNOWN, columns.size if columns else UNKNOWN)
+    if UNKNOWN not in sizes and sizes[0] != sizes[1]:
+        raise Contradiction(
+            "NC201",
+            f"{operator}: A must be batches of square matrices, but they are {sizes[0]} by "
+            f"{sizes[1]} matrices",
+            help="Only square matrices have a determinant.",
+        )
 
 
 @rule
@@ -179,18 +259,16 @@ def _kept(dim: Dim) -> Dim:
 
 def positions(dims: Dims, wanted: Sequence[Axis]) -> list[Position]:
     """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
-    named = {dim: locate(dims, dim) for dim in wanted if not isinstance(dim, int)}
-    found: list[Position] = []
-    for dim in wanted:
-        place = locate(dims, dim) if isinstance(dim, int) else named[dim]
-        if isinstance(place, int) and place in found:
+    found = [locate(dims, dim) for dim in wanted]
+    for index, place in enumerate(found):
+        if isinstance(place, int) and place in found[:index]:
+            dim = wanted[index]
             raise Contradiction(
                 "NC104",
                 f"dim {place} appears multiple times in the list of dims",
                 names=[dim] if isinstance(dim, str) else (),
                 help="Name each dimension once.",
             )
-        found.append(place)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Unknown
+from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, positions, reduce, sizeless
 from namecheck.rules.refusals import refuse_named
@@ -65,7 +65,18 @@ def keeps_names_sizeless(input: Tensor) -> Dims:
 @rule
 def index_fill(input: Tensor, dim: Axis | None, index: Tensor, value: Tensor | float) -> Dims:
     """The input's dims, whatever the names of the index (recorded: index_fill)."""
+    if isinstance(value, Tensor) and value.dims.min_rank:
+        raise Contradiction(
+            "NC207",
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.dims.min_rank} dimension(s).",
+            help="Fill with a number or with a tensor without dimensions.",
+        )
     locate(input.dims, dim)
+    if index.dims.min_rank > 1:
+        raise Contradiction(
+            "NC207", "Index has to be a vector/scalar", help="Give the indices as a vector."
+        )
     return input.dims
 
 

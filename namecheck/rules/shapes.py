@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.dim_map import Made, everywhere, rearrange
+from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, positions
 from namecheck.rules.registry import rule
 from namecheck.values import (
@@ -123,9 +124,17 @@ def broadcast_tensors(tensors: Sequence[Tensor] | Many | Unknown) -> list[Dims] 
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return UNKNOWN
     lists = [tensor.dims for tensor in tensors]
+    _check_common(lists)
     rank = max((dims.min_rank for dims in lists), default=0)
     common = [_common_size([dims.from_right(n) for dims in lists]) for n in range(rank, 0, -1)]
     return [stretched(dims, common) for dims in lists]
+
+
+def _check_common(lists: Sequence[Dims]) -> None:
+    """Sizes that can not be broadcast together, as torch tells them."""
+    whole = Dims()
+    for dims in lists:
+        whole = broadcast(whole, dims.unnamed())
 
 
 def _common_size(dims: Sequence[Dim | None]) -> Size:
@@ -149,11 +158,22 @@ def stretched(dims: Dims, sizes: Sequence[Size]) -> Dims:
     for offset in range(len(sizes), 0, -1):
         old, size = dims.from_right(offset), sizes[-offset]
         if old is None:
+            _check_new(size, len(sizes) - offset)
             result.append(Dim(None, size, purposeful=size == 1))
             continue
         _check_stretch(dims, old, sizes, offset)
         result.append(Dim(old.name, old.size if size in (-1, old.size) else size))
     return Dims(tuple(result))
+
+
+def _check_new(size: Size, index: int) -> None:
+    if isinstance(size, int) and size < 0:
+        raise Contradiction(
+            "NC201",
+            f"The expanded size of the tensor ({size}) isn't allowed in a leading, non-existing "
+            f"dimension {index}",
+            help="A new dimension needs a size of its own.",
+        )
 
 
 def _check_stretch(dims: Dims, old: Dim, sizes: Sequence[Size], offset: int) -> None:

@@ -16,9 +16,11 @@ Sections = int | Sequence[int | Unknown] | Tensor | Unknown
 @rule
 def chunk(input: Tensor, chunks: int | Unknown, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
     """At most `chunks` pieces of equal size, the last one smaller (recorded: chunk)."""
+    if isinstance(chunks, int) and chunks < 1 and input.dims.rank != 0:
+        raise _refused("NC206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     place = _cut(input, "chunk", dim)
     size = input.dims[place].size
-    if not isinstance(size, int) or not isinstance(chunks, int) or chunks < 1:
+    if not isinstance(size, int) or not isinstance(chunks, int):
         return _any_number(input.dims, place)
     return _pieces(input.dims, place, _equal(size, -(-size // chunks)) if size else [0] * chunks)
 
@@ -30,9 +32,20 @@ def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Di
         return split_with_sizes(input, split_size, dim)
     place = _cut(input, "split", dim)
     size = input.dims[place].size
-    if not isinstance(size, int) or not isinstance(split_size, int) or split_size < 1:
+    if isinstance(split_size, int) and split_size < 0:
+        raise _refused(
+            "NC206", f"split expects split_size be non-negative, but got split_size={split_size}"
+        )
+    if not isinstance(size, int) or not isinstance(split_size, int):
         return _any_number(input.dims, place)
-    return _pieces(input.dims, place, _equal(size, split_size) or [0])
+    if split_size == 0 and size:
+        raise _refused(
+            "NC206",
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}",
+        )
+    if not size:
+        return _pieces(input.dims, place, [0])
+    return _pieces(input.dims, place, _equal(size, split_size))
 
 
 @rule
@@ -44,6 +57,12 @@ def split_with_sizes(
     if isinstance(split_sizes, Unknown):
         return _any_number(input.dims, place)
     size, known = input.dims[place].size, [part for part in split_sizes if isinstance(part, int)]
+    if any(part < 0 for part in known):
+        raise _refused(
+            "NC206",
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={list(split_sizes)}",
+        )
     if isinstance(size, int) and len(known) == len(split_sizes) and sum(known) != size:
         raise Contradiction(
             "NC201",
@@ -60,7 +79,16 @@ def tensor_split(
     input: Tensor, indices_or_sections: Sections, dim: Axis | None = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces between indices, or so many pieces (recorded: tensor_split)."""
-    place = _cut(input, "tensor_split", dim)
+    if input.dims.rank == 0:
+        raise _refused(
+            "NC207",
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+        )
+    place = locate(input.dims, dim)
+    if isinstance(indices_or_sections, int) and indices_or_sections < 1:
+        raise _refused(
+            "NC206", f"number of sections must be larger than 0, got {indices_or_sections}"
+        )
     return _sections(input.dims, place, indices_or_sections)
 
 
@@ -69,19 +97,45 @@ def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | M
     """tensor_split along dim 1, of a vector along dim 0 (torch.hsplit)."""
     if input.dims.rank is None:
         return Many(Tensor(sizeless(input.dims)))
-    return _sections(input.dims, 0 if input.dims.rank == 1 else 1, indices_or_sections)
+    return _split_at(input, "hsplit", 0 if input.dims.rank <= 1 else 1, 1, indices_or_sections)
 
 
 @rule
 def vsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 0 (torch.vsplit)."""
-    return _sections(input.dims, locate(input.dims, 0), indices_or_sections)
+    return _split_at(input, "vsplit", 0, 2, indices_or_sections)
 
 
 @rule
 def dsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 2 (torch.dsplit)."""
-    return _sections(input.dims, locate(input.dims, 2), indices_or_sections)
+    return _split_at(input, "dsplit", 2, 3, indices_or_sections)
+
+
+def _split_at(
+    input: Tensor, operator: str, dim: int, rank: int, sections: Sections
+) -> tuple[Dims, ...] | Many:
+    """The checks that hsplit, vsplit and dsplit make before they cut."""
+    given = input.dims.rank
+    if given is not None and given < rank:
+        raise _refused(
+            "NC207",
+            f"torch.{operator} requires a tensor with at least {rank} dimension, but got a tensor "
+            f"with {given} dimensions!",
+        )
+    place = locate(input.dims, dim)
+    size = input.dims[place].size
+    if isinstance(sections, int) and isinstance(size, int) and (sections < 1 or size % sections):
+        raise _refused(
+            "NC201",
+            f"torch.{operator} attempted to split along dimension {dim}, but the size of the "
+            f"dimension {size} is not divisible by the split_size {sections}!",
+        )
+    return _sections(input.dims, place, sections)
+
+
+def _refused(code: str, message: str) -> Contradiction:
+    return Contradiction(code, message, help="Cut a dimension that is there, within its size.")
 
 
 @rule
@@ -90,10 +144,20 @@ def narrow(
 ) -> Dims:
     """The input's dims with `length` along `dim` (recorded: narrow)."""
     if input.dims.rank == 0:
-        raise Contradiction("NC207", "narrow() cannot be applied to a 0-dim tensor.")
+        raise _refused("NC207", "narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(length, int) and length < 0:
+        raise _refused("NC206", "narrow(): length must be non-negative.")
     place = locate(input.dims, dim)
     size = input.dims[place].size
     if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
+        if not -size <= start <= size:
+            raise Contradiction(
+                "NC206",
+                f"start out of range (expected to be in range of [{-size}, {size}], but got "
+                f"{start})",
+                error="IndexError",
+                help=f"The dimension has size {size}.",
+            )
         begin = start + size if start < 0 else start
         if begin + length > size:
             raise Contradiction(
