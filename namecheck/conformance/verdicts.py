@@ -80,9 +80,13 @@ def _said(case: Case, seen: Seen) -> Any:
 
 def _compare(case: Case, seen: Seen) -> Verdict:
     answer = _compare_answer(case, seen)
-    if seen.fault is not None or seen.early is not None:
+    if seen.fault is not None or seen.early is not None or _missed_error(case, seen):
         return answer
     return _worst([answer, _compare_inputs(case, seen)])
+
+
+def _missed_error(case: Case, seen: Seen) -> bool:
+    return isinstance(case.result, Raised) and seen.raised is None
 
 
 def _compare_answer(case: Case, seen: Seen) -> Verdict:

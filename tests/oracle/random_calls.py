@@ -79,6 +79,7 @@ class _Maker:
         self.rng = rng
         self.torch = torch
         self.call = Call()
+        self.several_results = False
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -244,9 +245,12 @@ class _Maker:
             if not any(argument.is_out for argument in schema.arguments)
         ]
         if schemas:
+            schema = self.rng.choice(schemas)
+            self.several_results = len(schema.returns) > 1
             return [
                 (a.name, str(a.type), a.has_default_value(), a.kwarg_only)
-                for a in self.rng.choice(schemas).arguments
+                for a in schema.arguments
+                if "Generator" not in str(a.type)
             ]
         try:
             signature = inspect.signature(function)
@@ -277,7 +281,8 @@ class _Maker:
             else:
                 self.call.kwargs["input" if name == "self" else name] = value
         if out:
-            self.call.kwargs["out"] = self.tensor()
+            several = self.several_results and self.chance(0.95)
+            self.call.kwargs["out"] = (self.tensor(), self.tensor()) if several else self.tensor()
 
 
 def _guess(name: str) -> str:
@@ -415,7 +420,10 @@ def _unflattening(maker: _Maker) -> None:
     sizes: Any = maker.rng.choice((parts, tuple(parts), named, tuple(named)))
     if isinstance(sizes, list) and named == sizes and maker.chance(0.3):
         sizes = OrderedDict((str(name), part) for name, part in named)
-    dim = maker.names[place] if maker.chance(0.6) else place if maker.chance(0.5) else maker.dim()
+    by_name = (
+        maker.names[place] if isinstance(sizes, OrderedDict) or sizes[0] != parts[0] else place
+    )
+    dim = by_name if maker.chance(0.8) else maker.dim()
     maker.call.op, maker.call.args, maker.call.kind = "unflatten", [dim, sizes], "method"
 
 
