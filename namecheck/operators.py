@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, word
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.signatures import Signature
 from namecheck.values import OPEN, Dims, Many, Tensor
@@ -329,7 +329,7 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
     if row.inplace != "becomes":
         _check_shape(receiver.dims, result.dims, row.inplace)
         if native:
-            result = _named_as(receiver, result)
+            result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
     return Inference(result, {0: result})
 
@@ -375,20 +375,4 @@ def _write(row: Operator, out: Tensor, computed: Tensor) -> Tensor:
         dim_map.check_resize(out.dims, computed.dims)
     if row.out == "keeps":
         return replace(computed, dims=out.dims) if out.dims.named() is Answer.YES else computed
-    return _named_as(out, computed)
-
-
-def _named_as(out: Tensor, computed: Tensor) -> Tensor:
-    """A tensor that is written to takes the names if it has none; else it must have them already."""
-    if out.dims.named() is not Answer.YES:
-        return computed
-    if dim_map.same_names(out.dims, computed.dims) is Answer.NO:
-        raise Contradiction(
-            "NC110",
-            f"Name mismatch: specified out tensor with names {out.dims.show()} are not the same "
-            f"as the computed output names {computed.dims.show()}. Please rename the out "
-            "tensor's dims with `Tensor.rename`.",
-            names=[str(word(name)) for name in out.names if word(name) is not None],
-            help=f"Rename the tensor written to as {computed.dims.show()}, or give one without names.",
-        )
-    return replace(computed, dims=out.dims) if out.dims.complete else computed
+    return replace(computed, dims=dim_map.take_names(out.dims, computed.dims))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, join_dim
+from namecheck.values import ANY_DIM, MIDDLE, OPEN, Dim, Dims, Position, Size, join_dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ def product(sizes: Iterable[Size]) -> Size:
     return total
 
 
-def everywhere(dims: Dims) -> list[Source]:
-    """The map that leaves all dims where they are."""
+def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
+    """The map that leaves all dims where they are, or turns their order round."""
     sources: list[Source] = list(range(len(dims.prefix)))
     if dims.open:
         sources += [..., *range(-len(dims.suffix), 0)]
-    return sources
+    return sources[::-1] if backwards else sources
 
 
 def in_some_order(dims: Dims) -> Dims:
@@ -190,3 +190,101 @@ def check_resize(dims: Dims, wanted: Dims) -> None:
             names=[str(naming.word(name)) for name in dims.names if naming.word(name) is not None],
             help="Drop the names with `rename(None)` first, or give a tensor of the right shape.",
         )
+
+
+def without_left(dims: Dims, count: int) -> Dims:
+    """The dims that certainly stand right of the first `count`."""
+    if not dims.open:
+        return Dims(dims.prefix[count:])
+    beyond = max(count - len(dims.prefix), 0)
+    return Dims(dims.prefix[count:], dims.suffix[beyond:], True)
+
+
+def first(dims: Dims, count: int) -> Dims:
+    """Just the first `count` dims, which are certainly there."""
+    known = dims.prefix[:count]
+    return Dims(known + (ANY_DIM,) * (count - len(known)))
+
+
+def last(dims: Dims, count: int) -> Dims:
+    """Just the last `count` dims, which are certainly there."""
+    if not dims.open:
+        return Dims(dims.prefix[len(dims.prefix) - count :])
+    known = dims.suffix[max(len(dims.suffix) - count, 0) :]
+    return Dims((ANY_DIM,) * (count - len(known)) + known)
+
+
+def before(dims: Dims, position: Position) -> Dims:
+    """The dims left of the one at a position (of a list or of its right end)."""
+    if isinstance(position, int):
+        return first(dims, position) if position >= 0 else without_right(dims, -position)
+    return Dims(dims.prefix, (), True) if position is MIDDLE else OPEN
+
+
+def after(dims: Dims, position: Position) -> Dims:
+    """The dims right of the one at a position."""
+    if isinstance(position, int):
+        if position >= 0:
+            return without_left(dims, position + 1)
+        return last(dims, -position - 1)
+    return Dims((), dims.suffix, True) if position is MIDDLE else OPEN
+
+
+def joined(*parts: Dims) -> Dims:
+    """Lists of dims, one after the other."""
+    prefix: tuple[Dim, ...] = ()
+    suffix: tuple[Dim, ...] = ()
+    is_open = False
+    for part in parts:
+        if part.open:
+            prefix, suffix = (prefix if is_open else prefix + part.prefix), part.suffix
+            is_open = True
+        elif is_open:
+            suffix += part.prefix
+        else:
+            prefix += part.prefix
+    return Dims(prefix, suffix, is_open)
+
+
+def check_expandable(dims: Dims, target: Dims) -> None:
+    """Refuse dims that cannot be stretched to the shape of `target` (recorded: addmm, expand)."""
+    if dims.rank is None or target.rank is None:
+        return
+    if dims.rank > target.rank:
+        raise Contradiction(
+            "NC201",
+            f"expand(torch.FloatTensor{{{show_sizes(dims)}}}, size={show_sizes(target)}): the "
+            f"number of sizes provided ({target.rank}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({dims.rank})",
+        )
+    for offset in range(1, dims.rank + 1):
+        own, wanted = dims.prefix[-offset].size, target.prefix[-offset].size
+        if isinstance(own, int) and isinstance(wanted, int) and own not in (1, wanted):
+            raise Contradiction(
+                "NC201",
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "
+                f"at non-singleton dimension {target.rank - offset}.  Target sizes: "
+                f"{show_sizes(target)}.  Tensor sizes: {show_sizes(dims)}",
+                names=[str(naming.word(n)) for n in (dims.prefix[-offset].name,) if naming.word(n)],
+            )
+
+
+def take_names(written: Dims, computed: Dims) -> Dims:
+    """What a tensor that is written to becomes: it takes the names, or must have them already.
+
+    Source: name_inference.rst, "out function and in-place variants"; recorded: add, resize_as_.
+    """
+    if written.named() is not Answer.YES:
+        return computed
+    if same_names(written, computed) is Answer.NO:
+        raise Contradiction(
+            "NC110",
+            f"Name mismatch: specified out tensor with names {written.show()} are not the same "
+            f"as the computed output names {computed.show()}. Please rename the out "
+            "tensor's dims with `Tensor.rename`.",
+            names=[str(naming.word(name)) for name in written.names if naming.word(name) is not None],
+            help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
+        )
+    if not written.complete:
+        return computed
+    return of_rank_as(written, computed)

@@ -16,23 +16,6 @@ Word = str | Unknown
 
 
 @rule
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """The input's names but the last, then the weight's first, unified with the bias."""
-    vector = weight.dims.rank == 1
-    out = SCALAR if vector else Dims((weight.dims.from_right(2) or Dim(),))
-    product = joined(without_right(input.dims, 1), OPEN if weight.dims.rank is None else out)
-    return product if bias is None else broadcast(product, bias.dims)
-
-
-@rule
-def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """torch 2.12 adds a bias only to a matrix (recorded: nn.functional.linear)."""
-    if bias is not None and input.dims.rank is not None and input.dims.rank != 2:
-        refuse_named("view", [input, weight, bias])
-    return linear(input, weight, bias)
-
-
-@rule
 def linear_module(input: Tensor, out_features: int | Unknown = UNKNOWN) -> Dims:
     """The input's names but the last, which has none (nn.Linear)."""
     features = Dim(None, out_features if isinstance(out_features, int) else UNKNOWN)

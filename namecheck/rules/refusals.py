@@ -79,3 +79,12 @@ def not_implemented(operator: str) -> Contradiction:
         f"`{operator}` not yet implemented.",
         help="Align the tensors one by one with `align_as`.",
     )
+
+
+def no_device() -> Contradiction:
+    """What torch says where it forgot that a tensor may be named (recorded: new_tensor, resize)."""
+    return Contradiction(
+        "NC120",
+        "DispatchKey Named doesn't correspond to a device",
+        help="torch 2.12 has no rule for this operator: drop the names first.",
+    )

@@ -17,6 +17,15 @@ Result: TypeAlias = (
 Rule: TypeAlias = Callable[..., Any]
 
 SECTIONS: Final = (
+    "contractions",
+    "products",
+    "permutations",
+    "factories",
+    "naming",
+    "alignment",
+    "flattening",
+    "indexing",
+    "queries",
     "layers",
     "algebra",
     "elements",

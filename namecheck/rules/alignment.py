@@ -1,0 +1,145 @@
+"""Alignment by name: ``align_to``, ``align_as``, ``align_tensors``.
+
+Sources: named_tensor.rst, "Explicit alignment by names"; torch's own checks, in their order
+(recorded: align_to, align_as).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Contradiction, Name
+from namecheck.rules import dim_map
+from namecheck.rules.naming import ellipsis_index, labels, resolve
+from namecheck.rules.refusals import not_implemented
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, Dim, Dims, Many, Tensor
+
+
+@rule
+def align_to(input: Tensor, names: Sequence[Any]) -> Dims:
+    """The dims in the order of `names`, with new ones of size 1 (named_tensor.rst, ``align_to``)."""
+    place = ellipsis_index(names, "align_to")
+    wanted = resolve(OPEN, names, "align_to")
+    if place is None:
+        return _aligned(input.dims, Dims.of(*wanted.front))
+    return _aligned_around(input.dims, wanted.front, wanted.back)
+
+
+@rule
+def align_as(input: Tensor, other: Tensor) -> Dims:
+    """The dims in the order of those of `other` (named_tensor.rst, ``align_as``)."""
+    return _aligned(input.dims, other.dims.rename(other.dims.names))
+
+
+@rule
+def align_tensors(tensors: Sequence[Tensor] | Many) -> tuple[Dims, ...] | Many:
+    """All tensors in the order of the one with the most dims (named_tensor.rst, in its plans)."""
+    if isinstance(tensors, Many):
+        return Many(Tensor())
+    ranks = [tensor.dims.rank for tensor in tensors]
+    if None in ranks or not tensors:
+        return tuple(OPEN for _ in tensors)
+    longest = max(tensors, key=lambda tensor: len(tensor.dims.prefix))
+    return tuple(_aligned(tensor.dims, longest.dims) for tensor in tensors)
+
+
+@rule
+def align_tensors_natively(tensors: Sequence[Tensor] | Many) -> Dims:
+    """torch 2.12 has the function, and nothing behind it (recorded: align_tensors)."""
+    raise not_implemented("align_tensors")
+
+
+def _aligned(dims: Dims, model: Dims) -> Dims:
+    """The dims under the names of `model`; all of them must be named, and be among these."""
+    _check_all_found(dims, model)
+    naming.check_distinct(model.names)
+    complete = dims.complete
+    fresh = tuple(_found(dims, dim.name, complete) for dim in model.known)
+    cut = len(model.prefix)
+    return Dims(fresh[:cut], fresh[cut:], model.open)
+
+
+def _check_all_found(dims: Dims, model: Dims) -> None:
+    for position, dim in dims.walk():
+        if dim.name is None:
+            raise Contradiction(
+                "NC109",
+                f"align_to: All input dims must be named. Found unnamed dim at index {position} "
+                f"of Tensor{dims.show()}",
+                help="Name it with `refine_names`, or leave it to an Ellipsis in `align_to`.",
+            )
+        if dim.name is not UNKNOWN and _surely_lacks(model, dim.name):
+            raise Contradiction(
+                "NC108",
+                f"align_to: Cannot find dim {naming.show_name(dim.name)} from Tensor"
+                f"{model.show()} in desired alignment {model.show()}.",
+                names=labels([dim.name]),
+                help=f"The tensor's names are {dims.show()}; each must be in the alignment.",
+            )
+
+
+def _surely_lacks(model: Dims, name: Name) -> bool:
+    if model.open or any(other is UNKNOWN for other in model.names):
+        return False
+    return naming.word(name) not in map(naming.word, model.names)
+
+
+def _found(dims: Dims, name: Name, complete: bool) -> Dim:
+    """The dim called `name`, under this name; where it is certain that there is none, a new one."""
+    if name is UNKNOWN:
+        return Dim()
+    for dim in dims.known:
+        if name is not None and naming.word(dim.name) == naming.word(name):
+            return replace(dim, name=name)
+    if complete or name is None:
+        return Dim(name, 1, purposeful=True)
+    return Dim(name)
+
+
+def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...]) -> Dims:
+    """The dims that are not asked for stand, in their order, where the Ellipsis does."""
+    asked = (*front, *back)
+    if None in asked:
+        raise Contradiction(
+            "NC109",
+            "align_to: the desired order of dimensions cannot contain a None name, got "
+            f"{naming.show(asked)}",
+            help="Leave the unnamed dims to the Ellipsis.",
+        )
+    certain = not dims.open and UNKNOWN not in (*dims.names, *asked)
+    words = set(labels(asked))
+    if certain:
+        middle = Dims(tuple(dim for dim in dims.prefix if naming.word(dim.name) not in words))
+    else:
+        middle = _rest(dims, words, unknown=UNKNOWN in asked)
+    result = dim_map.joined(
+        Dims(tuple(_found(dims, name, certain) for name in front)),
+        middle,
+        Dims(tuple(_found(dims, name, certain) for name in back)),
+    )
+    naming.check_distinct(result.names)
+    return result
+
+
+def _rest(dims: Dims, asked: set[str], *, unknown: bool) -> Dims:
+    """What is certainly left when some of the dims are taken: the ends up to the first doubt."""
+    if not dims.open and unknown and not dims.known:
+        return dims
+    prefix = _until_doubt(dims.prefix, asked, unknown=unknown)
+    back = dims.suffix if dims.open else ()
+    suffix = _until_doubt(back[::-1], asked, unknown=unknown)
+    return Dims(prefix, suffix[::-1], True)
+
+
+def _until_doubt(dims: Sequence[Dim], asked: set[str], *, unknown: bool) -> tuple[Dim, ...]:
+    left: list[Dim] = []
+    for dim in dims:
+        if dim.name is UNKNOWN or (unknown and dim.name is not None):
+            break
+        if naming.word(dim.name) not in asked:
+            left.append(dim)
+    return tuple(left)

@@ -1,0 +1,469 @@
+"""Contracts away dims (name_inference.rst, the section of this name).
+
+The names of the contracted dims are not compared: ``(N, D) @ (in, out)`` is ``(N, out)``. Axes,
+which annotations give, must be the same (semantics.md, "Two kinds of name").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from namecheck import names as naming
+from namecheck.names import Answer, Axis, Contradiction, Name
+from namecheck.rules import dim_map
+from namecheck.rules.pointwise import broadcast, unify_dim
+from namecheck.rules.reductions import sizeless
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor, locate
+
+
+@rule
+def mm(input: Tensor, mat2: Tensor) -> Dims:
+    """A matrix by a matrix (recorded: mm)."""
+    for tensor, role in ((input, "self"), (mat2, "mat2")):
+        check_rank(tensor.dims, 2, f"{role} must be a matrix")
+    return _product_of_matrices(input.dims, mat2.dims)
+
+
+def _product_of_matrices(left: Dims, right: Dims) -> Dims:
+    """The product of what are certainly two matrices."""
+    one, other = closed(left, 2), closed(right, 2)
+    _check_shapes(one, other)
+    return matrix_product(one, other)
+
+
+def closed(dims: Dims, rank: int) -> Dims:
+    """The dims as a closed list of `rank`, which has been checked."""
+    found = dim_map.of_rank(dims, rank)
+    assert found is not None, "the rank has been checked"
+    return found
+
+
+def check_rank(dims: Dims, rank: int, message: str) -> None:
+    """Refuse dims that certainly have another rank."""
+    if dim_map.of_rank(dims, rank) is None:
+        raise Contradiction(
+            "NC207", message, help=f"The tensor has {dim_map.show_rank(dims)} dims: {dims.show()}."
+        )
+
+
+def _check_shapes(left: Dims, right: Dims) -> None:
+    if differ(left[-1], right[0]):
+        raise Contradiction(
+            "NC202",
+            f"mat1 and mat2 shapes cannot be multiplied ({_times(left)} and {_times(right)})",
+            names=words(left[-1], right[0]),
+            help="The last dim of the left matrix is contracted with the first of the right one.",
+        )
+    check_axes(left[-1], right[0])
+
+
+def differ(left: Dim, right: Dim) -> bool:
+    """Whether two sizes are known and differ."""
+    return isinstance(left.size, int) and isinstance(right.size, int) and left.size != right.size
+
+
+def _times(dims: Dims) -> str:
+    return dim_map.show_sizes(dims)[1:-1].replace(", ", "x")
+
+
+def words(*dims: Dim) -> list[str]:
+    """The labels of these dims."""
+    return [word for word in (naming.word(dim.name) for dim in dims) if word is not None]
+
+
+def check_axes(left: Dim, right: Dim) -> None:
+    """Two axes that are contracted must be one; labels are not compared."""
+    both = isinstance(left.name, Axis) and isinstance(right.name, Axis)
+    if both and naming.match(left.name, right.name) is Answer.NO:
+        raise Contradiction(
+            "NC101",
+            f"Dim {naming.show_name(left.name)} is contracted with dim "
+            f"{naming.show_name(right.name)}, but they are different axes.",
+            names=words(left, right),
+            help="Transpose one of the operands, so that one axis meets itself.",
+        )
+
+
+@rule
+def matmul(input: Tensor, other: Tensor) -> Dims:
+    """Batches of matrices multiplied; no name may stand twice in the result (recorded: matmul)."""
+    product = _matmul(input.dims, other.dims)
+    labels = [name for name in product.names if isinstance(name, str)]
+    if len(set(labels)) < len(labels):
+        raise _duplicates(input.dims, other.dims, product)
+    return product
+
+
+@rule
+def matmul_natively(input: Tensor, other: Tensor) -> Dims:
+    """torch 2.12 lets a batch name pass that is the name of a feature (recorded: matmul)."""
+    return _matmul(input.dims, other.dims)
+
+
+@rule
+def matmul_reflected(input: Tensor, other: Tensor) -> Dims:
+    """``other @ input``, asked of the right operand (torch.Tensor.__rmatmul__)."""
+    return matmul(other, input)
+
+
+@rule
+def matmul_reflected_natively(input: Tensor, other: Tensor) -> Dims:
+    """``other @ input``, as torch 2.12 does it."""
+    return matmul_natively(other, input)
+
+
+def _matmul(left: Dims, right: Dims) -> Dims:
+    if left.rank == 0 or right.rank == 0:
+        raise Contradiction(
+            "NC207",
+            f"both arguments to matmul need to be at least 1D, but they are "
+            f"{dim_map.show_rank(left)}D and {dim_map.show_rank(right)}D",
+            help="Multiply by a scalar with `*`.",
+        )
+    product = matrix_product(left, right)
+    broadcast(_batch(left).unnamed(), _batch(right).unnamed())
+    check_contracted(left, right)
+    return product
+
+
+def _batch(dims: Dims) -> Dims:
+    return dim_map.without_right(dims, 2)
+
+
+def matrix_product(left: Dims, right: Dims) -> Dims:
+    """The dims of a product: the batch dims, unified, and what is not contracted of either."""
+    rows, columns = _features(left), _features(right)
+    if rows is None or columns is None:
+        return _product_of_unknown_rank(left, right)
+    batch = _unify_batch(left, right, "matmul")
+    result = dim_map.joined(
+        batch, Dims((left.from_right(2) or ANY_DIM,) * rows), Dims((last_dim(right),) * columns)
+    )
+    if rows and columns:
+        row, column = naming.word(result.known[-2].name), naming.word(result.known[-1].name)
+        if row is not None and row == column and isinstance(result.known[-1].name, str):
+            raise _duplicates(left, right, result)
+    return result
+
+
+def _features(dims: Dims) -> int | None:
+    """How many dims a factor leaves: one of a matrix, none of a vector, unknown of unknown rank."""
+    if dims.min_rank >= 2:
+        return 1
+    return None if dims.open else 0
+
+
+def last_dim(dims: Dims) -> Dim:
+    """The last dim; one of which nothing is known where it is unknown."""
+    return dims.from_right(1) or ANY_DIM
+
+
+def _product_of_unknown_rank(left: Dims, right: Dims) -> Dims:
+    if _features(right) == 1:
+        return Dims((), (last_dim(right),), True)
+    if _features(left) == 1 and right.rank == 1:
+        return dim_map.without_right(left, 1)
+    return OPEN
+
+
+def _duplicates(left: Dims, right: Dims, product: Dims) -> Contradiction:
+    names = [name for name in product.names if isinstance(name, str)]
+    doubled = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return Contradiction(
+        "NC104",
+        f"Matrix multiplying Tensor{left.show()} with Tensor{right.show()} would produce output "
+        f"tensor with duplicate names {product.show()}. Please rename the input tensors with "
+        "`Tensor.rename` to prevent this.",
+        names=doubled or [str(naming.word(product.known[-1].name))],
+        help=f"Rename the dim '{doubled[0]}' of one of them." if doubled else None,
+    )
+
+
+def _unify_batch(left: Dims, right: Dims, call: str) -> Dims:
+    """The batch dims of two factors, unified from the right (recorded: matmul, bmm, cdist)."""
+    one, other = _batch(left), _batch(right)
+    bounded = not one.open and not other.open
+    if bounded:
+        reach = min(len(one.prefix), len(other.prefix))
+    else:
+        reach = max(len(dims.suffix if dims.open else dims.prefix) for dims in (one, other))
+    for offset in range(reach, 0, -1):
+        a, b = one.from_right(offset), other.from_right(offset)
+        if a is not None and b is not None:
+            _check_batch(a.name, b.name, (left, offset + 2), (right, offset + 2), call)
+    unified = [
+        unify_dim(one.from_right(offset), other.from_right(offset))
+        for offset in range(reach, 0, -1)
+    ]
+    if bounded:
+        longer = one if len(one.prefix) > len(other.prefix) else other
+        return Dims(dim_map.without_right(longer, reach).prefix + tuple(unified))
+    return Dims((), tuple(unified), True)
+
+
+_Origin = tuple[Dims, int]
+
+
+def _check_batch(a: Name, b: Name, left: _Origin, right: _Origin, call: str) -> None:
+    if b is None:
+        _check_absent(a, left, right, call)
+    elif a is None:
+        _check_absent(b, right, left, call)
+    elif naming.match(a, b) is Answer.NO:
+        raise Contradiction(
+            "NC101",
+            f"{call}: Expected {_origin(a, left)} to match {_origin(b, right)} but they do not match.",
+            names=[str(naming.word(a)), str(naming.word(b))],
+            help="Bring the batch dims into one order with `align_to`, or `rename` one of them.",
+        )
+
+
+def _check_absent(name: Name, origin: _Origin, other: _Origin, call: str) -> None:
+    word = naming.word(name)
+    if word is not None and isinstance(name, str) and other[0].has(word) is Answer.YES:
+        raise Contradiction(
+            "NC102",
+            f"{call}: Cannot match {_origin(name, origin)} with {_origin(None, other)} because the "
+            f"latter names already have {naming.show_name(name)}. Are your tensors misaligned?",
+            names=[word],
+            help="Bring the dims into one order with `align_to`.",
+        )
+
+
+def _origin(name: Name, origin: _Origin) -> str:
+    dims, offset = origin
+    index = -offset if dims.open else len(dims.prefix) - offset
+    return f"{naming.show_name(name)} (index {index} of {dims.show()})"
+
+
+def check_contracted(left: Dims, right: Dims) -> None:
+    """Refuse sizes that do not fit, in the words of what torch calls for these ranks."""
+    ranks = (left.rank, right.rank)
+    inner = left.from_right(1)
+    outer = right.from_right(1 if right.rank == 1 else 2)
+    if inner is None or outer is None or None in ranks and _features(right) is None:
+        return
+    if ranks == (1, 1):
+        _check_vectors(left, right)
+    elif ranks == (2, 1):
+        _check_vector(left, right, left[0])
+    elif ranks == (2, 2):
+        _check_shapes(left, right)
+    elif differ(inner, outer):
+        raise Contradiction(
+            "NC202",
+            _batched_message(left, right),
+            names=words(inner, outer),
+            help="The last dim of the left operand is contracted with the last but one of the right.",
+        )
+    else:
+        check_axes(inner, outer)
+
+
+def _check_vectors(left: Dims, right: Dims) -> None:
+    one, other = left[0], right[0]
+    if differ(one, other):
+        raise Contradiction(
+            "NC202",
+            f"inconsistent tensor size, expected tensor [{one.size}] and src [{other.size}] to have "
+            f"the same number of elements, but got {one.size} and {other.size} elements respectively",
+            names=words(one, other),
+        )
+    check_axes(one, other)
+
+
+def _check_vector(matrix: Dims, vector: Dims, input: Dim) -> None:
+    rows, columns, inner = matrix[0].size, matrix[1], vector[0]
+    fits = input.size == 1 or not differ(input, matrix[0])
+    if differ(columns, inner) or not fits:
+        raise Contradiction(
+            "NC202",
+            f"size mismatch, got input ({input.size}), mat ({rows}x{columns.size}), "
+            f"vec ({inner.size})",
+            names=words(columns, inner),
+        )
+    check_axes(columns, inner)
+
+
+def _batched_message(left: Dims, right: Dims) -> str:
+    if right.rank == 2 or (left.rank == 1 and right.rank == 2):
+        folded = dim_map.product(dim.size for dim in left.known[:-1])
+        rows = f"{1 if left.rank == 1 else folded}x{last_dim(left).size}"
+        return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {_times(right)})"
+    if right.rank == 1:
+        folded = dim_map.product(dim.size for dim in left.known[:-1])
+        return (
+            f"size mismatch, got input ({folded}), mat ({folded}x{last_dim(left).size}), "
+            f"vec ({last_dim(right).size})"
+        )
+    batch = dim_map.product(
+        dim.size
+        for dim in broadcast(_batch(left).unnamed(), _batch(right).unnamed()).known
+    )
+    got = right.from_right(2) or ANY_DIM
+    return (
+        f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, "
+        f"{last_dim(left).size}] but got: [{batch}, {got.size}]."
+    )
+
+
+@rule
+def bmm(input: Tensor, mat2: Tensor) -> Dims:
+    """Two batches of matrices, pair by pair (recorded: bmm)."""
+    return _bmm(input.dims, mat2.dims)
+
+
+def _bmm(left: Dims, right: Dims) -> Dims:
+    for dims, role in ((left, "batch1"), (right, "batch2")):
+        check_rank(dims, 3, f"{role} must be a 3D tensor")
+    one, other = closed(left, 3), closed(right, 3)
+    if differ(one[0], other[0]) or differ(one[2], other[1]):
+        raise Contradiction(
+            "NC202",
+            f"Expected size for first two dimensions of batch2 tensor to be: [{one[0].size}, "
+            f"{one[2].size}] but got: [{other[0].size}, {other[1].size}].",
+            names=words(one[2], other[1]),
+        )
+    check_axes(one[2], other[1])
+    return matrix_product(one, other)
+
+
+@rule
+def mv(input: Tensor, vec: Tensor) -> Dims:
+    """A matrix by a vector (recorded: mv)."""
+    rows = Dims(input.dims.prefix[:1]) if input.dims.prefix else Dims((ANY_DIM,))
+    return _mv(input.dims, vec.dims, rows)
+
+
+def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
+    ranks = [dim_map.show_rank(dims) for dims in (input, matrix, vector)]
+    message = f"vector + matrix @ vector expected, got {', '.join(ranks)}"
+    if input.min_rank > 1:
+        raise Contradiction("NC207", message)
+    check_rank(matrix, 2, message)
+    check_rank(vector, 1, message)
+    one, other = closed(matrix, 2), closed(vector, 1)
+    _check_vector(one, other, last_dim(input) if input.rank == 1 else Dim(None, 1))
+    return matrix_product(one, other)
+
+
+@rule
+def dot(input: Tensor, tensor: Tensor) -> Dims:
+    """Two vectors; nothing is left (recorded: dot)."""
+    return _dot(input.dims, tensor.dims)
+
+
+@rule
+def vdot(input: Tensor, other: Tensor) -> Dims:
+    """Two vectors, the first conjugated; nothing is left (torch.vdot)."""
+    return _dot(input.dims, other.dims)
+
+
+def _dot(left: Dims, right: Dims) -> Dims:
+    message = (
+        f"1D tensors expected, but got {dim_map.show_rank(left)}D and "
+        f"{dim_map.show_rank(right)}D tensors"
+    )
+    check_rank(left, 1, message)
+    check_rank(right, 1, message)
+    _check_vectors(closed(left, 1), closed(right, 1))
+    return SCALAR
+
+
+@rule
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Dims:
+    """A product of matrices, and a bias that broadcasts to it (recorded: addmm)."""
+    return add_product(input.dims, mat1.dims, mat2.dims)
+
+
+def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
+    """The names of a product of matrices unified with those of a bias."""
+    for dims, role in ((left, "mat1"), (right, "mat2")):
+        check_rank(dims, 2, f"{role} must be a matrix, got {dim_map.show_rank(dims)}-D tensor")
+    product = broadcast_names(_product_of_matrices(left, right), bias)
+    dim_map.check_expandable(bias, product)
+    return product
+
+
+def broadcast_names(product: Dims, bias: Dims) -> Dims:
+    """A product under the names that it and a bias have together."""
+    unified = broadcast(sizeless(product), sizeless(bias))
+    return dim_map.of_rank_as(sizeless(unified), product)
+
+
+@rule
+def addmv(input: Tensor, mat: Tensor, vec: Tensor) -> Dims:
+    """A matrix by a vector, and a vector added (recorded: addmv)."""
+    product = _mv(mat.dims, vec.dims, input.dims)
+    return broadcast_names(product, input.dims)
+
+
+@rule
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
+    """Batches of matrices multiplied, and a bias that broadcasts to them (torch.baddbmm)."""
+    return broadcast_names(_bmm(batch1.dims, batch2.dims), input.dims)
+
+
+@rule
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
+    """Batches of matrices multiplied and summed over the batch, and a bias (torch.addbmm)."""
+    return broadcast_names(dim_map.without_left(_bmm(batch1.dims, batch2.dims), 1), input.dims)
+
+
+@rule
+def cdist(x1: Tensor, x2: Tensor) -> Dims:
+    """Distances of rows: the batch dims unified, then the rows of either (recorded: cdist)."""
+    left, right = x1.dims, x2.dims
+    for dims, role in ((left, "X1"), (right, "X2")):
+        if dims.rank is not None and dims.rank < 2:
+            raise Contradiction(
+                "NC207", f"cdist only supports at least 2D tensors, {role} got: {dims.rank}D"
+            )
+    if differ(last_dim(left), last_dim(right)):
+        raise Contradiction(
+            "NC202",
+            f"X1 and X2 must have the same number of columns. X1: {last_dim(left).size} "
+            f"X2: {last_dim(right).size}",
+            names=words(last_dim(left), last_dim(right)),
+        )
+    rows = (left.from_right(2) or ANY_DIM, right.from_right(2) or ANY_DIM)
+    result = dim_map.joined(_unify_batch(left, right, "cdist"), Dims(rows))
+    _check_unique(left, right, result)
+    return result
+
+
+def _check_unique(left: Dims, right: Dims, result: Dims) -> None:
+    """Refuse a name that would stand twice, with the places that it comes from."""
+    origins = [*_batch_origins(left, right, result), (left, 2), (right, 2)]
+    for index, (dim, origin) in enumerate(zip(result.known, origins, strict=True)):
+        for other, where in zip(result.known[index + 1 :], origins[index + 1 :], strict=True):
+            if isinstance(dim.name, str) and dim.name == other.name:
+                listed = " ".join(naming.show_name(name) for name in result.names)
+                raise Contradiction(
+                    "NC104",
+                    f"cdist: Attempted to propagate dims {_placed(dim.name, origin)} and "
+                    f"{_placed(dim.name, where)} to the output, but that would create a tensor with "
+                    f"duplicate names [{listed}]. Please rename your inputs with Tensor.rename to "
+                    "prevent this.",
+                    names=[dim.name],
+                    help=f"Rename the dim '{dim.name}' of one of them.",
+                )
+
+
+def _batch_origins(left: Dims, right: Dims, result: Dims) -> list[_Origin]:
+    origins: list[_Origin] = []
+    for offset in range(len(result.known), 2, -1):
+        own = left.from_right(offset)
+        origins.append((left if own is not None and own.name is not None else right, offset))
+    return origins
+
+
+def _placed(name: Name, origin: _Origin) -> str:
+    """A row's place counts from the right, that of a batch dim from the left, as torch prints."""
+    dims, offset = origin
+    if offset == 2:
+        return f"{naming.show_name(name)} (index -2 of {dims.show()})"
+    return _origin(name, origin)

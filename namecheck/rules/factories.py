@@ -1,0 +1,170 @@
+"""Factory (name_inference.rst, "Factory functions"): tensors made from sizes, data, or others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.naming import named
+from namecheck.rules.refusals import no_device
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor
+
+Names = Sequence[Name] | Unknown | None
+Sizes = Sequence[Size] | Unknown
+
+
+@rule
+def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = None) -> Dims:
+    """A tensor of these sizes under these names (name_inference.rst, "Factory functions")."""
+    if names is not None and not isinstance(names, Unknown):
+        _check_place(device, layout, "NYI: named tensors only support strided layout")
+    return _made(size, names)
+
+
+@rule
+def filled_factory(
+    size: Sizes, names: Names = None, device: Any = None, layout: Any = None
+) -> Dims:
+    """The same, for those that torch fills through ``full`` (recorded: zeros, ones)."""
+    if names is not None and not isinstance(names, Unknown):
+        _check_place(device, layout, "full(...) is not implemented for sparse layout")
+    return _made(size, names)
+
+
+def _check_place(device: Any, layout: Any, sparse: str) -> None:
+    """Named tensors live in strided memory of a real device (recorded: zeros, empty)."""
+    if isinstance(layout, Constant) and layout.name != "strided":
+        raise Contradiction("NC120", sparse)
+    if device == "meta" or device == Constant("device", "meta"):
+        raise Contradiction(
+            "NC120",
+            "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
+        )
+
+
+def _made(size: Sizes, names: Names) -> Dims:
+    dims = sized(size)
+    if isinstance(names, Unknown):
+        return dims.rename([UNKNOWN] * dims.min_rank)
+    if names is None:
+        return dims
+    return named(dims, names)
+
+
+def sized(size: Sizes) -> Dims:
+    """Unnamed dims of these sizes."""
+    if isinstance(size, Unknown):
+        return OPEN
+    return Dims(tuple(Dim(None, extent if isinstance(extent, int) else UNKNOWN) for extent in size))
+
+
+@rule
+def from_data(data: Any, names: Names = None) -> Dims:
+    """A tensor of nested lists, or a copy of a tensor under its names (recorded: tensor)."""
+    if isinstance(data, Tensor):
+        return _copied(data.dims, names)
+    dims = shape_of(data)
+    if isinstance(names, Unknown):
+        return dims.rename([UNKNOWN] * dims.min_rank)
+    return dims if not names else named(dims, names)
+
+
+def _copied(dims: Dims, names: Names) -> Dims:
+    if isinstance(names, Unknown) or not names:
+        return dims
+    return dim_map.take_names(dims, named(dims, names))
+
+
+def shape_of(data: Any) -> Dims:
+    """The dims of nested lists of numbers; open where something in them is not known."""
+    sizes: list[Size] = []
+    level = data
+    while isinstance(level, (tuple, list)):
+        sizes.append(len(level))
+        if not level:
+            break
+        level = level[0]
+    tail = level.dims if isinstance(level, Tensor) else Dims()
+    if isinstance(level, Unknown) or not isinstance(level, (int, float, complex, list, tuple, Tensor)):
+        return Dims(tuple(Dim(None, size) for size in sizes), (), True)
+    return Dims(
+        tuple(Dim(None, size) for size in sizes) + tail.unnamed().prefix,
+        tail.unnamed().suffix,
+        tail.open,
+    )
+
+
+@rule
+def like(input: Tensor) -> Dims:
+    """The names of the input (recorded: empty_like)."""
+    return input.dims
+
+
+@rule
+def like_natively(input: Tensor, device: Any = None) -> Dims:
+    """torch 2.12 has no named tensors on the meta device (recorded: zeros_like)."""
+    if input.dims.named() is Answer.YES:
+        _check_place(device, None, "")
+    return input.dims
+
+
+@rule
+def as_given(data: Any) -> Dims:
+    """A tensor as it is, or one of the data (torch.as_tensor, torch.asarray)."""
+    return from_data(data)
+
+
+@rule
+def new_sized(input: Tensor, size: Sizes) -> Dims:
+    """An unnamed tensor of these sizes (torch.Tensor.new_zeros)."""
+    return sized(size)
+
+
+@rule
+def new_data(input: Tensor, data: Any) -> Dims:
+    """An unnamed tensor of the data (torch.Tensor.new_tensor)."""
+    return shape_of(data)
+
+
+@rule
+def new_data_natively(input: Tensor, data: Any) -> Dims:
+    """torch 2.12 fails on a named tensor without a word for it (recorded: new_tensor)."""
+    if input.dims.named() is Answer.YES:
+        raise no_device()
+    return shape_of(data)
+
+
+@rule
+def vector_of(n: Size) -> Dims:
+    """An unnamed vector of `n` elements (torch.linspace, torch.randperm)."""
+    return Dims((Dim(None, n if isinstance(n, int) else UNKNOWN),))
+
+
+@rule
+def arange(start: Any, end: Any = None, step: Any = 1) -> Dims:
+    """An unnamed vector of numbers from `start` to `end` (torch.arange)."""
+    first, last = (0, start) if end is None else (start, end)
+    if all(isinstance(bound, int) for bound in (first, last, step)) and step:
+        return Dims((Dim(None, max(-((first - last) // step), 0)),))
+    return Dims((Dim(None),))
+
+
+@rule
+def eye(n: Size, m: Size | None = None) -> Dims:
+    """An unnamed matrix with ones on its diagonal (torch.eye)."""
+    return sized((n, n if m is None else m))
+
+
+@rule
+def scalar(s: Any) -> Dims:
+    """A tensor without dims (torch.scalar_tensor)."""
+    return Dims()
+
+
+@rule
+def triangle(row: Any, col: Any, offset: Any = 0) -> Dims:
+    """Indices of a triangle: two rows, as many columns as it has elements (torch.tril_indices)."""
+    return Dims((Dim(None, 2), Dim(None)))

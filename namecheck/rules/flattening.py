@@ -1,0 +1,344 @@
+"""Dimensions merged and split by name: ``flatten`` and ``unflatten``.
+
+Sources: named_tensor.rst, "Manipulating dimensions"; torch's own checks, in their order
+(recorded: flatten, unflatten).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import EllipsisType
+from typing import Any
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.dim_map import Made, Source, product, rearrange
+from namecheck.rules.naming import labels
+from namecheck.rules.refusals import not_supported
+from namecheck.rules.registry import Writes, rule
+from namecheck.values import (
+    ANYWHERE,
+    MIDDLE,
+    OPEN,
+    Dim,
+    Dims,
+    Position,
+    Size,
+    Tensor,
+    locate,
+)
+
+Axis = int | str | Unknown | None
+
+
+@rule
+def flatten(
+    input: Tensor,
+    start_dim: Axis = 0,
+    end_dim: Axis = -1,
+    out_dim: Name | EllipsisType = ...,
+    dims: Sequence[Axis] | Unknown = UNKNOWN,
+) -> Dims:
+    """Some dims in a row become one, called `out_dim` (named_tensor.rst, ``flatten``)."""
+    start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
+    result = _merged(input.dims, start, end, out_dim)
+    naming.check_distinct(result.names)
+    return result
+
+
+@rule
+def flatten_natively(
+    input: Tensor,
+    start_dim: Axis = 0,
+    end_dim: Axis = -1,
+    out_dim: Name | EllipsisType = ...,
+    dims: Sequence[Axis] | Unknown = UNKNOWN,
+) -> Dims | Writes:
+    """torch 2.12 needs `out_dim` for named dims, and names the input too if it flattens one dim."""
+    start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
+    alone = _alone(input.dims, start, end)
+    if out_dim is ... and alone is Answer.NO and input.dims.named() is Answer.YES:
+        raise not_supported("view")
+    result = _merged(input.dims, start, end, out_dim)
+    naming.check_distinct(result.names)
+    if out_dim is ... or alone is Answer.NO:
+        return result
+    return Writes(result, {"input": result if alone is Answer.YES else OPEN})
+
+
+def _range(
+    dims: Dims,
+    start_dim: Axis,
+    end_dim: Axis,
+    out_dim: Name | EllipsisType,
+    named: Sequence[Axis] | Unknown,
+) -> tuple[Position, Position]:
+    if isinstance(named, (tuple, list)):
+        return _consecutive(dims, named)
+    start, end = locate(dims, start_dim), locate(dims, end_dim)
+    if dims.open:
+        start, end = _of_the_end(start, start_dim), _of_the_end(end, end_dim)
+    if isinstance(start, int) and isinstance(end, int) and _after(dims, start, end):
+        raise Contradiction(
+            "NC114",
+            "flatten() has invalid args: start_dim cannot come after end_dim",
+            names=labels([d for d in (start_dim, end_dim) if isinstance(d, str)]),
+            help=f"Give the dims in the order of the tensor, {dims.show()}.",
+        )
+    return start, end
+
+
+def _of_the_end(position: Position, asked: Axis) -> Position:
+    """An index of an open list, though it is beyond the known dims: it counts from its end."""
+    return asked if position is ANYWHERE and isinstance(asked, int) else position
+
+
+def _after(dims: Dims, start: int, end: int) -> bool:
+    """Whether `start` certainly stands right of `end`."""
+    if (start < 0) is (end < 0):
+        return start > end
+    known = len(dims.suffix) >= -start if start < 0 else len(dims.prefix) > start
+    return start < 0 and known and end < len(dims.prefix)
+
+
+def _consecutive(dims: Dims, named: Sequence[Axis]) -> tuple[Position, Position]:
+    places = [locate(dims, name) for name in named]
+    if not places:
+        raise Contradiction(
+            "NC111",
+            "flatten(tensor, dims, out_dim): dims cannot be empty",
+            help="Name the dims to be flattened.",
+        )
+    for left, right in zip(places, places[1:], strict=False):
+        if isinstance(left, int) and isinstance(right, int) and _apart(dims, left, right):
+            words = [name for name in named if isinstance(name, str)]
+            raise Contradiction(
+                "NC111",
+                f"flatten(tensor, dims, out_dim): dims {naming.show(words)} must be consecutive "
+                f"in Tensor{dims.show()}",
+                names=words,
+                help=f"Bring them side by side with `align_to` first: {dims.show()}.",
+            )
+    return places[0], places[-1]
+
+
+def _apart(dims: Dims, left: int, right: int) -> bool:
+    """Whether `right` is certainly not the dim next to `left`."""
+    if (left < 0) is (right < 0):
+        return left + 1 != right
+    return left < 0 or left + 1 != len(dims.prefix) or right != -len(dims.suffix)
+
+
+def _alone(dims: Dims, start: Position, end: Position) -> Answer:
+    """Whether just one dim is flattened, which torch leaves as it is."""
+    if not isinstance(start, int) or not isinstance(end, int):
+        return Answer.MAYBE
+    if dims.rank == 0:
+        return Answer.NO
+    if (start < 0) is (end < 0):
+        return Answer.YES if start == end else Answer.NO
+    return Answer.NO if start - end <= dims.min_rank - 1 else Answer.MAYBE
+
+
+def _merged(dims: Dims, start: Position, end: Position, out_dim: Name | EllipsisType) -> Dims:
+    if ANYWHERE in (start, end):
+        return OPEN
+    alone = _alone(dims, start, end)
+    name: Name = None if isinstance(out_dim, EllipsisType) else out_dim
+    if dims.rank == 0:
+        return Dims((Dim(name, 1),))
+    if alone is Answer.YES and isinstance(start, int):
+        kept = _at(dims, start)
+        merged = kept if out_dim is ... else replace(kept, name=name)
+    elif alone is Answer.MAYBE and out_dim is ...:
+        merged = Dim()
+    else:
+        merged = Dim(name, _merged_size(dims, start, end))
+    return dim_map.joined(
+        dim_map.before(dims, start), Dims((merged,)), dim_map.after(dims, end)
+    )
+
+
+def _at(dims: Dims, position: int) -> Dim:
+    part = dims.suffix if dims.open and position < 0 else dims.prefix
+    return part[position] if -len(part) <= position < len(part) else Dim()
+
+
+def _merged_size(dims: Dims, start: Position, end: Position) -> Size:
+    if not isinstance(start, int) or not isinstance(end, int) or (start < 0) is not (end < 0):
+        return UNKNOWN
+    return product(_at(dims, place).size for place in range(start, end + 1))
+
+
+@rule
+def unflatten(
+    input: Tensor, dim: Axis, sizes: Any, names: Sequence[Name] | Unknown | None = None
+) -> Dims:
+    """One dim becomes several, named by pairs or by `names` (named_tensor.rst, ``unflatten``)."""
+    return _unflatten(input.dims, dim, sizes, names, strict=False)
+
+
+@rule
+def unflatten_natively(
+    input: Tensor, dim: Axis, sizes: Any, names: Sequence[Name] | Unknown | None = None
+) -> Dims:
+    """torch 2.12 asks for names if the input has any, and for a name of the dim if they are given."""
+    return _unflatten(input.dims, dim, sizes, names, strict=True)
+
+
+@rule
+def unflatten_module(input: Tensor, dim: Axis, sizes: Any) -> Dims:
+    """The same with what an ``nn.Unflatten`` was made with."""
+    _check_module(dim, sizes)
+    return unflatten(input, dim, sizes)
+
+
+@rule
+def unflatten_module_natively(input: Tensor, dim: Axis, sizes: Any) -> Dims:
+    """The same with what an ``nn.Unflatten`` was made with, as torch 2.12 does it."""
+    _check_module(dim, sizes)
+    return unflatten_natively(input, dim, sizes)
+
+
+def _check_module(dim: Axis, sizes: Any) -> None:
+    """``nn.Unflatten`` takes ints in a tuple, or pairs in a tuple if the dim is a name."""
+    if isinstance(sizes, Unknown) or isinstance(dim, Unknown):
+        return
+    if not isinstance(sizes, tuple) and not (isinstance(dim, int) and isinstance(sizes, list)):
+        wanted = "tuple of tuples" if isinstance(dim, str) else "tuple of ints"
+        raise _type_error(
+            f"unflattened_size must be a {wanted}, but found type {type(sizes).__name__}"
+        )
+
+
+def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -> Dims:
+    if isinstance(sizes, Unknown):
+        return _split(dims, locate(dims, dim), None, None)
+    if not sizes:
+        raise _empty()
+    pairs = _pairs(sizes)
+    if pairs is not None:
+        names, sizes = pairs
+    if strict:
+        _check_kinds(dim, names)
+    _check_sizes(sizes)
+    names = None if names is None or isinstance(names, Unknown) else _read_names(names)
+    position = locate(dims, dim)
+    if names is None and strict and dims.named() is Answer.YES:
+        raise Contradiction(
+            "NC109",
+            "unflatten: input is a named tensor but no names were given for unflattened sizes",
+            help="Give pairs: `unflatten(dim, [('A', 2), ('B', 3)])`.",
+        )
+    if names is not None and len(names) != len(sizes):
+        raise Contradiction(
+            "NC106",
+            '!names || names->size() == sizes.size() INTERNAL ASSERT FAILED at '
+            '"/pytorch/aten/src/ATen/native/TensorShape.cpp":4313, please report a bug to PyTorch. ',
+            names=labels(names),
+            help=f"Give one name for each of the {len(sizes)} sizes.",
+        )
+    return _split(dims, position, sizes, names)
+
+
+def _empty() -> Contradiction:
+    return Contradiction(
+        "NC204",
+        "unflatten: sizes must be non-empty",
+        help="Give the sizes into which the dim is split.",
+    )
+
+
+def _pairs(sizes: Any) -> tuple[Any, Any] | None:
+    """Names and sizes apart, where they are given as pairs; None where sizes alone are given."""
+    if isinstance(sizes, Mapping):
+        return tuple(sizes.keys()), tuple(sizes.values())
+    if not isinstance(sizes, (tuple, list)) or not isinstance(sizes[0], (tuple, list)):
+        return None
+    if any(not isinstance(pair, (tuple, list)) for pair in sizes):
+        return UNKNOWN, UNKNOWN
+    if len(sizes[0]) > 2:
+        raise Contradiction(
+            "NC114", "too many values to unpack (expected 2)", error="ValueError"
+        )
+    return tuple(pair[0] for pair in sizes), tuple(pair[-1] for pair in sizes)
+
+
+def _check_kinds(dim: Axis, names: Any) -> None:
+    if names is None and isinstance(dim, str):
+        raise _type_error("unflatten(): argument 'dim' (position 1) must be int, not str")
+    if names is not None and isinstance(dim, int):
+        raise _type_error("unflatten(): argument 'dim' (position 1) must be name, not int")
+
+
+def _check_sizes(sizes: Any) -> None:
+    if not isinstance(sizes, (tuple, list)):
+        raise _type_error(
+            "unflatten(): argument 'sizes' (position 2) must be tuple of ints, "
+            f"not {type(sizes).__name__}"
+        )
+    for index, size in enumerate(sizes):
+        if not isinstance(size, (int, Unknown)):
+            raise _type_error(
+                "unflatten(): argument 'sizes' (position 2) must be tuple of ints, but found "
+                f"element of type {type(size).__name__} at pos {index}"
+            )
+
+
+def _type_error(message: str) -> Contradiction:
+    return Contradiction("NC114", message, error="TypeError")
+
+
+def _read_names(names: Sequence[Any]) -> tuple[Name, ...]:
+    return tuple(map(naming.read_name, names))
+
+
+def _split(
+    dims: Dims, position: Position, sizes: Sequence[Size] | None, names: Sequence[Name] | None
+) -> Dims:
+    before, after = dim_map.before(dims, position), dim_map.after(dims, position)
+    if sizes is None:
+        return dim_map.joined(before, OPEN, after)
+    whole = _at(dims, position).size if isinstance(position, int) else UNKNOWN
+    inferred = _inferred(dims, position, whole, sizes)
+    given = names if names is not None else [None] * len(sizes)
+    parts = tuple(Dim(name, size) for name, size in zip(given, inferred, strict=True))
+    result = dim_map.joined(before, Dims(parts), after)
+    naming.check_distinct(result.names)
+    return result
+
+
+def _inferred(
+    dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]
+) -> list[Size]:
+    """The sizes with -1 replaced; raises `Contradiction` where they cannot make up the whole."""
+    guesses = [index for index, size in enumerate(sizes) if size == -1]
+    rest = product(size for size in sizes if size != -1)
+    if isinstance(whole, int) and isinstance(rest, int):
+        if len(guesses) > 1:
+            raise Contradiction("NC204", "only one dimension can be inferred")
+        fits = rest != 0 and whole % rest == 0 if guesses else rest == whole
+        if not fits:
+            raise _misfit(dims, position, whole, sizes)
+    fresh = list(sizes)
+    for index in guesses:
+        known = isinstance(whole, int) and isinstance(rest, int) and len(guesses) == 1
+        fresh[index] = whole // rest if known and rest else UNKNOWN  # type: ignore[operator]
+    return fresh
+
+
+def _misfit(dims: Dims, position: Position, whole: int, sizes: Sequence[Size]) -> Contradiction:
+    shown = ", ".join(map(str, sizes))
+    head = f"unflatten: Provided sizes [{shown}] don't multiply up to the size of dim {position}"
+    help = f"The sizes must multiply up to {whole}."
+    if dims.named() is not Answer.YES or not isinstance(position, int):
+        return Contradiction("NC204", f"{head} ({whole}) in the input tensor", help=help)
+    name = dims[position].name
+    return Contradiction(
+        "NC204",
+        f"{head} ({naming.show_name(name)}: {whole}) in Tensor{dims.show()}",
+        names=labels([name]),
+        help=help,
+    )

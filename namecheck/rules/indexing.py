@@ -1,0 +1,344 @@
+"""Indexing: ``x[…]`` and ``x[…] = value`` (name_inference.rst, "Keeps input names"; recorded).
+
+Ints remove a dim, slices keep it, None puts a new one. What torch 2.12 refuses with names follows
+the natural rule: an index tensor puts its own dims in the place of those that it indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from types import EllipsisType
+from typing import Any
+
+from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.factories import shape_of
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.refusals import named, not_supported
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor
+
+_MASKS = ("bool", "uint8")
+
+
+@rule
+def indexing(input: Tensor, index: Any) -> Dims:
+    """The dims of ``x[index]`` (recorded: getitem)."""
+    return _indexed(input.dims, index, native=False).result()
+
+
+@rule
+def indexing_natively(input: Tensor, index: Any) -> Dims:
+    """torch 2.12 refuses None, bools, lists and index tensors where there are names."""
+    taken = _indexed(input.dims, index, native=True)
+    taken.refuse("index.Tensor")
+    return taken.result()
+
+
+@rule
+def assigning(input: Tensor, index: Any, value: Any) -> None:
+    """``x[index] = value``: the value broadcasts to what is indexed (recorded: setitem)."""
+    target = _indexed(input.dims, index, native=False).result()
+    if isinstance(value, Tensor):
+        _check_value(target, value.dims)
+
+
+def _check_value(target: Dims, value: Dims) -> None:
+    """The value's leading dims of size 1 do not count, as torch drops them."""
+    dims = value
+    while dims.rank is not None and target.rank is not None and dims.rank > target.rank:
+        if dims.prefix[0].size != 1:
+            break
+        dims = dim_map.without_left(dims, 1)
+    broadcast(target, dims)
+    dim_map.check_expandable(dims, target)
+
+
+@rule
+def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
+    """torch 2.12 copies into a view: names must match, but for a value that is broadcast."""
+    if index is False:
+        return
+    taken = _indexed(input.dims, index, native=True)
+    taken.refuse("index_put_", value)
+    if taken.advanced or not isinstance(value, Tensor) or value.dims.rank == 0:
+        return
+    target = taken.result()
+    same = dim_map.same_shape(target, value.dims)
+    if same is Answer.NO and value.dims.named() is Answer.YES:
+        raise not_supported("view")
+    if same is not Answer.YES:
+        if same is Answer.NO:
+            _check_value(target.unnamed(), value.dims)
+        return
+    dim_map.take_names(target, broadcast(target, value.dims))
+
+
+@dataclass(frozen=True, slots=True)
+class _Advanced:
+    """A dim (or more, under a mask) that an index tensor, a list or a bool takes the place of."""
+
+    over: tuple[Dim, ...]
+    index: Dims
+    by_tensor: bool
+    mask: bool
+    named: Answer = Answer.NO
+
+
+@dataclass(slots=True)
+class _Taken:
+    """The dims of the result so far, and those that are still to be indexed."""
+
+    slots: list[Dim | _Advanced | Dims] = field(default_factory=list)
+    left: Dims = Dims()
+
+    @property
+    def advanced(self) -> list[_Advanced]:
+        return [slot for slot in self.slots if isinstance(slot, _Advanced)]
+
+    def named(self) -> Answer:
+        """Whether the tensor, indexed so far, has a name."""
+        parts = [self.left]
+        for slot in self.slots:
+            if isinstance(slot, Dims):
+                parts.append(slot)
+            else:
+                parts.append(Dims(slot.over if isinstance(slot, _Advanced) else (slot,)))
+        return max((part.named() for part in parts), key=lambda answer: answer.value)
+
+    def refuse(self, aten: str, *others: Any) -> None:
+        """Raise where an index tensor certainly meets names."""
+        found = [self.named(), *(named(o) for o in others), *(a.named for a in self.advanced)]
+        if self.advanced and Answer.YES in found:
+            raise not_supported(aten)
+
+    def result(self) -> Dims:
+        """The dims of the result."""
+        if not self.advanced:
+            return dim_map.joined(*map(_as_dims, self.slots))
+        return _with_advanced(self.slots, self.advanced)
+
+
+def _as_dims(slot: Dim | _Advanced | Dims) -> Dims:
+    if isinstance(slot, Dim):
+        return Dims((slot,))
+    return slot if isinstance(slot, Dims) else slot.index
+
+
+def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Advanced]) -> Dims:
+    """The dims of all index tensors, broadcast, stand where the first one does, or in front."""
+    put = reduce(broadcast, [one.index for one in advanced])
+    if len(advanced) == 1:
+        put = _kept_name(advanced[0])
+    places = [place for place, slot in enumerate(slots) if isinstance(slot, _Advanced)]
+    between = slots[places[0] : places[-1] + 1]
+    rest = [_as_dims(slot) for slot in slots if not isinstance(slot, _Advanced)]
+    if len(between) > len(advanced):
+        return dim_map.joined(put, *rest)
+    return dim_map.joined(*rest[: places[0]], put, *rest[places[0] :])
+
+
+def _kept_name(one: _Advanced) -> Dims:
+    """A list or mask along one dim takes some of it; of an index tensor that is not certain."""
+    if len(one.over) != 1 or one.index.rank != 1 or one.index.prefix[0].name is not None:
+        return one.index
+    name: Name = one.over[0].name
+    if one.by_tensor and name is not None:
+        name = UNKNOWN
+    return Dims((replace(one.index.prefix[0], name=name),))
+
+
+def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
+    items = _items(index)
+    if len(items) == 1 and dims.rank == 0:
+        _check_scalar(items[0])
+    for item in items:
+        _check_item(item)
+    if any(_is_doubtful(item) for item in items):
+        return _until_doubt(dims, items)
+    needed = [_needed(item) for item in items]
+    if dims.rank is not None and sum(needed) > dims.rank:
+        raise Contradiction(
+            "NC206",
+            f"too many indices for tensor of dimension {dims.rank}",
+            error="IndexError",
+            help=f"The tensor's dims are {dims.show()}.",
+        )
+    gaps = [place for place, item in enumerate(items) if item is ...]
+    if len(gaps) > 1 and dims.open:
+        return _Taken([OPEN])
+    front = sum(needed[: gaps[0]]) if gaps else sum(needed)
+    back = sum(needed) - front
+    middle = dim_map.without_left(dim_map.without_right(dims, back), front)
+    if len(gaps) > 1 and middle.rank and any(needed[gaps[1] :]):
+        raise _out_of_bounds(0, gaps[1] + 1, 0)
+    supply = iter([*dim_map.first(dims, front).prefix, *dim_map.last(dims, back).prefix])
+    taken = _Taken()
+    consumed = 0
+    for place, (item, count) in enumerate(zip(items, needed, strict=True)):
+        consumed += count
+        past = bool(gaps) and place >= gaps[0]
+        taken.left = (
+            dim_map.last(dims, front + back - consumed)
+            if past
+            else dim_map.without_left(dims, consumed)
+        )
+        if item is ...:
+            taken.slots.append(middle if place == gaps[0] else Dims())
+        else:
+            over = tuple(next(supply) for _ in range(count))
+            _take(taken, item, over, place, native=native)
+    if not gaps:
+        taken.slots.append(middle)
+    taken.left = Dims()
+    return taken
+
+
+def _items(index: Any) -> list[Any]:
+    """An index as the list of its parts; torch takes some lists for tuples (recorded)."""
+    if isinstance(index, tuple):
+        return list(index)
+    apart = (Tensor, list, tuple, slice, EllipsisType, type(None))
+    if isinstance(index, list) and len(index) < 32 and any(isinstance(i, apart) for i in index):
+        return list(index)
+    return [index]
+
+
+def _check_scalar(item: Any) -> None:
+    if isinstance(item, int) and not isinstance(item, bool):
+        raise Contradiction(
+            "NC206",
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
+            "C++ to convert a 0-dim tensor to a number",
+            error="IndexError",
+        )
+    if isinstance(item, slice):
+        raise Contradiction(
+            "NC206", "slice() cannot be applied to a 0-dim tensor.", error="IndexError"
+        )
+
+
+def _check_item(item: Any) -> None:
+    if isinstance(item, str):
+        raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
+    known = (int, slice, EllipsisType, Tensor, tuple, list, Unknown, type(None))
+    if not isinstance(item, known):
+        raise Contradiction(
+            "NC114",
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {type(item).__name__})",
+            error="IndexError",
+        )
+    if isinstance(item, slice):
+        _check_slice(item)
+
+
+def _check_slice(item: slice) -> None:
+    for part in (item.start, item.stop, item.step):
+        if part is not None and not isinstance(part, (int, Tensor, Unknown)):
+            raise Contradiction(
+                "NC114",
+                "slice indices must be integers or None or have an __index__ method",
+                error="TypeError",
+            )
+    if isinstance(item.step, int) and item.step <= 0:
+        reason = "slice step cannot be zero" if item.step == 0 else "step must be greater than zero"
+        raise Contradiction("NC206", reason, error="ValueError")
+
+
+def _is_doubtful(item: Any) -> bool:
+    """Whether it is not known how many dims an item takes."""
+    if isinstance(item, Unknown):
+        return True
+    if not isinstance(item, Tensor):
+        return False
+    return item.dims.rank is None or (item.dtype is UNKNOWN and item.dims.rank != 1)
+
+
+def _until_doubt(dims: Dims, items: Sequence[Any]) -> _Taken:
+    """The dims before the first item of which it is not known what it takes, and no more."""
+    taken = _Taken()
+    for place, item in enumerate(items):
+        if not isinstance(item, (int, slice, type(None))) or isinstance(item, bool):
+            break
+        over = dim_map.first(dims, 1).prefix if _needed(item) else ()
+        _take(taken, item, over, place, native=False)
+        dims = dim_map.without_left(dims, _needed(item))
+    taken.slots.append(OPEN)
+    return taken
+
+
+def _needed(item: Any) -> int:
+    """How many dims an item takes."""
+    if item is None or item is ... or isinstance(item, bool):
+        return 0
+    if isinstance(item, Tensor) and item.dtype in _MASKS:
+        return item.dims.rank or 0
+    return 1
+
+
+def _take(
+    taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native: bool
+) -> None:
+    if isinstance(item, slice):
+        taken.slots.append(_sliced(over[0], item))
+    elif isinstance(item, bool) or item is None or _is_bool_scalar(item):
+        if native and taken.named() is Answer.YES:
+            raise not_supported("unsqueeze")
+        taken.slots.append(_new_dim(item))
+    elif isinstance(item, int):
+        _check_bounds(over[0], item, place)
+    elif isinstance(item, Tensor) and item.dims.rank == 0:
+        return
+    else:
+        taken.slots.append(_advanced(item, over))
+
+
+def _is_bool_scalar(item: Any) -> bool:
+    return isinstance(item, Tensor) and item.dims.rank == 0 and item.dtype in _MASKS
+
+
+def _new_dim(item: Any) -> Dim | _Advanced:
+    fresh = Dim(None, 1, purposeful=True)
+    if item is None:
+        return fresh
+    size: Size = int(item) if isinstance(item, bool) else UNKNOWN
+    return _Advanced((fresh,), Dims((Dim(None, size),)), by_tensor=False, mask=True)
+
+
+def _check_bounds(dim: Dim, index: int, place: int) -> None:
+    if isinstance(dim.size, int) and not -dim.size <= index < dim.size:
+        raise _out_of_bounds(index, place, dim.size)
+
+
+def _out_of_bounds(index: int, place: int, size: int) -> Contradiction:
+    return Contradiction(
+        "NC206",
+        f"index {index} is out of bounds for dimension {place} with size {size}",
+        error="IndexError",
+    )
+
+
+def _sliced(dim: Dim, item: slice) -> Dim:
+    if (item.start, item.stop) == (None, None) and item.step in (None, 1):
+        return dim
+    bounds = (item.start, item.stop, item.step)
+    if isinstance(dim.size, int) and all(part is None or type(part) is int for part in bounds):
+        return replace(dim, size=len(range(*item.indices(dim.size))), purposeful=False)
+    return Dim(dim.name)
+
+
+def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
+    if not isinstance(item, Tensor):
+        mask = _is_mask(item)
+        dims = Dims((Dim(None),)) if mask else shape_of(item)
+        return _Advanced(over, dims, by_tensor=False, mask=mask, named=named(item))
+    if item.dtype in _MASKS:
+        return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
+    return _Advanced(over, item.dims, by_tensor=True, mask=False, named=item.dims.named())
+
+
+def _is_mask(item: Sequence[Any]) -> bool:
+    return bool(item) and all(isinstance(part, bool) for part in item)

@@ -1,0 +1,269 @@
+"""Names read and written: ``names``, ``has_names``, ``rename``, ``refine_names``.
+
+Sources: named_tensor.rst, "Naming dimensions"; torch's own checks, in their order (recorded).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.registry import Writes, rule
+from namecheck.values import Dim, Dims, Tensor
+
+
+@rule
+def names_of(input: Tensor) -> tuple[Name, ...] | Unknown:
+    """``x.names``; unknown where the rank is. What an annotation names may have no label."""
+    if input.dims.open:
+        return UNKNOWN
+    return tuple(UNKNOWN if isinstance(name, Axis) else name for name in input.dims.names)
+
+
+@rule
+def set_names(input: Tensor, value: Any) -> Writes:
+    """``x.names = value``: None clears, a list or tuple names every dim (recorded: names)."""
+    if isinstance(value, Unknown):
+        return Writes(None, {"input": input.dims.rename([UNKNOWN] * input.dims.min_rank)})
+    if value is None:
+        return Writes(None, {"input": input.dims.unnamed()})
+    if not isinstance(value, (list, tuple)) or (value and not _may_be_name(value[0])):
+        raise Contradiction(
+            "NC114",
+            "names must either be None or a tuple of dim names",
+            help="Give a list or tuple with one name, or None, for each dimension.",
+        )
+    return Writes(None, {"input": named(input.dims, [naming.read_name(item) for item in value])})
+
+
+def _may_be_name(value: object) -> bool:
+    return value is None or isinstance(value, (str, Unknown))
+
+
+@rule
+def has_names(input: Tensor) -> bool | Unknown:
+    """Whether any dim has a name (named_tensor.rst, ``has_names``)."""
+    answer = input.dims.named()
+    return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
+
+
+@rule
+def rename(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
+    """All dims named anew by position, or some by their old names (named_tensor.rst, ``rename``)."""
+    return _rename(input.dims, names, rename_map, "rename")
+
+
+@rule
+def rename_(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
+    """``rename`` in place: the texts of its errors name it (named_tensor.rst, ``rename_``)."""
+    return _rename(input.dims, names, rename_map, "rename_")
+
+
+def _rename(dims: Dims, names: Sequence[Any], rename_map: Mapping[str, Any], call: str) -> Dims:
+    if names and rename_map:
+        raise Contradiction(
+            "NC106",
+            f"{call}: This function takes either positional args or keyword args, but not both. "
+            f"Use tensor.{call}(*names) to name dims and tensor.{call}(**rename_map) to rename dims.",
+            help="Name all dims by position, or some by keyword.",
+        )
+    if rename_map:
+        return _rename_by_map(dims, rename_map, call)
+    if tuple(names) == (None,):
+        return dims.unnamed()
+    wanted = resolve(dims, names, call)
+    if wanted.rest:
+        return _overlaid(dims, wanted)
+    return named(dims, wanted.front)
+
+
+def _rename_by_map(dims: Dims, rename_map: Mapping[str, Any], call: str) -> Dims:
+    certain = not dims.open and all(name is not UNKNOWN for name in dims.names)
+    present = [naming.word(name) for name in dims.names]
+    fresh: list[Any] = list(dims.names)
+    for old, new in rename_map.items():
+        if old in present:
+            fresh[present.index(old)] = new
+        elif certain:
+            raise Contradiction(
+                "NC103",
+                f"{call}: Tried to rename dim '{old}' to dim {new} in "
+                f"Tensor[{show_tuple(dims.names)}] but dim '{old}' does not exist",
+                names=[old],
+                help=f"The tensor's names are {dims.show()}.",
+            )
+    renamed = dims.rename(_read(fresh, call))
+    naming.check_distinct(renamed.names)
+    return renamed
+
+
+def show_tuple(names: Sequence[Name]) -> str:
+    """Names as Python prints a tuple of them: ``('N', None)``."""
+    words = [naming.show_name(name) for name in names]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Names that a caller asks for; with `rest`, those left out in the middle stay as they are."""
+
+    front: tuple[Name, ...]
+    back: tuple[Name, ...] = ()
+    rest: bool = False
+
+    def show(self) -> str:
+        """The names as torch prints them, those left out as ``...``."""
+        words = [naming.show_name(name) for name in self.front]
+        if self.rest:
+            words += ["...", *map(naming.show_name, self.back)]
+        return "[" + ", ".join(words) + "]"
+
+
+def is_ellipsis(item: object) -> bool:
+    """Whether an item of a list of names is an Ellipsis, or the string that torch takes for one."""
+    return item is ... or item == "..."
+
+
+def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
+    """Where the Ellipsis stands in a list of names; raises `Contradiction` if there are two."""
+    found = [index for index, item in enumerate(names) if is_ellipsis(item)]
+    if len(found) > 1:
+        shown = ", ".join(map(repr, names))
+        raise Contradiction(
+            "NC106",
+            f"{call}: More than one Ellipsis ('...') found in names (({shown})). "
+            "This function supports up to one Ellipsis.",
+            help="Leave one Ellipsis.",
+        )
+    return found[0] if found else None
+
+
+def resolve(dims: Dims, names: Sequence[Any], call: str) -> Wanted:
+    """The names asked for, with those that an Ellipsis stands for where the rank is known."""
+    place = ellipsis_index(names, call)
+    if place is None:
+        return Wanted(_read(names, call))
+    front, back = tuple(names[:place]), tuple(names[place + 1 :])
+    if dims.open:
+        read = _read([*front, *back], call)
+        return Wanted(read[:place], read[place:], rest=True)
+    kept = dims.names[len(front) : len(dims.names) - len(back)]
+    return Wanted(_read([*front, *kept, *back], call))
+
+
+def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
+    if names and not (_may_be_name(names[0]) or isinstance(names[0], Axis)):
+        raise Contradiction(
+            "NC114",
+            f"{call}(): argument 'names' (position 1) must be tuple of names, not tuple",
+            error="TypeError",
+            help="Give the names one by one, as strings or None.",
+        )
+    return tuple(map(naming.read_name, names))
+
+
+def named(dims: Dims, names: Sequence[Name]) -> Dims:
+    """The dims under these names, one for each; raises `Contradiction` where that is impossible."""
+    closed = dim_map.of_rank(dims, len(names))
+    if closed is None:
+        raise Contradiction(
+            "NC106",
+            f"Number of names ({len(names)}) and number of dimensions in tensor "
+            f"({dim_map.show_rank(dims)}) do not match. Attempted to create a tensor with names "
+            f"{naming.show(names)}",
+            names=labels(names),
+            help=f"Give {dim_map.show_rank(dims)} names, or an Ellipsis for those that stay.",
+        )
+    naming.check_distinct(names)
+    return closed.rename(names)
+
+
+def labels(names: Sequence[Name]) -> list[str]:
+    """The words of those that have one."""
+    return [word for word in map(naming.word, names) if word is not None]
+
+
+def _overlaid(dims: Dims, wanted: Wanted) -> Dims:
+    """Dims of unknown rank, of which the first and the last few are named anew."""
+    front = _facing(dim_map.first(dims, len(wanted.front)), wanted.front)
+    back = _facing(dim_map.last(dims, len(wanted.back)), wanted.back)
+    middle = dim_map.without_left(
+        dim_map.without_right(dims, len(wanted.back)), len(wanted.front)
+    )
+    result = dim_map.joined(front, middle, back)
+    naming.check_distinct(result.names)
+    return result
+
+
+def _facing(dims: Dims, names: Sequence[Name]) -> Dims:
+    return Dims(tuple(replace(dim, name=name) for dim, name in zip(dims.prefix, names, strict=True)))
+
+
+@rule
+def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
+    """Unnamed dims take names, named ones keep theirs (named_tensor.rst, ``refine_names``)."""
+    dims = input.dims
+    wanted = resolve(dims, names, "refine_names")
+    if wanted.rest:
+        naming.check_distinct([*wanted.front, *wanted.back])
+        front = dim_map.first(dims, len(wanted.front))
+        back = dim_map.last(dims, len(wanted.back))
+        refined = Wanted(
+            _refined(dims, wanted, front.prefix, wanted.front, 0),
+            _refined(dims, wanted, back.prefix, wanted.back, -len(wanted.back)),
+            rest=True,
+        )
+        return _overlaid(dims, refined)
+    closed = dim_map.of_rank(dims, len(wanted.front))
+    if closed is None:
+        raise _coercion(
+            dims,
+            wanted,
+            "NC106",
+            f"they have a different number of dims ({dim_map.show_rank(dims)} and "
+            f"{len(wanted.front)} respectively).",
+        )
+    naming.check_distinct(wanted.front)
+    return closed.rename(_refined(dims, wanted, closed.prefix, wanted.front, 0))
+
+
+def _refined(
+    dims: Dims, wanted: Wanted, old: Sequence[Dim], new: Sequence[Name], start: int
+) -> tuple[Name, ...]:
+    return tuple(
+        _refine(dims, wanted, dim.name, name, index)
+        for index, (dim, name) in enumerate(zip(old, new, strict=True), start)
+    )
+
+
+def _refine(dims: Dims, wanted: Wanted, old: Name, new: Name, index: int) -> Name:
+    if old is None or old is UNKNOWN or naming.word(old) == naming.word(new):
+        return new
+    if new is UNKNOWN:
+        return old
+    relation = "more specific than" if new is None else "different from"
+    raise _coercion(
+        dims,
+        wanted,
+        "NC107",
+        f"{naming.show_name(old)} is {relation} {naming.show_name(new)} at index {index}",
+        labels([old, new]),
+    )
+
+
+def _coercion(
+    dims: Dims, wanted: Wanted, code: str, reason: str, names: Sequence[str] = ()
+) -> Contradiction:
+    return Contradiction(
+        code,
+        f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{wanted.show()} because {reason}",
+        names=names,
+        help=(
+            "`refine_names` only names what has no name; use `rename` to change a name, "
+            "`align_to` to change the order."
+        ),
+    )

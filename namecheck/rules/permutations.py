@@ -1,0 +1,208 @@
+"""Permutes dimensions (name_inference.rst, the section of this name)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck import names as naming
+from namecheck.names import Contradiction, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.dim_map import Source, rearrange
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import ANYWHERE, MIDDLE, Dim, Dims, Position, Tensor, locate
+
+Axis = int | str | Unknown | None
+
+
+@rule
+def permutes_dimensions(input: Tensor, dim0: Axis, dim1: Axis) -> Dims:
+    """Two dims change places (name_inference.rst, same title)."""
+    first, second = locate(input.dims, dim0), locate(input.dims, dim1)
+    return _swapped(input.dims, first, second)
+
+
+def _swapped(dims: Dims, first: Position, second: Position) -> Dims:
+    if ANYWHERE in (first, second):
+        return dim_map.in_some_order(dims)
+    if first is MIDDLE or second is MIDDLE:
+        return _swapped_with_middle(dims, first, second)
+    if not dims.known:
+        return dims  # a 0-d tensor takes the index 0 or -1, and stays as it is
+    sources = dim_map.everywhere(dims)
+    one, other = sources.index(first), sources.index(second)
+    sources[one], sources[other] = second, first
+    return rearrange(dims, sources)
+
+
+def _swapped_with_middle(dims: Dims, first: Position, second: Position) -> Dims:
+    """A dim of the open middle, of which the name alone is known, comes to a known place."""
+    for place in (first, second):
+        if isinstance(place, int):
+            return dims.replace(place, Dim())
+    return dims
+
+
+@rule
+def transposes_matrix(input: Tensor) -> Dims:
+    """``t()``: the two dims of a matrix change places; a vector stays (torch.t)."""
+    return _transposed_matrix(input.dims, "t")
+
+
+@rule
+def transposes_matrix_in_place(input: Tensor) -> Dims:
+    """``t_()``, whose error names it."""
+    return _transposed_matrix(input.dims, "t_")
+
+
+def _transposed_matrix(dims: Dims, call: str) -> Dims:
+    if dims.min_rank > 2:
+        raise Contradiction(
+            "NC207",
+            f"{call}() expects a tensor with <= 2 dimensions, but self is {dim_map.show_rank(dims)}D",
+            help="Use `transpose`, or `mT` for batches of matrices.",
+        )
+    return _reversed(dims)
+
+
+def _reversed(dims: Dims) -> Dims:
+    return rearrange(dims, dim_map.everywhere(dims, backwards=True))
+
+
+@rule
+def reverses_dimensions(input: Tensor) -> Dims:
+    """``T``: all dims in the reverse order (torch.Tensor.T)."""
+    return _reversed(input.dims)
+
+
+@rule
+def reverses_dimensions_natively(input: Tensor) -> Dims:
+    """torch 2.12 permutes, which it refuses with names (recorded: T)."""
+    refuse_named("permute", (input,))
+    return reverses_dimensions(input)
+
+
+@rule
+def transposes_single_matrix(input: Tensor) -> Dims:
+    """``H``: the two dims of a matrix change places (torch.Tensor.H)."""
+    dims = input.dims
+    if dims.rank == 1 or dims.min_rank > 2:
+        hint = "" if dims.rank == 1 else " For batches of matrices, consider using tensor.mH"
+        raise Contradiction(
+            "NC207",
+            "tensor.H is only supported on matrices (2-D tensors). "
+            f"Got {dim_map.show_rank(dims)}-D tensor.{hint}",
+            help="Use `mH` for batches of matrices.",
+        )
+    return reverses_dimensions(input)
+
+
+@rule
+def transposes_last_two(input: Tensor) -> Dims:
+    """``mT``: the last two dims change places (torch.Tensor.mT)."""
+    return _last_two_swapped(input.dims, "tensor.mT")
+
+
+@rule
+def transposes_last_two_adjoint(input: Tensor) -> Dims:
+    """``mH``, whose error names it."""
+    return _last_two_swapped(input.dims, "tensor.mH")
+
+
+@rule
+def adjoint(input: Tensor) -> Dims:
+    """``adjoint()``: the last two dims change places (torch.adjoint)."""
+    return _last_two_swapped(input.dims, "tensor.adjoint()")
+
+
+def _last_two_swapped(dims: Dims, call: str) -> Dims:
+    if dims.rank == 1:
+        raise Contradiction(
+            "NC207",
+            f"{call} is only supported on matrices or batches of matrices. Got 1-D tensor.",
+            help="A vector has no two dims to transpose; `unsqueeze` it first.",
+        )
+    if dims.rank == 0:
+        return dims
+    last = dim_map.last(dims, 2)
+    swapped = Dims(last.prefix[::-1])
+    return dim_map.joined(dim_map.without_right(dims, 2), swapped)
+
+
+@rule
+def permute(input: Tensor, dims: Sequence[Axis] | Unknown) -> Dims:
+    """All dims in the order given (torch.permute)."""
+    if isinstance(dims, Unknown):
+        return dim_map.in_some_order(input.dims)
+    closed = dim_map.of_rank(input.dims, len(dims))
+    if closed is None:
+        raise Contradiction(
+            "NC207",
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired ordering of dimensions i.e. input.dim() = "
+            f"{dim_map.show_rank(input.dims)} is not equal to len(dims) = {len(dims)}",
+            help=f"Give all dims of {input.dims.show()}.",
+        )
+    places = [locate(closed, dim) for dim in dims]
+    fixed = [place for place in places if isinstance(place, int)]
+    if len(set(fixed)) < len(fixed):
+        raise Contradiction("NC104", "permute(): duplicate dims are not allowed.")
+    if len(fixed) < len(places):
+        return _partly_permuted(closed, places)
+    return rearrange(closed, fixed)
+
+
+def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
+    """The dims whose place is known, and at the others any of those that are left."""
+    known = {place for place in places if isinstance(place, int)}
+    left = Dims(tuple(dim for place, dim in dims.walk() if place not in known))
+    others = iter(dim_map.in_some_order(left).prefix)
+    return Dims(tuple(dims[p] if isinstance(p, int) else next(others) for p in places))
+
+
+@rule
+def movedim(
+    input: Tensor,
+    source: Axis | Sequence[Axis],
+    destination: int | Sequence[int | Unknown] | Unknown,
+) -> Dims:
+    """Some dims go to other places, the others keep their order (torch.movedim)."""
+    if isinstance(source, Unknown) or isinstance(destination, Unknown):
+        return dim_map.in_some_order(input.dims)
+    sources = list(source) if isinstance(source, (tuple, list)) else [source]
+    targets = list(destination) if isinstance(destination, (tuple, list)) else [destination]
+    if len(sources) != len(targets):
+        raise Contradiction(
+            "NC114",
+            f"movedim: Invalid source or destination dims: source ({_listed(sources)} dims) should "
+            f"contain the same number of dims as destination ({_listed(targets)} dims)",
+        )
+    origin = [locate(input.dims, dim) for dim in sources]
+    goal = [locate(input.dims, dim) for dim in targets]
+    _check_repeated(origin, "source", sources)
+    _check_repeated(goal, "destination", targets)
+    if input.dims.open or not all(isinstance(place, int) for place in origin + goal):
+        return dim_map.in_some_order(input.dims)
+    return rearrange(input.dims, _moved(len(input.dims.prefix), dict(zip(goal, origin, strict=True))))
+
+
+def _moved(rank: int, moves: dict[Position, Position]) -> list[Source]:
+    staying = iter([place for place in range(rank) if place not in moves.values()])
+    order: list[Source] = []
+    for place in range(rank):
+        moved = moves.get(place)
+        order.append(moved if isinstance(moved, int) else next(staying))
+    return order
+
+
+def _check_repeated(places: Sequence[Position], role: str, given: Sequence[Axis]) -> None:
+    fixed = [place for place in places if isinstance(place, int)]
+    if len(set(fixed)) < len(fixed):
+        raise Contradiction(
+            "NC104", f"movedim: repeated dim in `{role}` ({_listed(given)})"
+        )
+
+
+def _listed(dims: Sequence[Axis]) -> str:
+    words = [naming.show_name(d) if not isinstance(d, int) else str(d) for d in dims]
+    return "[" + ", ".join(words) + "]"

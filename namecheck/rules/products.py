@@ -1,0 +1,203 @@
+"""Products made of contractions: chains, linear layers, inner, outer and tensor products.
+
+What they contract and keep follows from `namecheck.rules.contractions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from namecheck import names as naming
+from namecheck.names import Contradiction
+from namecheck.rules import dim_map
+from namecheck.rules.contractions import (
+    broadcast_names,
+    check_axes,
+    check_contracted,
+    check_rank,
+    closed,
+    differ,
+    last_dim,
+    matmul,
+    matrix_product,
+    words,
+)
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, Dims, Tensor, locate
+
+
+@rule
+def chain_matmul(matrices: Sequence[Tensor]) -> Dims:
+    """A product of several matrices (torch.chain_matmul, torch.linalg.multi_dot)."""
+    if not isinstance(matrices, (tuple, list)) or not matrices:
+        return OPEN
+    result = matrices[0].dims
+    for matrix in matrices[1:]:
+        result = matmul(Tensor(result), matrix)
+    return result
+
+
+@rule
+def chain_matmul_natively(matrices: Sequence[Tensor]) -> Dims:
+    """torch 2.12 takes one named matrix, no more (recorded: chain_matmul)."""
+    if isinstance(matrices, (tuple, list)) and len(matrices) > 1:
+        refuse_named("view", matrices)
+    return chain_matmul(matrices)
+
+
+@rule
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
+    """The input by the transposed weight, and a bias (torch.nn.functional.linear)."""
+    product = _linear(input.dims, weight.dims)
+    naming.check_distinct(product.names)
+    return product if bias is None else broadcast_names(product, bias.dims)
+
+
+def _linear(input: Dims, weight: Dims) -> Dims:
+    if input.rank == 0 or weight.rank == 0:
+        raise Contradiction(
+            "NC207",
+            f"both arguments to linear need to be at least 1D, but they are "
+            f"{dim_map.show_rank(input)}D and {dim_map.show_rank(weight)}D",
+        )
+    if weight.min_rank > 2:
+        raise Contradiction(
+            "NC207",
+            f"t() expects a tensor with <= 2 dimensions, but self is {dim_map.show_rank(weight)}D",
+        )
+    if weight.rank is None:
+        return dim_map.without_right(input, 1) if input.rank == 0 else OPEN
+    turned = Dims(weight.prefix[::-1])
+    product = matrix_product(input, turned)
+    check_contracted(input, turned)
+    return product
+
+
+@rule
+def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
+    """torch 2.12 takes a bias with names only where the input is a matrix (recorded: linear)."""
+    if bias is not None and input.dims.rank not in (None, 2):
+        refuse_named("view", (input, weight, bias))
+    product = _linear(input.dims, weight.dims)
+    return product if bias is None else broadcast_names(product, bias.dims)
+
+
+@rule
+def inner(input: Tensor, other: Tensor) -> Dims:
+    """The last dims contracted; what else the inputs have stays (torch.inner)."""
+    left, right = input.dims, other.dims
+    if 0 in (left.rank, right.rank):
+        return broadcast(left, right)
+    if left.min_rank and right.min_rank and differ(last_dim(left), last_dim(right)):
+        raise Contradiction(
+            "NC202",
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{dim_map.show_sizes(left)} and {dim_map.show_sizes(right)}",
+            names=words(last_dim(left), last_dim(right)),
+        )
+    if not (left.min_rank and right.min_rank):
+        return OPEN
+    check_axes(last_dim(left), last_dim(right))
+    return _distinct(dim_map.without_right(left, 1), dim_map.without_right(right, 1))
+
+
+def _distinct(*parts: Dims) -> Dims:
+    """Lists of dims one after the other, in which no label may stand twice."""
+    result = dim_map.joined(*parts)
+    naming.check_distinct(result.names)
+    return result
+
+
+@rule
+def inner_natively(input: Tensor, other: Tensor) -> Dims:
+    """torch 2.12 takes names only where one input is a scalar (recorded: inner)."""
+    answer = inner(input, other) if 0 in (input.dims.rank, other.dims.rank) else None
+    if answer is not None:
+        return answer
+    result = inner(Tensor(input.dims.unnamed()), Tensor(other.dims.unnamed()))
+    refuse_named("permute", (input, other))
+    return result
+
+
+@rule
+def outer(input: Tensor, vec2: Tensor) -> Dims:
+    """Every element of one vector by every one of the other (torch.outer)."""
+    return _distinct(*_vectors(input, vec2))
+
+
+def _vectors(input: Tensor, vec2: Tensor) -> tuple[Dims, Dims]:
+    for tensor, role in ((input, "self"), (vec2, "vec2")):
+        got = dim_map.show_rank(tensor.dims)
+        check_rank(tensor.dims, 1, f"outer: Expected 1-D argument {role}, but got {got}-D")
+    return closed(input.dims, 1), closed(vec2.dims, 1)
+
+
+@rule
+def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
+    """torch 2.12 takes a name in the second vector only (recorded: outer)."""
+    parts = _vectors(input, vec2)
+    refuse_named("view", (input,))
+    return _distinct(*parts)
+
+
+@rule
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
+    """The outer product of two vectors, and a matrix added (torch.addr)."""
+    return broadcast(_distinct(*_vectors(vec1, vec2)), input.dims)
+
+
+@rule
+def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
+    """Some dims of both contracted; what else they have stays (torch.tensordot)."""
+    left, right = a.dims, b.dims
+    if isinstance(dims, int) and not left.open and not right.open:
+        if dims > min(len(left.prefix), len(right.prefix)):
+            return OPEN
+        pairs = [(len(left.prefix) - dims + index, index) for index in range(dims)]
+    elif _pair_of_lists(dims) and not left.open and not right.open:
+        found = [[locate(left, dim) for dim in dims[0]], [locate(right, dim) for dim in dims[1]]]  # type: ignore[index]
+        if not all(isinstance(place, int) for places in found for place in places):
+            return OPEN
+        pairs = list(zip(*found, strict=False))  # type: ignore[arg-type]
+    else:
+        return OPEN
+    for one, other in pairs:
+        check_axes(left[one], right[other])
+    gone = ({one for one, _ in pairs}, {other for _, other in pairs})
+    return _distinct(
+        Dims(tuple(dim for place, dim in left.walk() if place not in gone[0])),
+        Dims(tuple(dim for place, dim in right.walk() if place not in gone[1])),
+    )
+
+
+def _pair_of_lists(value: object) -> bool:
+    return (
+        isinstance(value, (tuple, list))
+        and len(value) == 2
+        and all(isinstance(part, (tuple, list)) for part in value)
+    )
+
+
+@rule
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
+    """Two inputs and a weight: the inputs' outer dims, unified, and the weight's first."""
+    if weight.dims.open or input1.dims.rank == 0 or input2.dims.rank == 0:
+        return OPEN
+    if not (input1.dims.min_rank and input2.dims.min_rank):
+        return OPEN
+    outer_dims = broadcast(
+        dim_map.without_right(input1.dims, 1), dim_map.without_right(input2.dims, 1)
+    )
+    product = _distinct(outer_dims, Dims(weight.dims.prefix[:1]))
+    return product if bias is None else broadcast_names(product, bias.dims)
+
+
+@rule
+def bilinear_natively(
+    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Dims:
+    """torch 2.12 takes a name in the bias only (recorded: bilinear)."""
+    refuse_named("view", (input1, input2, weight))
+    return bilinear(input1, input2, weight, bias)

@@ -1,0 +1,154 @@
+"""What is asked of a tensor and is no tensor: rank, sizes, number of elements, single values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import EllipsisType
+
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.factories import sized
+from namecheck.rules.pointwise import broadcast
+from namecheck.rules.refusals import no_device
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, Dims, Many, Size, Tensor, locate
+
+Axis = int | str | Unknown | None
+
+
+@rule
+def rank(input: Tensor) -> int | Unknown:
+    """The number of dims (torch.Tensor.dim)."""
+    return UNKNOWN if input.dims.rank is None else input.dims.rank
+
+
+@rule
+def shape(input: Tensor) -> tuple[Size, ...] | Unknown:
+    """All sizes; unknown where the rank is (torch.Tensor.shape)."""
+    return UNKNOWN if input.dims.open else input.dims.sizes
+
+
+@rule
+def size(input: Tensor, dim: Axis | EllipsisType = ...) -> Size | tuple[Size, ...]:
+    """All sizes, or that of one dim (torch.Tensor.size)."""
+    if isinstance(dim, EllipsisType):
+        return shape(input)
+    return input.dims[locate(input.dims, dim)].size
+
+
+@rule
+def stride(input: Tensor, dim: Axis | EllipsisType = ...) -> Unknown:
+    """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
+    if not isinstance(dim, EllipsisType):
+        locate(input.dims, dim)
+    return UNKNOWN
+
+
+@rule
+def count_of_elements(input: Tensor) -> Size:
+    """The number of elements (torch.numel)."""
+    return UNKNOWN if input.dims.open else dim_map.product(input.dims.sizes)
+
+
+@rule
+def length(input: Tensor) -> Size:
+    """``len(x)``: the size of the first dim (torch.Tensor.__len__)."""
+    if input.dims.rank == 0:
+        raise Contradiction("NC207", "len() of a 0-d tensor", error="TypeError")
+    return input.dims.prefix[0].size if input.dims.prefix else UNKNOWN
+
+
+@rule
+def rows(input: Tensor) -> tuple[Dims, ...] | Many:
+    """``iter(x)``: the tensor without its first dim, once for each row (torch.Tensor.__iter__)."""
+    if input.dims.rank == 0:
+        raise Contradiction("NC207", "iteration over a 0-d tensor", error="TypeError")
+    row = dim_map.without_left(input.dims, 1)
+    count = length(input)
+    return (row,) * count if isinstance(count, int) else Many(Tensor(row))
+
+
+@rule
+def single_value(input: Tensor) -> Unknown:
+    """``x.item()``: the one value that there must be (torch.Tensor.item)."""
+    _check_single(input, "a Tensor with {} elements cannot be converted to Scalar", "RuntimeError")
+    return UNKNOWN
+
+
+@rule
+def single_number(input: Tensor) -> Unknown:
+    """``float(x)``: the one value that there must be (recorded: __float__)."""
+    _check_single(input, "only one element tensors can be converted to Python scalars", "ValueError")
+    return UNKNOWN
+
+
+@rule
+def truth(input: Tensor) -> Unknown:
+    """``bool(x)``: of one value at most (recorded: __bool__)."""
+    _check_single(
+        input, "Boolean value of Tensor with more than one value is ambiguous", "RuntimeError"
+    )
+    return UNKNOWN
+
+
+def _check_single(input: Tensor, message: str, error: str) -> None:
+    count = count_of_elements(input)
+    if isinstance(count, int) and count != 1 or any(
+        isinstance(dim.size, int) and dim.size > 1 for dim in input.dims.known
+    ):
+        shown = count if isinstance(count, int) else "more than one"
+        raise Contradiction(
+            "NC208",
+            message.format(shown),
+            error=error,
+            help="Reduce the tensor to one value first, or index it.",
+        )
+
+
+@rule
+def same_size(input: Tensor, other: Tensor) -> bool | Unknown:
+    """Whether the sizes are equal; names do not count (torch.is_same_size)."""
+    answer = dim_map.same_shape(input.dims, other.dims)
+    return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
+
+
+@rule
+def is_tensor(obj: object) -> bool | Unknown:
+    """Whether a value is a tensor (torch.is_tensor)."""
+    return UNKNOWN if isinstance(obj, Unknown) else isinstance(obj, Tensor)
+
+
+@rule
+def resize(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+    """A named tensor keeps its shape (name_inference.rst, ``resize_``)."""
+    wanted = sized(size)
+    dim_map.check_resize(input.dims, wanted)
+    if input.dims.named() is Answer.NO:
+        return wanted
+    if wanted.open or input.dims.named() is Answer.YES:
+        return input.dims if input.dims.named() is Answer.YES else OPEN
+    return wanted.rename([UNKNOWN] * wanted.min_rank)
+
+
+@rule
+def resize_natively(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+    """torch 2.12 fails on a named tensor without a word for it (recorded: resize)."""
+    if input.dims.named() is Answer.YES:
+        raise no_device()
+    return sized(size)
+
+
+@rule
+def resize_as(input: Tensor, the_template: Tensor) -> Dims:
+    """The shape of another tensor, and its names, which must match (name_inference.rst)."""
+    dim_map.check_resize(input.dims, the_template.dims)
+    if input.dims.named() is not Answer.YES:
+        return the_template.dims
+    return broadcast(input.dims, the_template.dims)
+
+
+@rule
+def resize_as_natively(input: Tensor, the_template: Tensor) -> Dims:
+    """torch 2.12 asks for the very names of the other tensor (recorded: resize_as_)."""
+    dim_map.check_resize(input.dims, the_template.dims)
+    return dim_map.take_names(input.dims, the_template.dims)
