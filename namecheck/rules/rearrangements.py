@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown, check_distinct
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import Made, joined, product, rearrange, without_right
 from namecheck.rules.reductions import Axis
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate
+from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor, locate
 
 
 @rule
@@ -100,11 +100,32 @@ def flat_square(input: Tensor) -> Dims:
 
 
 @rule
-def takes_dims_of_other(input: Tensor, other: Tensor) -> Dims:
-    """The sizes of the other; which names fit is not known (Tensor.view_as)."""
-    if other.dims.open:
+def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | None = None) -> Dims:
+    """The dims of these sizes; which names they have is not known (Tensor.view)."""
+    if isinstance(size, Unknown):
         return OPEN
-    return Dims(tuple(Dim(UNKNOWN, size) for size in other.dims.sizes))
+    if size is None:
+        return input.dims
+    name = None if input.dims.named() is Answer.NO else UNKNOWN
+    missing = _missing(input.dims, size)
+    return Dims(
+        tuple(Dim(name, missing if one == -1 else one, purposeful=one == 1) for one in size)
+    )
+
+
+def _missing(dims: Dims, sizes: Sequence[Size]) -> Size:
+    """The size that -1 stands for."""
+    whole = UNKNOWN if dims.open else product(dims.sizes)
+    others = product(size for size in sizes if size != -1)
+    if isinstance(whole, Unknown) or isinstance(others, Unknown) or not others:
+        return UNKNOWN
+    return whole // others
+
+
+@rule
+def view_as(input: Tensor, other: Tensor) -> Dims:
+    """The sizes of the other; which names they have is not known (Tensor.view_as)."""
+    return OPEN if other.dims.open else view(input, other.dims.sizes)
 
 
 @rule

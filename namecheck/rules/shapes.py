@@ -29,6 +29,9 @@ def squeeze(input: Tensor, dim: Axis | Sequence[Axis] | None = None) -> Dims:
     """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
     if isinstance(dim, Unknown):
         return OPEN
+    if input.dims.rank == 0:
+        positions(input.dims, [] if dim is None else dim if isinstance(dim, (tuple, list)) else [dim])
+        return input.dims
     if dim is None:
         places: list[Position] = [place for place, _ in input.dims.walk()]
         return _squeeze_places(input.dims, places, everything=True)
