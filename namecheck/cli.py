@@ -135,8 +135,13 @@ def _coverage_parser(verbs: Any) -> None:
 def _conformance_parser(verbs: Any) -> None:
     verb = _verb(verbs, "conformance", _conformance, "compare with recorded answers of torch 2.12")
     verb.add_argument("cases", metavar="CASES", help="recorded calls, .jsonl or .jsonl.gz")
-    verb.add_argument("--side", choices=("static",), default="static")
+    verb.add_argument("--side", choices=("static", "runtime"), default="static")
     _semantics(verb)
+    verb.add_argument(
+        "--deviations",
+        metavar="FILE",
+        help="the intended differences (default: deviations.toml near CASES or in fixtures/)",
+    )
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
@@ -318,7 +323,10 @@ def _conformance(arguments: argparse.Namespace) -> int:
 
     try:
         outcome = conformance.run(
-            Path(arguments.cases), arguments.side, Semantics(arguments.semantics or "namecheck")
+            Path(arguments.cases),
+            arguments.side,
+            Semantics(arguments.semantics or "namecheck"),
+            Path(arguments.deviations) if arguments.deviations else None,
         )
     except conformance.ConformanceError as error:
         raise Usage(str(error)) from error
