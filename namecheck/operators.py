@@ -18,6 +18,7 @@ from typing import Any, Final
 from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
+from namecheck.rules.pointwise import broadcast
 from namecheck.signatures import Signature
 from namecheck.values import OPEN, Dims, Many, Tensor
 
@@ -45,9 +46,11 @@ class Operator:
     torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
-    the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
-    names or "keeps" its own; "resized" that it may have had another shape. `ctor` has the parameters with which a class of ``torch.nn`` is made;
-    a call has these arguments first, then those of `params`. `documented` maps forms to the label of the documented table.
+    the result, whatever that is); `out` what a tensor given as ``out=`` does: it "takes" the computed
+    names, "keeps" its own, "contracts" (takes them if some input has a name), "reshapes" (the same,
+    of any size), "unifies" (the same, with names that must match first). `ctor` has the parameters
+    with which a class of ``torch.nn`` is made; a call has these arguments first, then those of
+    `params`. `documented` maps forms to the label of the documented table.
     """
 
     key: str
@@ -149,7 +152,7 @@ def _row(key: str, row: Any, text: str, filename: str) -> Operator:
         return TableError(f"{filename}:{_line_of(key, text)}: operator '{key}': {reason}")
 
     if not isinstance(row, dict):
-        raise refuse("a row is a table: { forms = \"fm\", names = \"keeps_input_names\" }")
+        raise refuse('a row is a table: { forms = "fm", names = "keeps_input_names" }')
     for name in row:
         if name not in _FIELDS:
             raise refuse(f"unknown field '{name}'; the fields are {', '.join(sorted(_FIELDS))}")
@@ -235,7 +238,9 @@ def _apply(
     out = kwargs.get("out") if "o" in row.forms else None
     settings, args = _settings(row, call, args, given)
     given = {key: value for key, value in given.items() if key not in settings}
-    alternatives = row.alternatives("i" if call.inplace else call.form) or ((0, signatures.of(rule)),)
+    alternatives = row.alternatives("i" if call.inplace else call.form) or (
+        (0, signatures.of(rule)),
+    )
     bindings = signatures.bind(
         call.operator,
         [signature for _, signature in alternatives],
@@ -260,14 +265,15 @@ def _apply(
     if call.inplace:
         return _in_place(row, result, args[0] if args else UNKNOWN, native=native)
     if out is not None:
-        return _into_out(row, result, out)
+        inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
+        return _into_out(row, result, out, refusals.named(inputs))
     return Inference(result, fields=row.returns)
 
 
 def _settings(
     row: Operator, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """What a module was made with, and the arguments it is called with: from the first tensor on."""
+    """What a module was made with, and what it is called with: from the first tensor on."""
     if not row.ctor:
         return {}, args
     signature = signatures.parse(row.ctor)
@@ -277,7 +283,7 @@ def _settings(
     names = {parameter.name for parameter in signature}
     chosen = {key: value for key, value in kwargs.items() if key in names}
     [made] = signatures.bind(call.operator, [signature], args[:cut], chosen, by_name=True)
-    return made.arguments, args[cut:]
+    return signatures.read(signature, made.arguments), args[cut:]
 
 
 def _with_effects(
@@ -350,29 +356,44 @@ def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
     )
 
 
-def _into_out(row: Operator, result: Any, out: Any) -> Inference:
+def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
     """What tensors given as ``out=`` become, one after the other."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     outs = out if isinstance(out, (tuple, list)) else (out,)
     written: list[Any] = []
     try:
         for target, computed in zip(outs, results, strict=False):
-            written.append(_write(row, _tensor(target), _tensor(computed)))
+            written.append(_write(row, _tensor(target), _tensor(computed), inputs))
     except Contradiction as contradiction:
-        after = {"out": (*written, *map(_tensor, outs[len(written) :]))} if written else {}
+        after: dict[int | str, Any] = {}
+        if written:
+            after["out"] = (*written, *map(_tensor, outs[len(written) :]))
         return Inference(UNKNOWN, after, contradiction)
     single = not isinstance(out, (tuple, list))
     value = written[0] if single else tuple(written)
     return Inference(value, {"out": value}, fields=row.returns)
 
 
+def _same_rank(left: Dims, right: Dims) -> bool:
+    return left.rank is None or dim_map.of_rank(right, left.rank) is not None
+
+
 def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _write(row: Operator, out: Tensor, computed: Tensor) -> Tensor:
-    if row.out != "resized":
+def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
+    if row.out != "reshapes" or (inputs is Answer.NO and not _same_rank(out.dims, computed.dims)):
         dim_map.check_resize(out.dims, computed.dims)
-    if row.out == "keeps":
-        return replace(computed, dims=out.dims) if out.dims.named() is Answer.YES else computed
-    return replace(computed, dims=dim_map.take_names(out.dims, computed.dims))
+    named = out.dims.named() is Answer.YES
+    keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
+    if named and keeps:
+        return replace(computed, dims=dim_map.renamed_as(computed.dims, out.dims))
+    dims = computed.dims
+    if named and row.out == "unifies":
+        dims = broadcast(dims, out.dims)
+    return replace(computed, dims=dim_map.take_names(out.dims, dims))
+
+
+# What contracts away dims leaves the names of `out` alone where no input has any (recorded: mm).
+_CONTRACTING: Final = frozenset({"contracts", "reshapes", "unifies"})

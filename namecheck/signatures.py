@@ -2,7 +2,8 @@
 
 A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
 dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
-``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule. Where `operators.toml` gives none, the rule's own signature stands, of any kind.
+``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule.
+Where `operators.toml` gives none, the rule's own signature stands, of any kind.
 
 Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
 (`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes
@@ -165,7 +166,9 @@ def bind(
     assert refusal is not None
     if len(signatures) == 1:
         raise refusal
-    shown = [describe(arg) for arg in args] + [f"{key}={describe(arg)}" for key, arg in kwargs.items()]
+    shown = [describe(arg) for arg in args] + [
+        f"{key}={describe(arg)}" for key, arg in kwargs.items()
+    ]
     raise _type_error(
         f"{operator}() received an invalid combination of arguments - got ({', '.join(shown)})"
     )
@@ -194,11 +197,15 @@ def _bind_one(
         elif rest and not parameter.keyword_only:
             bound[parameter.name] = rest.pop(0)
             if parameter.name in remaining and not parameter.positional_only:
-                raise _type_error(f"{operator}() got multiple values for argument '{parameter.name}'")
+                raise _type_error(
+                    f"{operator}() got multiple values for argument '{parameter.name}'"
+                )
         elif parameter.name in remaining and not parameter.positional_only:
             bound[parameter.name] = remaining.pop(parameter.name)
         elif parameter.default is REQUIRED:
-            raise _type_error(f"{operator}() missing 1 required positional arguments: \"{parameter.name}\"")
+            raise _type_error(
+                f'{operator}() missing 1 required positional arguments: "{parameter.name}"'
+            )
         else:
             bound[parameter.name] = parameter.default
             continue
@@ -282,10 +289,9 @@ def _read(value: Any) -> Any:
     return value
 
 
-def _fits(
-    operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool
-) -> Answer:
-    if not parameter.kinds or value == parameter.default and type(value) is type(parameter.default):
+def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool) -> Answer:
+    default = parameter.default
+    if not parameter.kinds or (value == default and type(value) is type(default)):
         return Answer.YES
     kinds = set(parameter.kinds)
     if by_name and "dim" in kinds:
@@ -324,8 +330,10 @@ def accepts(kind: str, value: Any) -> Answer:
             return Answer.NO
         # torch looks at the first item of a list of names only, and reads the others later.
         items = value[:1] if kind == "names" else value
-        return min((accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES)
-    if kind == "number" and isinstance(value, Tensor):
+        return min(
+            (accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES
+        )
+    if kind in ("number", "int") and isinstance(value, Tensor):
         return _is_scalar(value)
     return Answer.YES if _SCALARS[kind](value) else Answer.NO
 
@@ -357,7 +365,9 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "str": lambda value: isinstance(value, str),
     "name": lambda value: value is None or isinstance(value, str),
     "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",
-    "device": lambda value: isinstance(value, (str, int)) or (isinstance(value, Constant) and value.kind == "device"),
+    "device": lambda value: (
+        isinstance(value, (str, int)) or (isinstance(value, Constant) and value.kind == "device")
+    ),
     "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",
     "memory_format": lambda value: isinstance(value, Constant) and value.kind == "memory_format",
     "none": lambda value: value is None,

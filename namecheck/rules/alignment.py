@@ -21,7 +21,7 @@ from namecheck.values import OPEN, Dim, Dims, Many, Tensor
 
 @rule
 def align_to(input: Tensor, names: Sequence[Any]) -> Dims:
-    """The dims in the order of `names`, with new ones of size 1 (named_tensor.rst, ``align_to``)."""
+    """The dims in the order of `names`, new ones of size 1 (named_tensor.rst, ``align_to``)."""
     place = ellipsis_index(names, "align_to")
     wanted = resolve(OPEN, names, "align_to")
     if place is None:

@@ -6,17 +6,13 @@ which annotations give, must be the same (semantics.md, "Two kinds of name").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from namecheck import names as naming
 from namecheck.names import Answer, Axis, Contradiction, Name
 from namecheck.rules import dim_map
 from namecheck.rules.pointwise import broadcast, unify_dim
 from namecheck.rules.reductions import sizeless
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor, locate
+from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor
 
 
 @rule
@@ -215,7 +211,8 @@ def _check_batch(a: Name, b: Name, left: _Origin, right: _Origin, call: str) -> 
     elif naming.match(a, b) is Answer.NO:
         raise Contradiction(
             "NC101",
-            f"{call}: Expected {_origin(a, left)} to match {_origin(b, right)} but they do not match.",
+            f"{call}: Expected {_origin(a, left)} to match {_origin(b, right)} "
+            "but they do not match.",
             names=[str(naming.word(a)), str(naming.word(b))],
             help="Bring the batch dims into one order with `align_to`, or `rename` one of them.",
         )
@@ -244,7 +241,7 @@ def check_contracted(left: Dims, right: Dims) -> None:
     ranks = (left.rank, right.rank)
     inner = left.from_right(1)
     outer = right.from_right(1 if right.rank == 1 else 2)
-    if inner is None or outer is None or None in ranks and _features(right) is None:
+    if inner is None or outer is None or (None in ranks and _features(right) is None):
         return
     if ranks == (1, 1):
         _check_vectors(left, right)
@@ -257,7 +254,7 @@ def check_contracted(left: Dims, right: Dims) -> None:
             "NC202",
             _batched_message(left, right),
             names=words(inner, outer),
-            help="The last dim of the left operand is contracted with the last but one of the right.",
+            help="The last dim of the left is contracted with the last but one of the right.",
         )
     else:
         check_axes(inner, outer)
@@ -268,8 +265,9 @@ def _check_vectors(left: Dims, right: Dims) -> None:
     if differ(one, other):
         raise Contradiction(
             "NC202",
-            f"inconsistent tensor size, expected tensor [{one.size}] and src [{other.size}] to have "
-            f"the same number of elements, but got {one.size} and {other.size} elements respectively",
+            f"inconsistent tensor size, expected tensor [{one.size}] and src [{other.size}] to "
+            f"have the same number of elements, but got {one.size} and {other.size} elements "
+            "respectively",
             names=words(one, other),
         )
     check_axes(one, other)
@@ -300,8 +298,7 @@ def _batched_message(left: Dims, right: Dims) -> str:
             f"vec ({last_dim(right).size})"
         )
     batch = dim_map.product(
-        dim.size
-        for dim in broadcast(_batch(left).unnamed(), _batch(right).unnamed()).known
+        dim.size for dim in broadcast(_batch(left).unnamed(), _batch(right).unnamed()).known
     )
     got = right.from_right(2) or ANY_DIM
     return (
@@ -445,8 +442,8 @@ def _check_unique(left: Dims, right: Dims, result: Dims) -> None:
                 raise Contradiction(
                     "NC104",
                     f"cdist: Attempted to propagate dims {_placed(dim.name, origin)} and "
-                    f"{_placed(dim.name, where)} to the output, but that would create a tensor with "
-                    f"duplicate names [{listed}]. Please rename your inputs with Tensor.rename to "
+                    f"{_placed(dim.name, where)} to the output, but that would create a tensor "
+                    f"with duplicate names [{listed}]. Please rename your inputs with Tensor.rename to "
                     "prevent this.",
                     names=[dim.name],
                     help=f"Rename the dim '{dim.name}' of one of them.",

@@ -96,6 +96,13 @@ def of_rank(dims: Dims, rank: int) -> Dims | None:
     return Dims(dims.prefix + (ANY_DIM,) * (rank - dims.min_rank) + dims.suffix)
 
 
+def renamed_as(dims: Dims, model: Dims) -> Dims:
+    """The dims under the names of `model`, where both have one rank."""
+    if dims.rank is None or dims.rank != model.rank:
+        return model if dims.open else dims
+    return dims.rename(model.names)
+
+
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
     """The dims, which certainly have the shape of `model`: rank and sizes known of either."""
     if model.rank is None:
@@ -282,7 +289,9 @@ def take_names(written: Dims, computed: Dims) -> Dims:
             f"Name mismatch: specified out tensor with names {written.show()} are not the same "
             f"as the computed output names {computed.show()}. Please rename the out "
             "tensor's dims with `Tensor.rename`.",
-            names=[str(naming.word(name)) for name in written.names if naming.word(name) is not None],
+            names=[
+                str(naming.word(name)) for name in written.names if naming.word(name) is not None
+            ],
             help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
         )
     if not written.complete:

@@ -88,7 +88,9 @@ def shape_of(data: Any) -> Dims:
             break
         level = level[0]
     tail = level.dims if isinstance(level, Tensor) else Dims()
-    if isinstance(level, Unknown) or not isinstance(level, (int, float, complex, list, tuple, Tensor)):
+    if isinstance(level, Unknown) or not isinstance(
+        level, (int, float, complex, list, tuple, Tensor)
+    ):
         return Dims(tuple(Dim(None, size) for size in sizes), (), True)
     return Dims(
         tuple(Dim(None, size) for size in sizes) + tail.unnamed().prefix,

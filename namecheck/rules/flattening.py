@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from types import EllipsisType
 from typing import Any
 
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
-from namecheck.rules.dim_map import Made, Source, product, rearrange
+from namecheck.rules.dim_map import product
 from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
 from namecheck.values import (
     ANYWHERE,
-    MIDDLE,
     OPEN,
     Dim,
     Dims,
@@ -111,7 +111,7 @@ def _consecutive(dims: Dims, named: Sequence[Axis]) -> tuple[Position, Position]
             "flatten(tensor, dims, out_dim): dims cannot be empty",
             help="Name the dims to be flattened.",
         )
-    for left, right in zip(places, places[1:], strict=False):
+    for left, right in pairwise(places):
         if isinstance(left, int) and isinstance(right, int) and _apart(dims, left, right):
             words = [name for name in named if isinstance(name, str)]
             raise Contradiction(
@@ -156,9 +156,7 @@ def _merged(dims: Dims, start: Position, end: Position, out_dim: Name | Ellipsis
         merged = Dim()
     else:
         merged = Dim(name, _merged_size(dims, start, end))
-    return dim_map.joined(
-        dim_map.before(dims, start), Dims((merged,)), dim_map.after(dims, end)
-    )
+    return dim_map.joined(dim_map.before(dims, start), Dims((merged,)), dim_map.after(dims, end))
 
 
 def _at(dims: Dims, position: int) -> Dim:
@@ -184,7 +182,10 @@ def unflatten(
 def unflatten_natively(
     input: Tensor, dim: Axis, sizes: Any, names: Sequence[Name] | Unknown | None = None
 ) -> Dims:
-    """torch 2.12 asks for names if the input has any, and for a name of the dim if they are given."""
+    """torch 2.12 asks for names if the input has any, and for a name of the dim if they are given.
+
+    Of mappings it takes an ``OrderedDict`` alone.
+    """
     return _unflatten(input.dims, dim, sizes, names, strict=True)
 
 
@@ -218,7 +219,7 @@ def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -
         return _split(dims, locate(dims, dim), None, None)
     if not sizes:
         raise _empty()
-    pairs = _pairs(sizes)
+    pairs = None if strict and type(sizes) is dict else _pairs(sizes)
     if pairs is not None:
         names, sizes = pairs
     if strict:
@@ -235,8 +236,9 @@ def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -
     if names is not None and len(names) != len(sizes):
         raise Contradiction(
             "NC106",
-            '!names || names->size() == sizes.size() INTERNAL ASSERT FAILED at '
-            '"/pytorch/aten/src/ATen/native/TensorShape.cpp":4313, please report a bug to PyTorch. ',
+            "!names || names->size() == sizes.size() INTERNAL ASSERT FAILED at "
+            '"/pytorch/aten/src/ATen/native/TensorShape.cpp":4313, please report a bug to '
+            "PyTorch. ",
             names=labels(names),
             help=f"Give one name for each of the {len(sizes)} sizes.",
         )
@@ -260,9 +262,7 @@ def _pairs(sizes: Any) -> tuple[Any, Any] | None:
     if any(not isinstance(pair, (tuple, list)) for pair in sizes):
         return UNKNOWN, UNKNOWN
     if len(sizes[0]) > 2:
-        raise Contradiction(
-            "NC114", "too many values to unpack (expected 2)", error="ValueError"
-        )
+        raise Contradiction("NC114", "too many values to unpack (expected 2)", error="ValueError")
     return tuple(pair[0] for pair in sizes), tuple(pair[-1] for pair in sizes)
 
 
@@ -310,9 +310,7 @@ def _split(
     return result
 
 
-def _inferred(
-    dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]
-) -> list[Size]:
+def _inferred(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]) -> list[Size]:
     """The sizes with -1 replaced; raises `Contradiction` where they cannot make up the whole."""
     guesses = [index for index, size in enumerate(sizes) if size == -1]
     rest = product(size for size in sizes if size != -1)

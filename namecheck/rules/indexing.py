@@ -18,7 +18,7 @@ from namecheck.rules.factories import shape_of
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import named, not_supported
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Size, Tensor
 
 _MASKS = ("bool", "uint8")
 
@@ -92,7 +92,7 @@ class _Taken:
     """The dims of the result so far, and those that are still to be indexed."""
 
     slots: list[Dim | _Advanced | Dims] = field(default_factory=list)
-    left: Dims = Dims()
+    left: Dims = SCALAR
 
     @property
     def advanced(self) -> list[_Advanced]:
@@ -152,10 +152,8 @@ def _kept_name(one: _Advanced) -> Dims:
 
 def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
     items = _items(index)
-    if len(items) == 1 and dims.rank == 0:
-        _check_scalar(items[0])
-    for item in items:
-        _check_item(item)
+    if dims.rank == 0 and not isinstance(index, tuple):
+        _check_scalar(index)
     if any(_is_doubtful(item) for item in items):
         return _until_doubt(dims, items)
     needed = [_needed(item) for item in items]
@@ -166,6 +164,8 @@ def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
             error="IndexError",
             help=f"The tensor's dims are {dims.show()}.",
         )
+    for item in items:
+        _check_item(item)
     gaps = [place for place, item in enumerate(items) if item is ...]
     if len(gaps) > 1 and dims.open:
         return _Taken([OPEN])
@@ -208,10 +208,12 @@ def _items(index: Any) -> list[Any]:
 
 def _check_scalar(item: Any) -> None:
     if isinstance(item, int) and not isinstance(item, bool):
+        if item != 0:
+            raise _out_of_bounds(item, 0, 0)
         raise Contradiction(
             "NC206",
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
-            "C++ to convert a 0-dim tensor to a number",
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number",
             error="IndexError",
         )
     if isinstance(item, slice):
@@ -261,6 +263,7 @@ def _until_doubt(dims: Dims, items: Sequence[Any]) -> _Taken:
     """The dims before the first item of which it is not known what it takes, and no more."""
     taken = _Taken()
     for place, item in enumerate(items):
+        _check_item(item)
         if not isinstance(item, (int, slice, type(None))) or isinstance(item, bool):
             break
         over = dim_map.first(dims, 1).prefix if _needed(item) else ()
@@ -279,9 +282,7 @@ def _needed(item: Any) -> int:
     return 1
 
 
-def _take(
-    taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native: bool
-) -> None:
+def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native: bool) -> None:
     if isinstance(item, slice):
         taken.slots.append(_sliced(over[0], item))
     elif isinstance(item, bool) or item is None or _is_bool_scalar(item):

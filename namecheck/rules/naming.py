@@ -53,7 +53,7 @@ def has_names(input: Tensor) -> bool | Unknown:
 
 @rule
 def rename(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
-    """All dims named anew by position, or some by their old names (named_tensor.rst, ``rename``)."""
+    """All dims named anew by position, or some by their old names (named_tensor.rst)."""
     return _rename(input.dims, names, rename_map, "rename")
 
 
@@ -68,7 +68,8 @@ def _rename(dims: Dims, names: Sequence[Any], rename_map: Mapping[str, Any], cal
         raise Contradiction(
             "NC106",
             f"{call}: This function takes either positional args or keyword args, but not both. "
-            f"Use tensor.{call}(*names) to name dims and tensor.{call}(**rename_map) to rename dims.",
+            f"Use tensor.{call}(*names) to name dims and tensor.{call}(**rename_map) to rename "
+            "dims.",
             help="Name all dims by position, or some by keyword.",
         )
     if rename_map:
@@ -191,16 +192,16 @@ def _overlaid(dims: Dims, wanted: Wanted) -> Dims:
     """Dims of unknown rank, of which the first and the last few are named anew."""
     front = _facing(dim_map.first(dims, len(wanted.front)), wanted.front)
     back = _facing(dim_map.last(dims, len(wanted.back)), wanted.back)
-    middle = dim_map.without_left(
-        dim_map.without_right(dims, len(wanted.back)), len(wanted.front)
-    )
+    middle = dim_map.without_left(dim_map.without_right(dims, len(wanted.back)), len(wanted.front))
     result = dim_map.joined(front, middle, back)
     naming.check_distinct(result.names)
     return result
 
 
 def _facing(dims: Dims, names: Sequence[Name]) -> Dims:
-    return Dims(tuple(replace(dim, name=name) for dim, name in zip(dims.prefix, names, strict=True)))
+    return Dims(
+        tuple(replace(dim, name=name) for dim, name in zip(dims.prefix, names, strict=True))
+    )
 
 
 @rule
@@ -260,7 +261,8 @@ def _coercion(
 ) -> Contradiction:
     return Contradiction(
         code,
-        f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{wanted.show()} because {reason}",
+        f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{wanted.show()} because "
+        f"{reason}",
         names=names,
         help=(
             "`refine_names` only names what has no name; use `rename` to change a name, "

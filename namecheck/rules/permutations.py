@@ -18,6 +18,9 @@ Axis = int | str | Unknown | None
 @rule
 def permutes_dimensions(input: Tensor, dim0: Axis, dim1: Axis) -> Dims:
     """Two dims change places (name_inference.rst, same title)."""
+    if isinstance(dim0, str) and isinstance(dim1, str):
+        second = locate(input.dims, dim1)  # torch looks the second name up first
+        return _swapped(input.dims, locate(input.dims, dim0), second)
     first, second = locate(input.dims, dim0), locate(input.dims, dim1)
     return _swapped(input.dims, first, second)
 
@@ -27,7 +30,7 @@ def _swapped(dims: Dims, first: Position, second: Position) -> Dims:
         return dim_map.in_some_order(dims)
     if first is MIDDLE or second is MIDDLE:
         return _swapped_with_middle(dims, first, second)
-    if not dims.known:
+    if not dims.known or not isinstance(first, int) or not isinstance(second, int):
         return dims  # a 0-d tensor takes the index 0 or -1, and stays as it is
     sources = dim_map.everywhere(dims)
     one, other = sources.index(first), sources.index(second)
@@ -59,7 +62,8 @@ def _transposed_matrix(dims: Dims, call: str) -> Dims:
     if dims.min_rank > 2:
         raise Contradiction(
             "NC207",
-            f"{call}() expects a tensor with <= 2 dimensions, but self is {dim_map.show_rank(dims)}D",
+            f"{call}() expects a tensor with <= 2 dimensions, but self is "
+            f"{dim_map.show_rank(dims)}D",
             help="Use `transpose`, or `mT` for batches of matrices.",
         )
     return _reversed(dims)
@@ -164,13 +168,12 @@ def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
 def movedim(
     input: Tensor,
     source: Axis | Sequence[Axis],
-    destination: int | Sequence[int | Unknown] | Unknown,
+    destination: Axis | Sequence[Axis],
 ) -> Dims:
     """Some dims go to other places, the others keep their order (torch.movedim)."""
     if isinstance(source, Unknown) or isinstance(destination, Unknown):
         return dim_map.in_some_order(input.dims)
-    sources = list(source) if isinstance(source, (tuple, list)) else [source]
-    targets = list(destination) if isinstance(destination, (tuple, list)) else [destination]
+    sources, targets = _as_list(source), _as_list(destination)
     if len(sources) != len(targets):
         raise Contradiction(
             "NC114",
@@ -183,7 +186,13 @@ def movedim(
     _check_repeated(goal, "destination", targets)
     if input.dims.open or not all(isinstance(place, int) for place in origin + goal):
         return dim_map.in_some_order(input.dims)
-    return rearrange(input.dims, _moved(len(input.dims.prefix), dict(zip(goal, origin, strict=True))))
+    return rearrange(
+        input.dims, _moved(len(input.dims.prefix), dict(zip(goal, origin, strict=True)))
+    )
+
+
+def _as_list(dims: Axis | Sequence[Axis]) -> list[Axis]:
+    return list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
 
 
 def _moved(rank: int, moves: dict[Position, Position]) -> list[Source]:
@@ -198,9 +207,7 @@ def _moved(rank: int, moves: dict[Position, Position]) -> list[Source]:
 def _check_repeated(places: Sequence[Position], role: str, given: Sequence[Axis]) -> None:
     fixed = [place for place in places if isinstance(place, int)]
     if len(set(fixed)) < len(fixed):
-        raise Contradiction(
-            "NC104", f"movedim: repeated dim in `{role}` ({_listed(given)})"
-        )
+        raise Contradiction("NC104", f"movedim: repeated dim in `{role}` ({_listed(given)})")
 
 
 def _listed(dims: Sequence[Axis]) -> str:

@@ -25,24 +25,24 @@ from namecheck.rules.contractions import (
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Tensor, locate
+from namecheck.values import OPEN, Dims, Many, Tensor, locate
 
 
 @rule
-def chain_matmul(matrices: Sequence[Tensor]) -> Dims:
+def chain_matmul(matrices: Sequence[Tensor] | Many) -> Dims:
     """A product of several matrices (torch.chain_matmul, torch.linalg.multi_dot)."""
-    if not isinstance(matrices, (tuple, list)) or not matrices:
+    if isinstance(matrices, Many) or not matrices:
         return OPEN
-    result = matrices[0].dims
+    result: Dims = matrices[0].dims
     for matrix in matrices[1:]:
         result = matmul(Tensor(result), matrix)
     return result
 
 
 @rule
-def chain_matmul_natively(matrices: Sequence[Tensor]) -> Dims:
+def chain_matmul_natively(matrices: Sequence[Tensor] | Many) -> Dims:
     """torch 2.12 takes one named matrix, no more (recorded: chain_matmul)."""
-    if isinstance(matrices, (tuple, list)) and len(matrices) > 1:
+    if not isinstance(matrices, Many) and len(matrices) > 1:
         refuse_named("view", matrices)
     return chain_matmul(matrices)
 
@@ -152,16 +152,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
 def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
     """Some dims of both contracted; what else they have stays (torch.tensordot)."""
     left, right = a.dims, b.dims
-    if isinstance(dims, int) and not left.open and not right.open:
-        if dims > min(len(left.prefix), len(right.prefix)):
-            return OPEN
-        pairs = [(len(left.prefix) - dims + index, index) for index in range(dims)]
-    elif _pair_of_lists(dims) and not left.open and not right.open:
-        found = [[locate(left, dim) for dim in dims[0]], [locate(right, dim) for dim in dims[1]]]  # type: ignore[index]
-        if not all(isinstance(place, int) for places in found for place in places):
-            return OPEN
-        pairs = list(zip(*found, strict=False))  # type: ignore[arg-type]
-    else:
+    pairs = None if left.open or right.open else _contracted_pairs(left, right, dims)
+    if pairs is None:
         return OPEN
     for one, other in pairs:
         check_axes(left[one], right[other])
@@ -170,6 +162,20 @@ def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
         Dims(tuple(dim for place, dim in left.walk() if place not in gone[0])),
         Dims(tuple(dim for place, dim in right.walk() if place not in gone[1])),
     )
+
+
+def _contracted_pairs(left: Dims, right: Dims, dims: object) -> list[tuple[int, int]] | None:
+    """The positions that are contracted with each other; None where they are not known."""
+    if isinstance(dims, int):
+        if dims > min(len(left.prefix), len(right.prefix)):
+            return None
+        return [(len(left.prefix) - dims + index, index) for index in range(dims)]
+    if not _pair_of_lists(dims):
+        return None
+    found = zip(dims[0], dims[1], strict=False)  # type: ignore[index]
+    places = [(locate(left, one), locate(right, other)) for one, other in found]
+    fixed = [(a, b) for a, b in places if isinstance(a, int) and isinstance(b, int)]
+    return fixed if len(fixed) == len(places) else None
 
 
 def _pair_of_lists(value: object) -> bool:

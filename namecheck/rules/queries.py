@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import EllipsisType
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map
@@ -29,17 +28,17 @@ def shape(input: Tensor) -> tuple[Size, ...] | Unknown:
 
 
 @rule
-def size(input: Tensor, dim: Axis | EllipsisType = ...) -> Size | tuple[Size, ...]:
+def size(input: Tensor, dim: Axis = None) -> Size | tuple[Size, ...]:
     """All sizes, or that of one dim (torch.Tensor.size)."""
-    if isinstance(dim, EllipsisType):
+    if dim is None:
         return shape(input)
     return input.dims[locate(input.dims, dim)].size
 
 
 @rule
-def stride(input: Tensor, dim: Axis | EllipsisType = ...) -> Unknown:
+def stride(input: Tensor, dim: Axis = None) -> Unknown:
     """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
-    if not isinstance(dim, EllipsisType):
+    if dim is not None:
         locate(input.dims, dim)
     return UNKNOWN
 
@@ -78,7 +77,9 @@ def single_value(input: Tensor) -> Unknown:
 @rule
 def single_number(input: Tensor) -> Unknown:
     """``float(x)``: the one value that there must be (recorded: __float__)."""
-    _check_single(input, "only one element tensors can be converted to Python scalars", "ValueError")
+    _check_single(
+        input, "only one element tensors can be converted to Python scalars", "ValueError"
+    )
     return UNKNOWN
 
 
@@ -93,7 +94,7 @@ def truth(input: Tensor) -> Unknown:
 
 def _check_single(input: Tensor, message: str, error: str) -> None:
     count = count_of_elements(input)
-    if isinstance(count, int) and count != 1 or any(
+    if (isinstance(count, int) and count != 1) or any(
         isinstance(dim.size, int) and dim.size > 1 for dim in input.dims.known
     ):
         shown = count if isinstance(count, int) else "more than one"
@@ -110,6 +111,21 @@ def same_size(input: Tensor, other: Tensor) -> bool | Unknown:
     """Whether the sizes are equal; names do not count (torch.is_same_size)."""
     answer = dim_map.same_shape(input.dims, other.dims)
     return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
+
+
+@rule
+def equal(input: Tensor, other: Tensor) -> bool | Unknown:
+    """Whether names, sizes and values are equal: no for certain if names or sizes differ."""
+    same = (dim_map.same_names(input.dims, other.dims), dim_map.same_shape(input.dims, other.dims))
+    return False if Answer.NO in same else UNKNOWN
+
+
+@rule
+def single_index(input: Tensor) -> Unknown:
+    """``operator.index(x)``: the one value that there must be (recorded: index)."""
+    message = "only integer tensors of a single element can be converted to an index"
+    _check_single(input, message, "TypeError")
+    return UNKNOWN
 
 
 @rule
