@@ -48,14 +48,14 @@ class TorchCalls:
 
     def method(self, name: str) -> str | None:
         """The operator that a method of a tensor runs; None where the table has none."""
-        if self.has(name, "m"):
-            return name
-        return name if name.endswith("_") and self.has(name[:-1], "i") else None
+        if not name.endswith("_"):
+            return name if self.has(name, "m") else None
+        return name if self.has(name, "mi") or self.has(name[:-1], "i") else None
 
     def function(self, path: str) -> str | None:
         """The operator that a function of torch runs, by its dotted name."""
         key = path.removeprefix("torch.")
-        if self.has(key, "fnc"):
+        if self.has(key, "fncj" if key.endswith("_") else "fnc"):
             return key
         if key.startswith("nn.functional.") and self.has(key.removeprefix("nn.functional."), "n"):
             return key.removeprefix("nn.functional.")
@@ -144,6 +144,7 @@ class TorchCalls:
         every = (*args, *kwargs.values())
         if answer.contradiction is not None:
             contradiction = answer.contradiction
+            self._forget(kwargs.get("out"), store)
             marks = tuple(
                 self.machine.place(where, self.show(value, store))
                 for where, value in operands
@@ -175,6 +176,14 @@ class TorchCalls:
         if isinstance(result, TupleValue) and answer.fields:
             return replace(result, fields=answer.fields)
         return result
+
+    def _forget(self, out: Value | None, store: Store) -> None:
+        """What a failed call left in the tensors that it was given as ``out=`` is not known."""
+        if isinstance(out, TensorValue):
+            store.set(out.address, Held(Tensor()))
+        elif isinstance(out, TupleValue):
+            for item in out.items:
+                self._forget(item, store)
 
     def _write(
         self, target: Value, after: Any, before: Mapping[str, Place], node: Node, store: Store
