@@ -41,6 +41,7 @@ class Outcome:
 
 
 def reason_of(error: OSError) -> str:
+    """What the operating system says."""
     return error.strerror or str(error)
 
 

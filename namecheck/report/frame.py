@@ -53,6 +53,7 @@ class Stroke:
 
     @property
     def role(self) -> str:
+        """The colour that it is drawn in."""
         return "primary" if self.primary else "secondary"
 
 
@@ -225,6 +226,7 @@ class _Row:
         self._cells: dict[int, tuple[str, str]] = {}
 
     def put(self, column: int, text: str, role: str) -> None:
+        """Write a text from a column on, over what is there."""
         for piece, width in _pieces(text):
             self._cells[column] = (piece, role)
             for beyond in range(column + 1, column + width):
@@ -232,6 +234,7 @@ class _Row:
             column += width
 
     def show(self) -> str:
+        """The row, blanks between what was put."""
         parts: list[str] = []
         columns = sorted(self._cells)
         run, role = "", ""
