@@ -27,6 +27,7 @@ from namecheck.interpreter.objects import (
     Operand,
     Partial,
     Repeated,
+    TensorValue,
     TorchMethod,
     TorchModule,
     TupleValue,
@@ -35,6 +36,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
+from namecheck.names import Answer
 from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
@@ -260,7 +262,10 @@ class Calls:
         """Run the body with these arguments, and join what its paths return."""
         machine = self.machine
         machine.called.add(function.node)
-        if self._too_deep(function, call.activation) or not machine.spend(20):
+        if not self._matters(function, call):
+            self.escape(call)
+            return joins.fresh("result")
+        if self._too_deep(function, call.activation) or not machine.spend():
             self.escape(call)
             return joins.fresh("result")
         layer = call.store.fork()
@@ -282,6 +287,32 @@ class Calls:
         if not returns:
             raise PathEnds
         return self._return(returns, frame, call.store)
+
+    def _matters(self, function: FunctionValue, call: Call) -> bool:
+        """Whether running the body can say anything of names: by its words, or by its arguments."""
+        if function.node in self.machine.relevant:
+            return True
+        if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
+            return True
+        return any(
+            self._informative(value, call.store) for value in (*call.args, *call.kwargs.values())
+        )
+
+    def _informative(self, value: Value, store: Store, depth: int = 0) -> bool:
+        """Whether a value is, holds or may lead to a tensor with names."""
+        if isinstance(value, (Const, Opaque, External)):
+            return False
+        if isinstance(value, TensorValue):
+            return joins.held(value, store).tensor.dims.named() is Answer.YES
+        if depth > 3:
+            return True
+        if isinstance(value, TupleValue):
+            return any(self._informative(item, store, depth + 1) for item in value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            parts = (content.each,) if isinstance(content, Repeated) else content
+            return any(self._informative(item, store, depth + 1) for item in parts)
+        return True
 
     def _too_deep(self, function: FunctionValue, activation: Activation) -> bool:
         depth = repeated = 0

@@ -20,6 +20,7 @@ from namecheck.interpreter.objects import (
     Entries,
     External,
     Frame,
+    Key,
     ListValue,
     Opaque,
     Operand,
@@ -346,8 +347,8 @@ class Expressions:
         return self.attributes.truth(value, store)
 
     def _assumed(self, key: Any, store: Store) -> bool | None:
-        if isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-            inner = self._assumed(key[1], store)
+        if isinstance(key, Key) and key.parts[0] == "not":
+            inner = self._assumed(key.parts[1], store)
             return None if inner is None else not inner
         fact: bool | None = store.get(Fact(key))
         return fact

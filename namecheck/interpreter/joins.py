@@ -102,8 +102,11 @@ class Joiner:
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
             content = self.sequences(items(a, self.left), items(b, self.right))
             return ListValue(new_address(), content, a.kind)
-        if isinstance(a, Repeated) and isinstance(b, Repeated):
-            return Repeated(self.value(a.each, b.each))
+        if isinstance(a, (TupleValue, Repeated)) and isinstance(b, (TupleValue, Repeated)):
+            left = a if isinstance(a, Repeated) else a.items
+            right = b if isinstance(b, Repeated) else b.items
+            shared = self.sequences(left, right)
+            return shared if isinstance(shared, Repeated) else TupleValue(shared)
         if isinstance(a, DictValue) and isinstance(b, DictValue):
             content_ = self.dicts(entries(a, self.left), entries(b, self.right))
             return DictValue(new_address(), content_, a.factory)
@@ -176,9 +179,7 @@ class Joiner:
             return self.tensors(a, b)
         if isinstance(a, Entries) and isinstance(b, Entries):
             return self.dicts(a, b)
-        if isinstance(a, Repeated) or isinstance(b, Repeated):
-            return self.sequences(a, b)
-        if isinstance(a, tuple) and isinstance(b, tuple):
+        if isinstance(a, (tuple, Repeated)) and isinstance(b, (tuple, Repeated)):
             return self.sequences(a, b)
         return self.value(a, b)
 
@@ -217,7 +218,9 @@ def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
     for key in changed_keys(base, stores):
         contents = [store.get(key, _MISSING) for store in stores]
         if isinstance(key, Fact):
-            merged[key] = contents[0] if all(c is contents[0] for c in contents) else None
+            shared = contents[0] if all(c is contents[0] for c in contents) else None
+            if shared is not None or base.get(key) is not None:
+                merged[key] = shared
             continue
         present = [(c, s) for c, s in zip(contents, stores, strict=True) if c is not _MISSING]
         content, store = present[0]

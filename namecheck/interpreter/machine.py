@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from namecheck.findings import Finding, Place, Span
-from namecheck.interpreter import scopes
+from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.objects import Frame, FunctionValue, Value
 from namecheck.interpreter.store import Store
 from namecheck.names import Contradiction
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from namecheck.interpreter.statements import Statements
     from namecheck.interpreter.torch_calls import TorchCalls
 
-CALL_DEPTH: Final = 40
-RECURSION: Final = 10
-BUDGET: Final = 400_000
+CALL_DEPTH: Final = 16
+RECURSION: Final = 8
+BUDGET: Final = 20_000
 
 
 class PathEnds(Exception):
@@ -98,6 +98,7 @@ class Machine:
         self.functions: dict[ast.AST, FunctionValue] = {}
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
+        self.relevant = relevance.relevant_definitions(source.tree)
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:

@@ -14,6 +14,7 @@ from namecheck.interpreter.objects import (
     External,
     Held,
     Instance,
+    Key,
     Opaque,
     TensorValue,
     TupleValue,
@@ -46,8 +47,8 @@ def assume(
 
 
 def _positive(key: object, truth: bool) -> tuple[object, bool]:
-    while isinstance(key, tuple) and len(key) == 2 and key[0] == "not":
-        key, truth = key[1], not truth
+    while isinstance(key, Key) and key.parts[0] == "not":
+        key, truth = key.parts[1], not truth
     return key, truth
 
 

@@ -20,15 +20,44 @@ Address: TypeAlias = Hashable
 Facts: TypeAlias = tuple[tuple[Hashable, bool], ...]
 
 
-@dataclass(frozen=True, slots=True)
+class Key:
+    """The identity of an opaque value: how it was made, from which others.
+
+    Keys hold keys, so the hash is computed once.
+    """
+
+    __slots__ = ("_hash", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self.parts = parts
+        self._hash = hash(parts)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Key) and self._hash == other._hash and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 class Opaque:
     """A value of which nothing is known but its identity: equal keys are one value.
 
     `kind` is the name of its type where that is known ("int", "str", …).
     """
 
-    key: Hashable
-    kind: str | None = None
+    __slots__ = ("key", "kind")
+
+    def __init__(self, key: Key | tuple[Hashable, ...], kind: str | None = None) -> None:
+        self.key = key if isinstance(key, Key) else Key(key)
+        self.kind = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 class Const:

@@ -26,6 +26,8 @@ from namecheck.interpreter.store import Store
 from namecheck.interpreter.torch_calls import TorchCalls
 from namecheck.values import Tensor
 
+# What analysing one function on unknown arguments may cost, however much is spent already.
+_LEAST = 300
 _NUMBERS = ("int", "float", "str", "bool")
 
 
@@ -65,11 +67,13 @@ class Program:
         """Call a function as code in another file might."""
         if isinstance(node, ast.Lambda):
             return
+        if node not in self.machine.relevant:
+            return
         nested = not isinstance(function.frame.scope, (ast.Module, ast.ClassDef))
         called = node in self.machine.called
         if called and (nested or not function.node.args.args):
             return
-        self.machine.budget = max(self.machine.budget, 20_000)
+        self.machine.budget = max(self.machine.budget, _LEAST)
         for defaults in (False, True) if function.defaults else (False,):
             store = self.store.fork()
             arguments = self._arguments(function, store, activation, defaults=defaults)

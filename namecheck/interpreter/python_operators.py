@@ -16,6 +16,7 @@ from namecheck.interpreter.objects import (
     DictValue,
     Entries,
     Instance,
+    Key,
     ListValue,
     Opaque,
     Operand,
@@ -285,7 +286,7 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
     answer = equal(left, right, store)
     if answer is None:
-        opaque = ("Eq", *sorted((_key(left), _key(right)), key=repr))
+        opaque = Key(("Eq", *sorted((_key(left), _key(right)), key=hash)))
         return Opaque(opaque if name == "Eq" else ("not", opaque), "bool")
     return TRUE if answer is (name == "Eq") else FALSE
 
@@ -332,7 +333,7 @@ def _relation(
     else:
         answer = _contains(machine, left, right, node, store, activation)
     if answer is None:
-        key = (_NEGATED.get(name, name), _key(left), _key(right))
+        key = Key((_NEGATED.get(name, name), _key(left), _key(right)))
         return Opaque(("not", key) if name in _NEGATED else key, "bool")
     return TRUE if answer is (name not in _NEGATED) else FALSE
 

@@ -26,7 +26,7 @@ from namecheck.interpreter.objects import (
     Value,
 )
 from namecheck.interpreter.patterns import Patterns
-from namecheck.interpreter.store import Store
+from namecheck.interpreter.store import Store, common
 from namecheck.syntax import Located as Node
 
 _PATHS: Final = 8
@@ -73,7 +73,6 @@ class Statements:
         self, body: Sequence[ast.stmt], stores: list[Store], activation: Activation
     ) -> list[Store]:
         """The paths that come out at the end of a block; none where all leave it."""
-        base = stores[0] if stores else None
         for statement in body:
             if len(stores) == 1:
                 stores = self.one(statement, stores[0], activation)
@@ -81,8 +80,8 @@ class Statements:
                 stores = [end for store in stores for end in self.one(statement, store, activation)]
             if not stores:
                 return []
-            if len(stores) > _PATHS and base is not None:
-                stores = [joins.merged(base, stores)]
+            if len(stores) > _PATHS:
+                stores = [joins.merged(common(stores), stores)]
         return stores
 
     def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
@@ -90,6 +89,8 @@ class Statements:
         case = self._cases.get(type(statement))
         if case is None:
             return [store]
+        if activation.caller is not None:
+            self.machine.budget -= 1
         try:
             ends = case(statement, store, activation)
         except PathEnds:

@@ -8,7 +8,7 @@ dict, and ``Fact(key)`` for the truth that a branch assumes of an opaque conditi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -98,6 +98,24 @@ class Store:
             for key, content in self.changes_since(base).items()
             if isinstance(key, Fact) and content is not None
         )
+
+
+def common(stores: Sequence[Store]) -> Store:
+    """The innermost layer that all the stores stand on."""
+    paths = []
+    for store in stores:
+        path: list[Store] = []
+        layer: Store | None = store
+        while layer is not None:
+            path.append(layer)
+            layer = layer.parent
+        paths.append(path[::-1])
+    shared = paths[0][0]
+    for layers in zip(*paths, strict=False):
+        if any(layer is not layers[0] for layer in layers):
+            break
+        shared = layers[0]
+    return shared
 
 
 def changed_keys(base: Store, stores: Iterable[Store]) -> dict[Hashable, None]:
