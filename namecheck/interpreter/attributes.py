@@ -47,7 +47,7 @@ _LAYOUTS: Final = frozenset(
 _MEMORY_FORMATS: Final = frozenset(
     ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
 )
-_MISSING: Final = object()
+_REGISTERING: Final = frozenset({"register_buffer", "register_parameter", "add_module"})
 
 
 def torch_constant(path: str) -> Constant | None:
@@ -157,6 +157,8 @@ class Attributes:
             return value.cls
         if name == "__dict__":
             return joins.fresh("dict")
+        if name in _REGISTERING and self.derives(value.cls, "Module"):
+            return Native(value, name)
         getter = self.class_attribute(value.cls, "__getattr__", store)
         if getter is not None:
             bound = BoundMethod(getter, value)

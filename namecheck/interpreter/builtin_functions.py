@@ -108,6 +108,8 @@ class BuiltinFunctions:
         case = self._cases.get(name)
         if case is not None and not call.arguments.open:
             return case(call)
+        if name == "abs" and call.args and isinstance(call.args[0], TensorValue):
+            return self.machine.calls.torch_call("Tensor.abs", call.args, call)
         if name in _PURE and not call.kwargs and not call.arguments.open:
             constants = [arg.value for arg in call.args if isinstance(arg, Const)]
             if len(constants) == len(call.args):

@@ -85,6 +85,8 @@ class Expressions:
         if case is None:
             return joins.fresh("expression")
         result = case(node, store, activation)
+        if isinstance(result, (Opaque, Union)):
+            self.machine.unknowns += 1
         if self.machine.reveals is not None and isinstance(result, TensorValue):
             self._reveal(node, result, store)
         return result

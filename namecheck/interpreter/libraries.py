@@ -123,6 +123,10 @@ class Libraries:
             "torch.nn.Parameter": self._same_tensor,
             "torch.nn.parameter.Parameter": self._same_tensor,
             "torch.nn.Sequential": self._sequential,
+            "torch.nn.ModuleList": self.builtins.list_,
+            "torch.nn.ParameterList": self.builtins.list_,
+            "torch.nn.ModuleDict": self.builtins.dict_,
+            "torch.nn.ParameterDict": self.builtins.dict_,
             "torch.Size": self.builtins.tuple_,
         }
 

@@ -98,6 +98,7 @@ class Machine:
         self.functions: dict[ast.AST, FunctionValue] = {}
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
+        self.unknowns = 0
         self.relevant = relevance.relevant_definitions(source.tree)
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
 

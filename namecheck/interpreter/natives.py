@@ -13,6 +13,7 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     Entries,
+    Instance,
     ListValue,
     Operand,
     Repeated,
@@ -66,6 +67,8 @@ class Natives:
 
     def call(self, receiver: Value, name: str, call: Call) -> Value:
         """``receiver.name(…)``."""
+        if isinstance(receiver, Instance):
+            return self._register(receiver, call)
         if isinstance(receiver, Wrapped):
             return TupleValue((receiver, call.argument(0)), (name, "function"))
         if isinstance(receiver, Const):
@@ -77,6 +80,13 @@ class Natives:
         if isinstance(receiver, (TupleValue, ListValue)):
             return self._sequence(receiver, name, call)
         return joins.fresh("native")
+
+    def _register(self, receiver: Instance, call: Call) -> Value:
+        """``module.register_buffer(name, tensor)`` sets an attribute."""
+        name, value = call.argument(0, "name"), call.argument(1, "tensor")
+        if isinstance(name, Const):
+            call.store.set((receiver.address, name.value), value)
+        return NONE
 
     # Strings
 

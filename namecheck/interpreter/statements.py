@@ -382,6 +382,7 @@ class Statements:
         activation.expecting += expecting
         snapshots: list[Store] = []
         stores = [store.fork()]
+        unknowns = self.machine.unknowns
         try:
             for statement in node.body:
                 snapshots.extend(stores)
@@ -392,9 +393,12 @@ class Statements:
         finally:
             activation.tolerant -= tolerant
             activation.expecting -= expecting
-            snapshots.extend(activation.raised.pop())
+            raised = activation.raised.pop()
+        # A handler is reached only if something in the block raised, or may have raised.
+        reached = bool(raised) or self.machine.unknowns != unknowns
+        snapshots.extend(raised)
         ends = self.block(node.orelse, stores, activation) if stores else []
-        if node.handlers and snapshots:
+        if reached and node.handlers and snapshots:
             entry = joins.merged(store, snapshots)
             for handler in node.handlers:
                 layer = entry.fork()
