@@ -118,20 +118,25 @@ class Inference:
 
 
 @cache
-def _shipped() -> str:
-    return resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
+def _shipped() -> Mapping[str, Any]:
+    text = resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 @cache
 def table() -> Mapping[str, Operator]:
-    """All operators that ship with namecheck, by key."""
-    return MappingProxyType(read(_shipped(), "operators.toml"))
+    """All operators that ship with namecheck, by key.
+
+    Not checked row by row as a user's table is: a test does that, and every start would pay for it.
+    """
+    rows = _shipped()["operators"]
+    return MappingProxyType({key: _operator(key, row) for key, row in rows.items()})
 
 
 @cache
 def python_operators() -> Mapping[str, str]:
     """The operator of the table for each operator of Python, by the name of its syntax node."""
-    return MappingProxyType(dict(tomllib.loads(_shipped())["python"]))
+    return MappingProxyType(dict(_shipped()["python"]))
 
 
 _FIELDS: Final = frozenset(Operator.__dataclass_fields__) - {"key"}
@@ -143,38 +148,70 @@ def read(text: str, filename: str) -> dict[str, Operator]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TableError(f"{filename}: {error}") from error
-    return {key: _row(key, row, text, filename) for key, row in data.get("operators", {}).items()}
+        reason, _, place = str(error).partition(" (at line ")
+        line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
+        raise TableError(f"{filename}:{line}: {reason}") from error
+    for key, value in data.items():
+        if key not in ("version", "operators", "python"):
+            raise TableError(
+                f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
+                "the rows of operators stand under the line [operators]"
+            )
+        if key == "operators" and not isinstance(value, dict):
+            raise TableError(f"{filename}:{_line_of(key, text)}: [operators] is a table of rows")
+    rows = data.get("operators", {})
+    for key, row in rows.items():
+        if fault := _fault_of(row):
+            raise TableError(f"{filename}:{_line_of(key, text)}: operator '{key}': {fault}")
+    return {key: _operator(key, row) for key, row in rows.items()}
 
 
-def _row(key: str, row: Any, text: str, filename: str) -> Operator:
-    def refuse(reason: str) -> TableError:
-        return TableError(f"{filename}:{_line_of(key, text)}: operator '{key}': {reason}")
-
+def _fault_of(row: Any) -> str | None:
+    """What is wrong with one row, if anything is."""
     if not isinstance(row, dict):
-        raise refuse('a row is a table: { forms = "fm", names = "keeps_input_names" }')
-    for name in row:
+        return 'a row is a table: { forms = "fm", names = "keeps_input_names" }'
+    for name, value in row.items():
         if name not in _FIELDS:
-            raise refuse(f"unknown field '{name}'; the fields are {', '.join(sorted(_FIELDS))}")
+            return f"unknown field '{name}'; the fields are {', '.join(sorted(_FIELDS))}"
+        if name == "documented":
+            if not isinstance(value, dict):
+                return f"the field '{name}' is a table of forms and labels"
+        elif not isinstance(value, str) and not (name in _LISTS and _is_strings(value)):
+            return f"the field '{name}' is a string{' or a list of them' * (name in _LISTS)}"
     for name in ("forms", "names"):
-        if not isinstance(row.get(name), str):
-            raise refuse(f"the field '{name}' is missing or no string")
+        if name not in row:
+            return f"the field '{name}' is missing"
     if unknown := set(row["forms"]) - _FORMS:
-        raise refuse(f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}")
+        return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
         if name not in ("", "refuses", "unknown") and name not in known:
-            raise refuse(f"there is no rule '{name}'")
-    lists = {name: _strings(row.get(name, ())) for name in ("params", "aten", "aten_out")}
-    for line in (*lists["params"], row.get("ctor", "")):
+            return f"there is no rule '{name}'"
+    return _fault_of_parameters((*_strings(row.get("params", ())), row.get("ctor", "")))
+
+
+def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
+    for line in lines:
         try:
             bad = [k for p in signatures.parse(line) for k in p.kinds if k not in signatures.KINDS]
-        except ValueError as error:
-            raise refuse(f"params: {error}") from error
+        except (ValueError, SyntaxError) as error:
+            return f"params: {error}"
         if bad:
-            raise refuse(f"params: unknown kind '{bad[0]}'")
-    fields = {**row, **lists, "returns": tuple(row.get("returns", "").split())}
-    return Operator(key=key, **fields)
+            kinds = ", ".join(sorted(signatures.KINDS))
+            return f"params: unknown kind '{bad[0]}'; the kinds are {kinds}"
+    return None
+
+
+_LISTS: Final = ("params", "aten", "aten_out")
+
+
+def _operator(key: str, row: Mapping[str, Any]) -> Operator:
+    lists = {name: _strings(row.get(name, ())) for name in _LISTS}
+    return Operator(key=key, **{**row, **lists, "returns": tuple(row.get("returns", "").split())})
+
+
+def _is_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _strings(value: Any) -> tuple[str, ...]:
@@ -183,7 +220,8 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 def _line_of(key: str, text: str) -> int:
     for number, line in enumerate(text.splitlines(), 1):
-        if line.split("=")[0].strip().strip("\"'") == key:
+        head = line.split("=")[0].strip().removeprefix("[").removesuffix("]")
+        if head.removeprefix("operators.").strip("\"' ") == key:
             return number
     return 1
 
