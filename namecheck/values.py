@@ -146,6 +146,10 @@ class Dims:
         """The same dims without names; an open middle stays unknown."""
         return self.rename([None] * self.min_rank)
 
+    def sizeless(self) -> Dims:
+        """The same dims, of unknown sizes."""
+        return self._mapped(lambda dim: Dim(dim.name))
+
     def replace(self, position: Position, dim: Dim) -> Dims:
         """The same dims with another one at a position; of an unknown position all are weakened."""
         if position is MIDDLE:
@@ -224,6 +228,13 @@ class Many:
     """A sequence of tensors, alike in what is known of them, whose number is not known."""
 
     each: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Maybe:
+    """A tensor, or None: an attribute that is filled in later."""
+
+    tensor: Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.dim_map import Made
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axis, sizeless
+from namecheck.rules.reductions import Axis
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
@@ -22,7 +22,7 @@ Tensors = Sequence[Tensor] | Many | Unknown
 def cat(tensors: Tensors, dim: Axis | None = 0) -> Dims:
     """All dims unify, the one that is put together too (recorded: cat)."""
     if isinstance(tensors, (Many, Unknown)):
-        return sizeless(tensors.each.dims) if isinstance(tensors, Many) else OPEN
+        return tensors.each.dims.sizeless() if isinstance(tensors, Many) else OPEN
     if not tensors:
         raise Contradiction(
             "NC114",
@@ -74,7 +74,7 @@ def _unified(lists: Sequence[Dims]) -> Dims:
     """All names unified; lists of several lengths do not unify (recorded: cat)."""
     result: Dims | None = None
     for dims in lists:
-        bare = sizeless(dims)
+        bare = dims.sizeless()
         if result is None:
             result = bare
             continue
@@ -105,7 +105,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                     "NC201",
                     f"Sizes of tensors must match except in dimension {place}. Expected size "
                     f"{one.size} but got size {other.size} for tensor number {number} in the list.",
-                    help="All dims but the one along which the tensors are put together must agree.",
+                    help="All dims but the one along which tensors are put together must agree.",
                 )
 
 

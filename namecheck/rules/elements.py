@@ -28,7 +28,10 @@ def take(input: Tensor, index: Tensor) -> Dims:
 @rule
 def take_along_dim_natively(input: Tensor, indices: Tensor, dim: Axis | None = None) -> Unknown:
     """torch 2.12 refuses names under the name of what it calls (recorded: take_along_dim)."""
-    refuse_named("view" if dim is None else "gather", [input, indices])
+    if dim is None:
+        refuse_named("view", [input, indices])
+    refuse_named("remainder.Scalar", [indices])
+    refuse_named("gather", [input])
     return UNKNOWN
 
 
@@ -40,7 +43,7 @@ def nonzero(input: Tensor, as_tuple: bool | Unknown = False) -> Dims | tuple[Dim
     if isinstance(as_tuple, Unknown):
         return OPEN
     one = Dims.of(None)
-    return Many(Tensor(one)) if input.dims.rank is None else (one,) * input.dims.rank
+    return Many(Tensor(one)) if input.dims.rank is None else (one,) * max(input.dims.rank, 1)
 
 
 @rule
@@ -53,6 +56,12 @@ def argwhere(input: Tensor) -> Dims:
 @rule
 def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
     """The dims of the values looked up (torch.searchsorted)."""
+    return input.dims if isinstance(input, Tensor) else Dims()
+
+
+@rule
+def bucketize(input: Tensor | float) -> Dims:
+    """The dims of the values looked up (torch.bucketize)."""
     return input.dims if isinstance(input, Tensor) else Dims()
 
 
@@ -95,7 +104,9 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
 @rule
 def embedding_module(input: Tensor, embedding_dim: int | Unknown = UNKNOWN) -> Dims:
     """A vector without a name for each index (nn.Embedding)."""
-    vector = Dims((Dim(None), Dim(None, embedding_dim if isinstance(embedding_dim, int) else UNKNOWN)))
+    vector = Dims(
+        (Dim(None), Dim(None, embedding_dim if isinstance(embedding_dim, int) else UNKNOWN))
+    )
     return embedding(input, Tensor(vector))
 
 
@@ -104,5 +115,3 @@ def vander_natively(x: Tensor) -> Dims:
     """torch 2.12 supports names here in name only (recorded: vander)."""
     refuse_named("unsqueeze", [x])
     return Dims.of(None, None)
-
-

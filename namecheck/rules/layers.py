@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import sizeless
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Tensor
@@ -39,7 +38,7 @@ def max_pool(
     """The input's names, at other sizes (recorded: max_pool2d)."""
     if isinstance(return_indices, Unknown):
         return UNKNOWN
-    result = sizeless(input.dims)
+    result = input.dims.sizeless()
     return (result, result) if return_indices else result
 
 
@@ -47,7 +46,7 @@ def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: s
     ones = size == 1 or (isinstance(size, (tuple, list)) and set(size) == {1})
     if not ones and not isinstance(size, Unknown):
         refuse_named(aten, [input])
-    return sizeless(input.dims)
+    return input.dims.sizeless()
 
 
 @rule
@@ -73,33 +72,49 @@ def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
         word = {"nearest-exact": "_upsample_nearest_exact"}.get(mode, f"upsample_{mode}")
         dims = {"linear": "1d", "bilinear": "2d", "bicubic": "2d", "trilinear": "3d"}
         raise not_supported(word + dims.get(mode, f"{input.dims.rank - 2}d"))
-    return sizeless(input.dims)
+    return input.dims.sizeless()
 
 
 @rule
 def dropout1d_natively(
-    input: Tensor, training: bool | Unknown = True
+    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
 ) -> Dims:
     """torch 2.12 drops channels with what it does not support (nn.functional.dropout1d)."""
-    return _drops_channels(input, training, 1)
+    return _drops_channels(input, p, training, 1)
 
 
 @rule
-def dropout2d_natively(input: Tensor, training: bool | Unknown = True) -> Dims:
+def dropout2d_natively(
+    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
+) -> Dims:
     """torch 2.12 drops channels with what it does not support (nn.functional.dropout2d)."""
-    return _drops_channels(input, training, 2)
+    return _drops_channels(input, p, training, 2)
 
 
 @rule
-def dropout3d_natively(input: Tensor, training: bool | Unknown = True) -> Dims:
+def dropout3d_natively(
+    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
+) -> Dims:
     """torch 2.12 drops channels with what it does not support (nn.functional.dropout3d)."""
-    return _drops_channels(input, training, 3)
+    return _drops_channels(input, p, training, 3)
 
 
-def _drops_channels(input: Tensor, training: bool | Unknown, spatial: int) -> Dims:
+def _drops_channels(
+    input: Tensor, p: float | Unknown, training: bool | Unknown, spatial: int
+) -> Dims:
+    if spatial == 1 and input.dims.rank is not None and input.dims.rank not in (2, 3):
+        raise Contradiction(
+            "NC207",
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dims.rank}D input. Note "
+            "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
+            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
+            "inputs).",
+            error="RuntimeError",
+            help="Use `dropout2d` or `dropout3d` for images and volumes.",
+        )
     if spatial != 2 and input.dims.rank == spatial + 1:
         refuse_named("unsqueeze", [input])
-    if training is True:
+    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
         refuse_named("new_empty", [input])
     return input.dims
 
@@ -109,7 +124,7 @@ def alpha_dropout_natively(
     input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
 ) -> Dims:
     """torch 2.12 scales by a number, which it does not support (nn.functional.alpha_dropout)."""
-    if training is True and isinstance(p, float) and p > 0:
+    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
         refuse_named("mul_.Scalar", [input])
     return input.dims
 
@@ -119,13 +134,15 @@ def feature_dropout_natively(
     input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
 ) -> Dims:
     """torch 2.12 drops channels with what it does not support (feature_alpha_dropout)."""
-    if training is True and isinstance(p, float) and p > 0:
+    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
         refuse_named("new_empty", [input])
     return input.dims
 
 
 @rule
-def native_dropout_natively(input: Tensor, train: bool | Unknown | None = None) -> tuple[Dims, Dims]:
+def native_dropout_natively(
+    input: Tensor, train: bool | Unknown | None = None
+) -> tuple[Dims, Dims]:
     """torch 2.12 scales by a number, which it does not support (recorded: native_dropout)."""
     if train is not False and not isinstance(train, Unknown):
         refuse_named("mul_.Scalar", [input])
@@ -136,6 +153,15 @@ def native_dropout_natively(input: Tensor, train: bool | Unknown | None = None) 
 def rms_norm_natively(input: Tensor, weight: Tensor | None = None) -> Dims:
     """torch 2.12 multiplies by the weight, whose names must unify (recorded: rms_norm)."""
     return input.dims if weight is None else broadcast(input.dims, weight.dims)
+
+
+@rule
+def prelu_natively(input: Tensor, weight: Tensor) -> Dims:
+    """torch 2.12 lays the weights out along the channels (recorded: prelu)."""
+    if input.dims.min_rank > 1 and weight.dims.rank == 1:
+        refuse_named("view", [weight])
+    refuse_named("_prelu_kernel", [input, weight])
+    return input.dims
 
 
 @rule

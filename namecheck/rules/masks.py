@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Answer, Contradiction
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import sizeless
 from namecheck.rules.registry import rule
 from namecheck.values import Dim, Dims, Tensor
 
@@ -64,7 +63,7 @@ def _broadcast_to(target: Dims, small: Dims, operator: str) -> Dims:
 
 def _unified(target: Dims, mask: Dims) -> Dims:
     """Names are matched first; sizes after that, from the mask's side."""
-    names = broadcast(sizeless(target), sizeless(mask))
+    names = broadcast(target.sizeless(), mask.sizeless())
     sizes = broadcast(mask.unnamed(), target.unnamed())
     if names.open or sizes.open:
         return names

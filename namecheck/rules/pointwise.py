@@ -1,8 +1,9 @@
-"""Keeps input names; unifies names from inputs (name_inference.rst, the sections of these names)."""
+"""Keeps input names; unifies names from inputs (name_inference.rst, these sections)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -32,11 +33,9 @@ def unifies_names_from_all_inputs(
     input: Tensor | float, tensor1: Tensor | float | None, tensor2: Tensor | float | None = None
 ) -> Dims:
     """The names of up to three inputs, unified in their order (recorded: addcmul, clamp)."""
-    result = Dims()
-    for operand in (input, tensor1, tensor2):
-        if isinstance(operand, Tensor):
-            result = broadcast(result, operand.dims)
-    return result
+    operands = [one.dims for one in (input, tensor1, tensor2) if isinstance(one, Tensor)]
+    reduce(broadcast, map(Dims.sizeless, operands), Dims())
+    return reduce(broadcast, operands, Dims())
 
 
 @rule
@@ -72,8 +71,8 @@ def where(
     """The names of condition and both choices, unified; alone, the places that are true."""
     if input is not None:
         return unifies_names_from_all_inputs(condition, input, other)
-    flat = Dims.of(None)
-    return Many(Tensor(flat)) if condition.dims.rank is None else (flat,) * condition.dims.rank
+    flat, rank = Dims.of(None), condition.dims.rank
+    return Many(Tensor(flat)) if rank is None else (flat,) * max(rank, 1)
 
 
 @rule
@@ -146,10 +145,16 @@ def to_natively(
 
 @rule
 def isclose_natively(
-    input: Tensor, other: Tensor, rtol: float | Unknown = 1e-05, atol: float | Unknown = 1e-08
+    input: Tensor,
+    other: Tensor,
+    rtol: float | Unknown = 1e-05,
+    atol: float | Unknown = 1e-08,
+    equal_nan: bool | Unknown = False,
 ) -> Dims:
     """torch 2.12 compares, then meets what it does not support (recorded: isclose)."""
     unified = broadcast(input.dims, other.dims)
+    if equal_nan is True:
+        refuse_named("bitwise_and_.Tensor", [input])
     if rtol == 0 and atol == 0:
         return unified
     refuse_named("mul.Scalar", [other])
@@ -178,7 +183,9 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     positions, NC201 where two sizes can not be broadcast.
     """
     closed = not left.open and not right.open
-    reach = max(left.min_rank, right.min_rank) if closed else max(_right_part(left), _right_part(right))
+    reach = (
+        max(left.min_rank, right.min_rank) if closed else max(_right_part(left), _right_part(right))
+    )
     unified: list[Dim] = []
     for offset in range(1, reach + 1):
         a, b = left.from_right(offset), right.from_right(offset)
@@ -197,7 +204,7 @@ def _right_part(dims: Dims) -> int:
 
 
 def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
-    """The prefix that survives: of an open list that the other, closed, certainly does not reach."""
+    """The prefix that survives: of an open list that the other certainly does not reach."""
     for one, other in ((left, right), (right, left)):
         if one.open and not other.open and len(other.prefix) <= len(one.suffix):
             return one.prefix
@@ -237,10 +244,16 @@ def _alignment_help(left: Dims, right: Dims) -> str:
     """The way out of two layouts that do not fit."""
     for one, other in ((right, left), (left, right)):
         words = [naming.word(name) for name in one.names]
-        if one.complete and None not in words and all(other.has(str(w)) is Answer.YES for w in words):
+        if (
+            one.complete
+            and None not in words
+            and all(other.has(str(w)) is Answer.YES for w in words)
+        ):
             listed = " ".join(str(w) for w in words)
             return f"Align by name: call `.align_as` of the other operand on [{listed}]."
-    return "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
+    return (
+        "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
+    )
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:

@@ -12,7 +12,7 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
-from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor, locate
+from namecheck.values import OPEN, Constant, Dim, Dims, Position, Size, Tensor, locate
 
 
 @rule
@@ -24,11 +24,13 @@ def diagonal(
     outdim: str | Unknown | None = None,
 ) -> Dims:
     """Without the two dims, and a last one, which `outdim` names (recorded: diagonal)."""
+    if isinstance(dim2, str):
+        locate(input.dims, dim2)  # torch looks the second name up first
     one, two = locate(input.dims, dim1), locate(input.dims, dim2)
     if one == two and isinstance(one, int):
         raise Contradiction(
             "NC104",
-            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            f"diagonal dimensions cannot be identical {_spoken(dim1, one)}, {_spoken(dim2, two)}",
             help="Give two different dimensions.",
         )
     if input.dims.open or not isinstance(one, int) or not isinstance(two, int):
@@ -38,6 +40,11 @@ def diagonal(
     result = rearrange(input.dims, [*left, Made(name=outdim, size=size)])
     check_distinct(result.names)
     return result
+
+
+def _spoken(dim: Axis | None, place: Position) -> int | str:
+    """torch prints an index as it was given, and of a name the index."""
+    return dim if isinstance(dim, int) else str(place)
 
 
 def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
@@ -50,7 +57,7 @@ def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
 
 @rule
 def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
-    """A matrix of a vector, or the diagonal of a matrix; none of its dims has a name (torch.diag)."""
+    """A matrix of a vector, or the diagonal of a matrix, without names (torch.diag)."""
     if input.dims.rank is None:
         return OPEN
     if input.dims.rank not in (1, 2):
@@ -107,9 +114,25 @@ def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | N
     if size is None:
         return input.dims
     name = None if input.dims.named() is Answer.NO else UNKNOWN
+    _check_count(input.dims, size)
     missing = _missing(input.dims, size)
     return Dims(
         tuple(Dim(name, missing if one == -1 else one, purposeful=one == 1) for one in size)
+    )
+
+
+def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
+    """The sizes must hold just the elements that there are."""
+    whole = UNKNOWN if dims.open else product(dims.sizes)
+    others = product(size for size in sizes if size != -1)
+    if isinstance(whole, Unknown) or isinstance(others, Unknown):
+        return
+    if whole == others if -1 not in sizes else others and whole % others == 0:
+        return
+    raise Contradiction(
+        "NC201",
+        f"shape '{list(sizes)}' is invalid for input of size {whole}",
+        help=f"The tensor has {whole} element{'' if whole == 1 else 's'}.",
     )
 
 
@@ -126,6 +149,13 @@ def _missing(dims: Dims, sizes: Sequence[Size]) -> Size:
 def view_as(input: Tensor, other: Tensor) -> Dims:
     """The sizes of the other; which names they have is not known (Tensor.view_as)."""
     return OPEN if other.dims.open else view(input, other.dims.sizes)
+
+
+@rule
+def view_as_natively(input: Tensor, other: Tensor) -> Dims:
+    """torch 2.12 asks the other for its sizes only, so that its names do not matter (view_as)."""
+    refuse_named("view", [input])
+    return view_as(input, other)
 
 
 @rule
@@ -178,10 +208,10 @@ def repeat_interleave_natively(
     repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
 ) -> Dims:
     """torch 2.12 refuses names under the name of what it calls (recorded: repeat_interleave)."""
-    several = isinstance(repeats, Tensor)
-    aten = "view" if dim is None else "index_select" if several else "unsqueeze"
+    if dim is None:
+        refuse_named("view", [input])
     refuse_named("repeat_interleave.Tensor", [repeats])
-    refuse_named(aten, [input])
+    refuse_named("index_select" if isinstance(repeats, Tensor) else "unsqueeze", [input])
     return repeat_interleave(repeats, input, dim)
 
 

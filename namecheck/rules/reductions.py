@@ -7,20 +7,20 @@ from dataclasses import replace
 from types import EllipsisType
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown, show_name
-from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.dim_map import joined, product, without_right
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.refusals import not_supported
+from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Position, Tensor, locate
 
-
 Axis = int | str | Unknown
+Axes = tuple[Axis, ...] | list[Axis]
 
 
 @rule
 def removes_dimensions(
     input: Tensor,
-    dim: Axis | Sequence[Axis] | None = None,
+    dim: Axis | Axes | None = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without those reduced over (name_inference.rst, same title)."""
@@ -28,14 +28,13 @@ def removes_dimensions(
         return _reduce_all(input.dims, keepdim)
     if isinstance(dim, Unknown):
         return OPEN
-    wanted = dim if isinstance(dim, (tuple, list)) else [dim]
-    return reduce(input.dims, positions(input.dims, wanted), keepdim)
+    return reduce(input.dims, positions(input.dims, dim), keepdim)
 
 
 @rule
 def removes_dimensions_twice(
     input: Tensor,
-    dim: Axis | Sequence[Axis] | None = None,
+    dim: Axis | Axes | None = None,
     keepdim: bool | Unknown = False,
 ) -> tuple[Dims, Dims]:
     """Two results over the same dims (recorded: std_mean, var_mean, aminmax)."""
@@ -79,7 +78,7 @@ def kthvalue(
 @rule
 def removes_listed_dimensions(
     input: Tensor,
-    dim: Axis | Sequence[Axis] | EllipsisType | None = ...,
+    dim: Axis | Axes | EllipsisType | None = ...,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """As `removes_dimensions`, where an empty list removes nothing (recorded: all, any)."""
@@ -89,9 +88,7 @@ def removes_listed_dimensions(
 
 
 @rule
-def logsumexp(
-    input: Tensor, dim: Axis | Sequence[Axis] | None, keepdim: bool | Unknown = False
-) -> Dims:
+def logsumexp(input: Tensor, dim: Axis | Axes | None, keepdim: bool | Unknown = False) -> Dims:
     """As `removes_dimensions`, where the dims must be told (recorded: logsumexp)."""
     if dim is None:
         locate(input.dims, dim)
@@ -129,6 +126,8 @@ def reduces_all_or_selects(
 @rule
 def selects(input: Tensor, dim: Axis | None, index: int | Tensor | Unknown) -> Dims:
     """The input's dims without the one that an index selects from (recorded: select)."""
+    if isinstance(dim, str):
+        locate(input.dims, dim)
     if input.dims.rank == 0:
         raise Contradiction(
             "NC207",
@@ -155,18 +154,38 @@ def _spoken(name: Name, place: Position) -> str:
 
 @rule
 def nanmean_natively(
-    input: Tensor, dim: Axis | Sequence[Axis] | None = None, keepdim: bool | Unknown = False
+    input: Tensor,
+    dim: Axis | Axes | None = None,
+    keepdim: bool | Unknown = False,
+    out: Tensor | None = None,
 ) -> Dims:
     """torch 2.12 counts along the dims before it meets what it does not support (nanmean)."""
     result = removes_dimensions(input, dim, keepdim)
-    if input.dims.named() is Answer.YES:
-        raise not_supported("nansum")
+    refuse_named("nansum" if out is None else "nansum.out", [input, out])
     return result
+
+
+@rule
+def reduces_listed_natively(
+    input: Tensor,
+    dim: Axis | Axes | EllipsisType | None = ...,
+    keepdim: bool | Unknown = False,
+) -> Dims:
+    """torch 2.12 takes the one element of a tensor by a view (all, any)."""
+    if dim is ... and not input.dims.open and product(input.dims.sizes) == 1:
+        refuse_named("view_as", [input])
+    return removes_listed_dimensions(input, dim, keepdim)
 
 
 @rule
 def to_scalar(input: Tensor) -> Dims:
     """One number (torch.trace)."""
+    if input.dims.rank is not None and input.dims.rank != 2:
+        raise Contradiction(
+            "NC207",
+            f"trace: expected a matrix, but got tensor with dim {input.dims.rank}",
+            help="Only matrices have a trace.",
+        )
     return SCALAR
 
 
@@ -219,6 +238,12 @@ def quantile(
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without `dim`; several quantiles make a new first dim (torch.quantile)."""
+    if isinstance(q, (int, float)) and not 0 <= q <= 1:
+        raise Contradiction(
+            "NC114",
+            f"quantile() q must be in the range [0, 1] but got {q:g}",
+            help="A quantile is a share, from 0 to 1.",
+        )
     left = removes_dimensions(input, dim, keepdim)
     if not isinstance(q, Tensor):
         return left
@@ -249,7 +274,7 @@ def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
     if keepdim is False:
         return SCALAR
     if keepdim is True:
-        return Dims(*(tuple(map(_kept, part)) for part in (dims.prefix, dims.suffix)), dims.open)
+        return Dims(tuple(map(_kept, dims.prefix)), tuple(map(_kept, dims.suffix)), dims.open)
     return OPEN
 
 
@@ -257,8 +282,9 @@ def _kept(dim: Dim) -> Dim:
     return replace(dim, size=1, purposeful=True)
 
 
-def positions(dims: Dims, wanted: Sequence[Axis]) -> list[Position]:
+def positions(dims: Dims, asked: Axis | Axes) -> list[Position]:
     """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
+    wanted = asked if isinstance(asked, (tuple, list)) else [asked]
     found = [locate(dims, dim) for dim in wanted]
     for index, place in enumerate(found):
         if isinstance(place, int) and place in found[:index]:
@@ -281,7 +307,7 @@ def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> D
     if keepdim:
         for place in places:
             certain = isinstance(place, int)
-            dims = dims.replace(place, _kept(dims[place])) if certain else sizeless(dims)
+            dims = dims.replace(place, _kept(dims[place])) if certain else dims.sizeless()
         return dims
     fixed = sorted(
         (p for p in places if isinstance(p, int)), key=lambda p: (p < 0, -p if p >= 0 else p)
@@ -292,12 +318,3 @@ def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> D
         if not isinstance(place, int):
             dims = dims.without(place)
     return dims
-
-
-def sizeless(dims: Dims) -> Dims:
-    """The same dims, of unknown sizes."""
-    return Dims(
-        tuple(Dim(dim.name) for dim in dims.prefix),
-        tuple(Dim(dim.name) for dim in dims.suffix),
-        dims.open,
-    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import pairwise
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axis, positions, reduce, sizeless
+from namecheck.rules.reductions import Axes, Axis, positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import Dim, Dims, Position, Tensor, locate
@@ -36,12 +36,14 @@ def keeps_names_along_twice(input: Tensor, dim: Axis | None = -1) -> tuple[Dims,
 
 @rule
 def keeps_names_along_all(
-    input: Tensor, dims: Axis | Sequence[Axis] | None = None, dim: Axis | Sequence[Axis] | None = None
+    input: Tensor,
+    dims: Axis | Axes | None = None,
+    dim: Axis | Axes | None = None,
 ) -> Dims:
     """The input's dims; all of `dims` must be among them, each once (flip, roll, fft)."""
     wanted = dims if dim is None else dim
     if wanted is not None and not isinstance(wanted, Unknown):
-        positions(input.dims, wanted if isinstance(wanted, (tuple, list)) else [wanted])
+        positions(input.dims, wanted)
     return input.dims
 
 
@@ -59,12 +61,14 @@ def keeps_names_resized_along(input: Tensor, dim: Axis | None = None) -> Dims:
 @rule
 def keeps_names_sizeless(input: Tensor) -> Dims:
     """The input's names, at other sizes (pooling, padding, Fourier transforms)."""
-    return sizeless(input.dims)
+    return input.dims.sizeless()
 
 
 @rule
 def index_fill(input: Tensor, dim: Axis | None, index: Tensor, value: Tensor | float) -> Dims:
     """The input's dims, whatever the names of the index (recorded: index_fill)."""
+    if isinstance(dim, str):
+        locate(input.dims, dim)
     if isinstance(value, Tensor) and value.dims.min_rank:
         raise Contradiction(
             "NC207",
@@ -96,11 +100,12 @@ def diff(
     append: Tensor | None = None,
 ) -> Dims:
     """The input's dims, fewer along `dim`; what is put before and behind unifies (torch.diff)."""
+    _check_rank(input.dims, 1, "diff expects input to be at least one-dimensional")
     place = locate(input.dims, dim)
     whole = input.dims
     for more in (prepend, append):
         if more is not None:
-            whole = broadcast(whole, sizeless(more.dims), "cat")
+            whole = broadcast(whole, more.dims.sizeless(), "cat")
     size = input.dims[place].size
     alone = prepend is None and append is None
     left = max(size - n, 0) if isinstance(size, int) and isinstance(n, int) and alone else UNKNOWN
@@ -117,16 +122,24 @@ def diff_natively(
 ) -> Dims:
     """torch 2.12 puts together what is put before, the input, and what is put behind (diff)."""
     parts = [part for part in (prepend, input, append) if part is not None]
-    for one, other in zip(parts, parts[1:], strict=False):
-        broadcast(sizeless(one.dims), sizeless(other.dims), "cat")
+    for one, other in pairwise(parts):
+        broadcast(one.dims.sizeless(), other.dims.sizeless(), "cat")
     return diff(input, n, dim, prepend, append)
 
 
 @rule
-def trapezoid_natively(
-    y: Tensor, x: Tensor | None = None, dx: float | Unknown = 1, dim: Axis | None = -1
-) -> Unknown:
-    """torch 2.12 scales by a number, which it does not support (recorded: trapz)."""
+def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims | Unknown:
+    """torch 2.12 halves the ends, which it does not support with names (recorded: trapz)."""
+    result = removes_last_of_y(y, dim)
+    if x is not None:
+        return UNKNOWN if x.dims.named() is not Answer.NO else result
+    refuse_named("mul.Scalar", [Tensor(result)])
+    return result
+
+
+@rule
+def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown:
+    """torch 2.12 scales by a number, which it does not support (recorded)."""
     if x is None:
         refuse_named("mul.Scalar", [y])
     return UNKNOWN
@@ -163,8 +176,47 @@ def topk(input: Tensor, k: int | Unknown, dim: Axis | None = -1) -> tuple[Dims, 
 
 
 @rule
-def rot90(input: Tensor, k: int | Unknown = 1, dims: Sequence[Axis] | Unknown = (0, 1)) -> Dims:
+def fliplr(input: Tensor) -> Dims:
+    """The input's dims; there must be two (torch.fliplr)."""
+    _check_rank(input.dims, 2, "Input must be >= 2-d.")
+    return input.dims
+
+
+@rule
+def flipud(input: Tensor) -> Dims:
+    """The input's dims; there must be one (torch.flipud)."""
+    _check_rank(input.dims, 1, "Input must be >= 1-d.")
+    return input.dims
+
+
+@rule
+def tril(input: Tensor) -> Dims:
+    """The input's dims; there must be two (torch.tril)."""
+    _check_rank(input.dims, 2, "tril: input tensor must have at least 2 dimensions")
+    return input.dims
+
+
+@rule
+def triu(input: Tensor) -> Dims:
+    """The input's dims; there must be two (torch.triu)."""
+    _check_rank(input.dims, 2, "triu: input tensor must have at least 2 dimensions")
+    return input.dims
+
+
+def _check_rank(dims: Dims, least: int, message: str) -> None:
+    if dims.rank is not None and dims.rank < least:
+        raise Contradiction(
+            "NC207",
+            message,
+            help=f"The tensor needs {least} dimension{'' if least == 1 else 's'} at least.",
+        )
+
+
+@rule
+def rot90(input: Tensor, k: int | Unknown = 1, dims: Axes | Unknown = (0, 1)) -> Dims:
     """The two dims of the plane change places for odd `k` (torch.rot90)."""
+    rank = input.dims.rank
+    _check_rank(input.dims, 2, f"expected total dims >= 2, but got total dims = {rank}")
     if isinstance(dims, Unknown) or isinstance(k, Unknown):
         return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
     found = positions(input.dims, dims)
@@ -186,4 +238,8 @@ def resized(dims: Dims, place: Position, size: int | Unknown = UNKNOWN) -> Dims:
     """The same dims with another size at `place`."""
     if not dims.known and not dims.open:
         return dims
-    return dims.replace(place, Dim(dims[place].name, size)) if isinstance(place, int) else sizeless(dims)
+    return (
+        dims.replace(place, Dim(dims[place].name, size))
+        if isinstance(place, int)
+        else dims.sizeless()
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.dim_map import Made, everywhere, rearrange
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axis, positions
+from namecheck.rules.reductions import Axes, Axis, positions
 from namecheck.rules.registry import rule
 from namecheck.values import (
     OPEN,
@@ -25,22 +25,21 @@ Sizes = Sequence[Size] | Unknown
 
 
 @rule
-def squeeze(input: Tensor, dim: Axis | Sequence[Axis] | None = None) -> Dims:
+def squeeze(input: Tensor, dim: Axis | Axes | None = None) -> Dims:
     """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
     if isinstance(dim, Unknown):
         return OPEN
     if input.dims.rank == 0:
-        positions(input.dims, [] if dim is None else dim if isinstance(dim, (tuple, list)) else [dim])
+        positions(input.dims, () if dim is None else dim)
         return input.dims
     if dim is None:
         places: list[Position] = [place for place, _ in input.dims.walk()]
         return _squeeze_places(input.dims, places, everything=True)
-    wanted = dim if isinstance(dim, (tuple, list)) else [dim]
-    return _squeeze_places(input.dims, positions(input.dims, wanted), everything=False)
+    return _squeeze_places(input.dims, positions(input.dims, dim), everything=False)
 
 
 @rule
-def squeeze_natively(input: Tensor, dim: Axis | Sequence[Axis] | None = None) -> Dims:
+def squeeze_natively(input: Tensor, dim: Axis | Axes | None = None) -> Dims:
     """torch 2.12 drops all names where the dim asked for is not of size 1 (recorded: squeeze)."""
     if dim is None or isinstance(dim, (tuple, list)):
         return squeeze(input, dim)
@@ -71,9 +70,7 @@ def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool)
     return Dims(tuple(prefix), tuple(suffix[::-1]), True)
 
 
-def _until_doubt(
-    dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]
-) -> list[Dim]:
+def _until_doubt(dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]) -> list[Dim]:
     left: list[Dim] = []
     for place, dim in dims:
         if place in doubtful:
@@ -158,7 +155,7 @@ def stretched(dims: Dims, sizes: Sequence[Size]) -> Dims:
             help="Give a size, or -1, for every dimension.",
         )
     result: list[Dim] = []
-    for offset in range(len(sizes), 0, -1):
+    for offset in range(1, len(sizes) + 1):
         old, size = dims.from_right(offset), sizes[-offset]
         if old is None:
             _check_new(size, len(sizes) - offset)
@@ -166,7 +163,7 @@ def stretched(dims: Dims, sizes: Sequence[Size]) -> Dims:
             continue
         _check_stretch(dims, old, sizes, offset)
         result.append(Dim(old.name, old.size if size in (-1, old.size) else size))
-    return Dims(tuple(result))
+    return Dims(tuple(reversed(result)))
 
 
 def _check_new(size: Size, index: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.reductions import Axis, sizeless
+from namecheck.rules.reductions import Axis
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.values import Dims, Many, Position, Size, Tensor, locate
@@ -66,8 +66,8 @@ def split_with_sizes(
     if isinstance(size, int) and len(known) == len(split_sizes) and sum(known) != size:
         raise Contradiction(
             "NC201",
-            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at "
-            f"dimension {dim if isinstance(dim, int) else place}), but got "
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
+            f"at dimension {dim if isinstance(dim, int) else place}), but got "
             f"split_sizes={list(split_sizes)}",
             help=f"The sizes must add up to {size}.",
         )
@@ -96,7 +96,7 @@ def tensor_split(
 def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 1, of a vector along dim 0 (torch.hsplit)."""
     if input.dims.rank is None:
-        return Many(Tensor(sizeless(input.dims)))
+        return Many(Tensor(input.dims.sizeless()))
     return _split_at(input, "hsplit", 0 if input.dims.rank <= 1 else 1, 1, indices_or_sections)
 
 
@@ -147,6 +147,8 @@ def narrow(
         raise _refused("NC207", "narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(length, int) and length < 0:
         raise _refused("NC206", "narrow(): length must be non-negative.")
+    if isinstance(start, Tensor) and start.dims.min_rank:
+        raise _refused("NC207", "start must be an 0-dim integral Tensor.")
     place = locate(input.dims, dim)
     size = input.dims[place].size
     if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
@@ -171,7 +173,7 @@ def narrow(
 @rule
 def unbind(input: Tensor, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
     """One result for each index of `dim`, without that dim (recorded: unbind)."""
-    if input.dims.rank == 0 and isinstance(dim, int):
+    if input.dims.rank == 0 and dim in (0, -1):
         raise Contradiction(
             "NC203",
             f"Dimension specified as {dim} but tensor has no dimensions",
@@ -213,9 +215,7 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
     if not isinstance(size, int) or any(isinstance(index, Unknown) for index in indices):
         return [UNKNOWN] * (len(indices) + 1)
     marks = [slice(None, index).indices(size)[1] for index in indices if isinstance(index, int)]
-    return [
-        max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)
-    ]
+    return [max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)]
 
 
 def _pieces(dims: Dims, place: Position, sizes: Sequence[Size]) -> tuple[Dims, ...]:
