@@ -32,9 +32,8 @@ class Documented(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """Where the documented word and the rule that applies differ, and why."""
+    """A documented word, another word for the rule that applies, and why they differ."""
 
-    api: str
     documented: str
     applies: str
     reason: str
@@ -47,7 +46,7 @@ def coverage() -> list[Documented]:
 
 
 def audit() -> list[Audited]:
-    """The rows of the list of differences."""
+    """The rows of the list of differences between words."""
     with AUDIT.open(newline="", encoding="utf-8") as lines:
         return [Audited(**row) for row in csv.DictReader(lines)]
 
