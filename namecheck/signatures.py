@@ -223,6 +223,8 @@ def _bind_one(
 
 def _spelled(keyword: str, signature: Signature) -> str:
     """torch takes numpy's words for its own (recorded: ``axis``, ``keepdims``)."""
+    if any(parameter.mapping for parameter in signature):
+        return keyword
     usual = _NUMPY.get(keyword, keyword)
     names = {parameter.name for parameter in signature}
     return usual if keyword not in names and usual in names else keyword

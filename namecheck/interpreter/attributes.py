@@ -361,11 +361,11 @@ class Attributes:
         content: tuple[Value, ...] | Repeated,
         index: SliceValue,
     ) -> Value:
-        bounds = (index.lower, index.upper, index.step)
+        bounds = _bounds(index)
         if isinstance(content, Repeated):
             part: tuple[Value, ...] | Repeated = content
-        elif all(isinstance(b, Const) and isinstance(b.value, (int, type(None))) for b in bounds):
-            part = content[slice(*(b.value for b in bounds if isinstance(b, Const)))]
+        elif bounds is not None:
+            part = content[bounds]
         else:
             part = Repeated(content[0] if len(set(content)) == 1 else joins.fresh("item"))
         if isinstance(value, ListValue):
@@ -377,9 +377,7 @@ class Attributes:
         if isinstance(index, Const):
             key = index.value
         elif isinstance(index, SliceValue):
-            bounds = (index.lower, index.upper, index.step)
-            if all(isinstance(bound, Const) for bound in bounds):
-                key = slice(*(b.value for b in bounds if isinstance(b, Const)))
+            key = _bounds(index)
         try:
             return Const(value.value[key])
         except (TypeError, IndexError, ValueError):
@@ -425,7 +423,7 @@ class Attributes:
         elif isinstance(target, DictValue):
             self._write_entry(target, index, value, store)
         elif isinstance(target, ListValue):
-            self._write_list(target, index, value, store)
+            self._write_list(target, index, value, node, store, activation)
         elif isinstance(target, Instance):
             found = self.class_attribute(target.cls, "__setitem__", store)
             if found is not None:
@@ -444,8 +442,26 @@ class Attributes:
         rest = value if content.rest is None else join(content.rest, value)
         store.set(target.address, Entries(tuple(items.items()), rest))
 
-    def _write_list(self, target: ListValue, index: Value, value: Value, store: Store) -> None:
+    def _write_list(
+        self,
+        target: ListValue,
+        index: Value,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+    ) -> None:
         content = joins.items(target, store)
+        if isinstance(index, SliceValue):
+            more = self.iterate(value, node, store, activation)
+            bounds = _bounds(index)
+            if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
+                store.set(target.address, Repeated(joins.fresh("item")))
+                return
+            items = list(content)
+            items[bounds] = more
+            store.set(target.address, tuple(items))
+            return
         if isinstance(content, Repeated):
             each = joins.Joiner(store, store).value(content.each, value)
             store.set(target.address, Repeated(each))
@@ -523,3 +539,12 @@ class Attributes:
                 return Repeated(calls.call_values(bound, [], node, store, activation))
             return self.iterate(result, node, store, activation)
         return Repeated(joins.fresh("item"))
+
+
+def _bounds(index: SliceValue) -> slice | None:
+    """The slice, where all of its parts are constants."""
+    parts = (index.lower, index.upper, index.step)
+    known = [part.value for part in parts if isinstance(part, Const)]
+    if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
+        return None
+    return slice(*known)

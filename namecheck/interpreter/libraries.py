@@ -21,6 +21,7 @@ from namecheck.interpreter.objects import (
     External,
     Instance,
     ListValue,
+    Operand,
     Opaque,
     Partial,
     Repeated,
@@ -98,7 +99,7 @@ class Libraries:
             "dataclasses.replace": self._replace,
             "dataclasses.dataclass": lambda call: External("dataclasses.dataclass"),
             "collections.namedtuple": self._namedtuple,
-            "collections.OrderedDict": self.builtins.dict_,
+            "collections.OrderedDict": self._ordered_dict,
             "collections.defaultdict": self._defaultdict,
             "collections.deque": self.builtins.list_,
             "typing.cast": lambda call: call.argument(1),
@@ -109,7 +110,7 @@ class Libraries:
             "itertools.chain.from_iterable": self._chain_from,
             "itertools.product": self._product,
             "itertools.islice": self._islice,
-            "itertools.accumulate": self._unknown_items,
+            "itertools.accumulate": self._accumulate,
             "itertools.repeat": lambda call: Repeated(call.argument(0)),
             "itertools.cycle": self._cycle,
             "operator.itemgetter": lambda call: Partial(
@@ -250,6 +251,10 @@ class Libraries:
         fields = tuple((n, None) for n in names)
         return ClassValue(joins.new_address(), name, (), None, fields, "namedtuple")
 
+    def _ordered_dict(self, call: Call) -> Value:
+        made = self.builtins.dict_(call)
+        return replace(made, ordered=True) if isinstance(made, DictValue) else made
+
     def _defaultdict(self, call: Call) -> Value:
         made = self.builtins.dict_(
             Call(
@@ -385,8 +390,23 @@ class Libraries:
         content = self._items(call.argument(0), call)
         return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
 
-    def _unknown_items(self, call: Call) -> Value:
-        return Repeated(joins.fresh("item"))
+    def _accumulate(self, call: Call) -> Value:
+        content = self._items(call.argument(0), call)
+        function = call.argument(1, "func")
+        if isinstance(content, Repeated) or not content:
+            return Repeated(joins.fresh("item"))
+        totals = [content[0]]
+        for item in content[1:]:
+            pair: list[Operand] = [(call.node, totals[-1]), (call.node, item)]
+            if function == NONE:
+                totals.append(
+                    self.machine.expressions.operate(
+                        "Add", call.node, pair, call.store, call.activation
+                    )
+                )
+            else:
+                totals.append(self._invoke(function, [totals[-1], item], call))
+        return ListValue(joins.new_address(), tuple(totals), "iterator")
 
     # super, decorators, contexts, imports
 

@@ -138,11 +138,12 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class DictValue:
-    """A dict; `factory` makes the values of a defaultdict."""
+    """A dict; `factory` makes the values of a defaultdict, `ordered` tells an OrderedDict."""
 
     address: Address
     initial: Entries = field(compare=False)
     factory: Value | None = field(default=None, compare=False)
+    ordered: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

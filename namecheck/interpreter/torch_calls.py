@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -12,6 +13,8 @@ from namecheck.findings import Place
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
+    NONE,
+    Alternative,
     Const,
     DictValue,
     Held,
@@ -27,7 +30,7 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN
 from namecheck.syntax import Located as Node
-from namecheck.values import OPEN, Constant, Dims, Many, Tensor
+from namecheck.values import OPEN, Constant, Dims, Many, Maybe, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
 
@@ -121,7 +124,7 @@ class TorchCalls:
         lowered = [(self.lower(k, store), self.lower(v, store)) for k, v in content.items]
         if any(key is UNKNOWN or isinstance(key, Tensor) for key, _ in lowered):
             return UNKNOWN
-        return dict(lowered)
+        return OrderedDict(lowered) if value.ordered else dict(lowered)
 
     def call(
         self,
@@ -236,6 +239,9 @@ class TorchCalls:
             return self.lift(Tensor(answer), before, node)
         if isinstance(answer, Many):
             return Repeated(self.lift(answer.each, before, node))
+        if isinstance(answer, Maybe):
+            filled = self.lift(answer.tensor, before, node)
+            return joins.union([Alternative(NONE), Alternative(filled)])
         if answer is UNKNOWN:
             return joins.fresh("unknown")
         if isinstance(answer, tuple):

@@ -10,7 +10,7 @@ from namecheck.rules.factories import sized
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Many, Size, Tensor, locate
+from namecheck.values import OPEN, Dims, Many, Maybe, Size, Tensor, locate
 
 Axis = int | str | Unknown | None
 
@@ -19,6 +19,12 @@ Axis = int | str | Unknown | None
 def rank(input: Tensor) -> int | Unknown:
     """The number of dims (torch.Tensor.dim)."""
     return UNKNOWN if input.dims.rank is None else input.dims.rank
+
+
+@rule
+def gradient(input: Tensor) -> Maybe:
+    """A tensor of the same dims without names, once it is there (named_tensor.rst, "Autograd")."""
+    return Maybe(Tensor(input.dims.unnamed()))
 
 
 @rule
