@@ -15,8 +15,8 @@ from namecheck.version import VERSION, table_version
 _SPELLED: Final = {
     "f": "torch.{}",
     "m": "Tensor.{}",
-    "i": "Tensor.{}_",
-    "j": "torch.{}_",
+    "i": "Tensor.{}",
+    "j": "torch.{}",
     "o": "out=",
     "n": "torch.nn.functional.{}",
     "a": "Tensor.{}",
@@ -29,7 +29,15 @@ SUPPORT: Final = ("yes", "partly", "no")
 
 def forms(operator: Operator) -> list[str]:
     """The ways to call an operator, spelled out."""
-    return [_SPELLED[form].format(operator.key) for form in operator.forms]
+    return [_spelled(form, operator.key) for form in operator.forms]
+
+
+def _spelled(form: str, key: str) -> str:
+    if key.startswith("nn.") and form != "o":
+        return f"torch.{key}"
+    if form in "ij":
+        key = f"__i{key[2:]}" if key.startswith("__") else f"{key.removesuffix('_')}_"
+    return _SPELLED[form].format(key)
 
 
 def support(operator: Operator) -> str:
