@@ -20,7 +20,7 @@ from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.pointwise import broadcast
 from namecheck.signatures import Signature
-from namecheck.values import OPEN, Dims, Many, Tensor
+from namecheck.values import OPEN, Constant, Dims, Many, Tensor
 
 
 class Semantics(enum.Enum):
@@ -46,11 +46,10 @@ class Operator:
     torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
-    the result, whatever that is); `out` what a tensor given as ``out=`` does: it "takes" the computed
-    names, "keeps" its own, "contracts" (takes them if some input has a name), "reshapes" (the same,
-    of any size), "unifies" (the same, with names that must match first). `ctor` has the parameters
-    with which a class of ``torch.nn`` is made; a call has these arguments first, then those of
-    `params`. `documented` maps forms to the label of the documented table.
+    the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
+    names or "keeps" its own, and "resized" that it takes them whatever its shape was. `ctor` has
+    the parameters with which a class of ``torch.nn`` is made; a call has these arguments first,
+    then those of `params`. `documented` maps forms to the label of the documented table.
     """
 
     key: str
@@ -294,7 +293,7 @@ def _apply(
             if native:
                 aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
                 refusals.refuse_named(aten, [*arguments.values(), out])
-            answers.append(_wrap(_call(rule, arguments)))
+            answers.append(_typed(_wrap(_call(rule, arguments)), arguments.get("dtype")))
         except Contradiction as contradiction:
             answers.append(contradiction)
     result = _common(answers)
@@ -356,6 +355,13 @@ def _wrap(answer: Any) -> Any:
         return Tensor(answer)
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
+    return answer
+
+
+def _typed(answer: Any, dtype: Any) -> Any:
+    """The dtype of a result is the one that was asked for."""
+    if isinstance(answer, Tensor) and isinstance(dtype, Constant):
+        return replace(answer, dtype=dtype.name)
     return answer
 
 
@@ -421,7 +427,9 @@ def _tensor(value: Any) -> Tensor:
 
 
 def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
-    if row.out != "reshapes" or (inputs is Answer.NO and not _same_rank(out.dims, computed.dims)):
+    shaped = row.out not in ("reshapes", "resized")
+    unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
+    if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
         dim_map.check_resize(out.dims, computed.dims)
     named = out.dims.named() is Answer.YES
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
@@ -430,7 +438,8 @@ def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tens
     dims = computed.dims
     if named and row.out == "unifies":
         dims = broadcast(dims, out.dims)
-    return replace(computed, dims=dim_map.take_names(out.dims, dims))
+    dims = dim_map.take_names(out.dims, dims)
+    return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
 
 
 # What contracts away dims leaves the names of `out` alone where no input has any (recorded: mm).

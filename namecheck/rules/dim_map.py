@@ -294,6 +294,7 @@ def take_names(written: Dims, computed: Dims) -> Dims:
             ],
             help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
         )
-    if not written.complete:
+    closed = None if written.rank is None else of_rank(computed, written.rank)
+    if closed is None or not written.complete:
         return computed
-    return of_rank_as(written, computed)
+    return closed.rename(written.names)

@@ -338,7 +338,8 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
         return _Advanced(over, dims, by_tensor=False, mask=mask, named=named(item))
     if item.dtype in _MASKS:
         return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
-    return _Advanced(over, item.dims, by_tensor=True, mask=False, named=item.dims.named())
+    dims = item.dims if item.dtype is not UNKNOWN else item.dims.sizeless()
+    return _Advanced(over, dims, by_tensor=True, mask=False, named=item.dims.named())
 
 
 def _is_mask(item: Sequence[Any]) -> bool:
