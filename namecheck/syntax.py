@@ -159,9 +159,11 @@ def parse(data: bytes, filename: str) -> Source:
 
 def decode(data: bytes, filename: str) -> str:
     """The text of a file with all line ends as ``\\n``; raises `Refused` NC003."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Refused(_undecodable(filename, data, 0, "it looks like UTF-16"))
     if b"\0" in data:
         at = data.index(b"\0")
-        raise Refused(_undecodable(filename, data, at, "the file holds a NUL byte"))
+        raise Refused(_undecodable(filename, data, at, "it holds a NUL byte"))
     try:
         text = data.decode(_encoding(data))
     except UnicodeDecodeError as error:
