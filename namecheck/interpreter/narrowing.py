@@ -194,7 +194,7 @@ def _refine_names(
     held = joins.held(tensor, store)
     if len(names) == len(value.items) and held.tensor.dims.open:
         origins = {
-            name: machine.place(right, f"'{name}' is asserted here") for name in names if name
+            name: machine.place(right, "asserted here") for name in names if name
         }
         store.set(tensor.address, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
 

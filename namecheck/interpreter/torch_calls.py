@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from namecheck import names as naming
 from namecheck import operators
-from namecheck.findings import Place
+from namecheck.findings import Place, Span
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -222,14 +223,27 @@ class TorchCalls:
             word = naming.word(name)
             if word is not None:
                 known = before.get(word)
-                traced[word] = known or self.machine.place(node, f"'{word}' is named here")
+                traced[word] = known or self.machine.place(_written(word, node), "named here")
         return traced
 
     def _origins_of(
         self, labels: Sequence[str], values: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
+        """Where the names that a contradiction is about came from, one place for each span.
+
+        Of a name that was not found there is no such place: then all names of the operands count.
+        """
         known = self._gather(values, store)
-        return tuple(known[label] for label in dict.fromkeys(labels) if label in known)
+        told = [label for label in dict.fromkeys(labels) if label in known] or list(known)
+        together: dict[tuple[str, Span], list[str]] = {}
+        for label in told:
+            together.setdefault((known[label].filename, known[label].span), []).append(label)
+        places = []
+        for (filename, span), words in together.items():
+            listed = ", ".join(f"'{word}'" for word in words)
+            verb = "is" if len(words) == 1 else "are"
+            places.append(Place(filename, span, f"{listed} {verb} {known[words[0]].message}"))
+        return tuple(places)
 
     def lift(self, answer: Any, before: Mapping[str, Place], node: Node) -> Value:
         """What `infer` answered, as a value."""
@@ -259,3 +273,11 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
+
+
+def _written(word: str, node: Node) -> Node:
+    """Where in a call a name is written out: the string or the keyword, else the whole call."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and inner.value == word:
+            return inner
+    return node
