@@ -238,7 +238,8 @@ def found(error: str, message: str) -> Seen:
 
 
 RAISES: Final = {"result": {"error_type": "RuntimeError", "error": NOT_FOUND}}
-REFUSES: Final = {"result": {"error_type": "TypeError", "error": "f() takes no names"}}
+REFUSES: Final = {"result": {"error_type": "TypeError", "error": "f() takes 1 positional argument"}}
+CASTS: Final = {"result": {"error_type": "TypeError", "error": "can't be cast to Bool"}}
 EXCEEDS: Final = {"result": {"error_type": "IndexError", "error": OUT_OF_RANGE}}
 TWO: Final = {"result": [{"names": ["N"], "shape": [2], "dtype": "float32"}] * 2}
 N: Final = Tensor(Dims.of("N"))

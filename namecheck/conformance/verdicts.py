@@ -114,8 +114,8 @@ def _missed(expected: Raised, result: Any) -> Verdict:
     """A call that raised natively, and for which no error was found."""
     if not is_known(result):
         return Verdict.UNKNOWN
-    named = expected.error == "TypeError" or about_names(expected.message)
-    return Verdict.DISAGREE if named else Verdict.UNKNOWN
+    seen_in_source = about_names(expected.message) or about_the_call(expected.message)
+    return Verdict.DISAGREE if seen_in_source else Verdict.UNKNOWN
 
 
 _ABOUT_NAMES: Final = re.compile(
@@ -131,6 +131,20 @@ _ABOUT_NAMES: Final = re.compile(
 def about_names(message: str) -> bool:
     """Whether a native error text is about names, not about sizes, dtypes or values alone."""
     return _ABOUT_NAMES.search(message) is not None
+
+
+_ABOUT_THE_CALL: Final = re.compile(
+    r"""
+    \(\):?\ (?:argument\ '|received\ an\ invalid|got\ (?:an\ unexpected|multiple)|missing|takes)
+    | ^expected\ (?:None\ or\ string|Tensor\ as\ element)
+    """,
+    re.VERBOSE,
+)
+
+
+def about_the_call(message: str) -> bool:
+    """Whether the text of a native error is one of the argument parser."""
+    return _ABOUT_THE_CALL.search(message) is not None
 
 
 def is_known(result: Any) -> bool:

@@ -18,7 +18,7 @@ DTYPES: Final = ("float32", "float32", "float32", "float32", "float64", "int64",
 # These end the process, leave it, or ask the machine for what it may not have.
 LEFT_OUT: Final = re.compile(
     r"cuda|pin_memory|share_memory_|apply_|map_|manual_seed|set_.*|backward|is_shared|device"
-    r"|register_.*|__dir__|__deepcopy__|resize|dropout.*|_.*get_tracing_state|.*histogram.*"
+    r"|register_.*|__\w+__|resize|.*_window|dropout.*|_.*get_tracing_state|.*histogram.*"
 )
 
 
