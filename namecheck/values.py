@@ -152,7 +152,8 @@ class Dims:
 
     def replace(self, position: Position, dim: Dim) -> Dims:
         """The same dims with another one at a position; of an unknown position all are weakened."""
-        if position is MIDDLE:
+        position = self._settled(position)
+        if position is MIDDLE or not self.known:
             return self
         if position is ANYWHERE:
             return self._mapped(lambda old: join_dim(old, dim))
@@ -162,6 +163,7 @@ class Dims:
 
     def without(self, position: Position) -> Dims:
         """The dims that are left when the one at a position is removed."""
+        position = self._settled(position)
         if position is MIDDLE:
             return self
         if position is ANYWHERE:
@@ -175,6 +177,13 @@ class Dims:
         prefix_list, suffix_list = list(self.prefix), list(self.suffix)
         del (suffix_list if self.open and position < 0 else prefix_list)[position]
         return Dims(tuple(prefix_list), tuple(suffix_list), self.open)
+
+    def _settled(self, position: Position) -> Position:
+        """A position at which an open list has no known dim is anywhere in it."""
+        if isinstance(position, Elsewhere) or not self.open:
+            return position
+        part = self.suffix if position < 0 else self.prefix
+        return position if -len(part) <= position < len(part) else ANYWHERE
 
     def _mapped(self, change: Callable[[Dim], Dim]) -> Dims:
         return Dims(
