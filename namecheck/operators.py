@@ -270,6 +270,8 @@ def _apply(
 ) -> Inference:
     native = semantics is Semantics.NATIVE
     name = row.native if native and row.native not in ("", "refuses") else row.names
+    if name == "unknown" and not row.params:
+        return Inference(UNKNOWN)
     rule = _nothing_known if name == "unknown" else registry.load()[name]
     given = kwargs if row.declares_out else {k: v for k, v in kwargs.items() if k != "out"}
     out = kwargs.get("out") if "o" in row.forms else None

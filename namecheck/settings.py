@@ -1,7 +1,8 @@
 """The settings: ``[tool.namecheck]`` of a pyproject.toml, and what the command line puts over it.
 
 Patterns are those of a shell. One with a slash (``tests/*``) is held against the path relative to
-the pyproject.toml, one without (``build``, ``*_pb2.py``) against every part of that path.
+the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone.
+A path that is given on the command line is checked even if a pattern excludes it.
 """
 
 from __future__ import annotations
@@ -76,31 +77,35 @@ class Settings:
             return self.selected
         ignored: frozenset[str] = frozenset()
         for pattern, words in self.per_file_ignores.items():
-            if self._matches(path, pattern):
+            if self._is_under(path, pattern):
                 ignored |= findings.matching(words)
         return self.selected - ignored | {"NC005"}
 
     def excludes(self, path: str) -> bool:
         """Whether a walk leaves out this file or directory."""
-        name = os.path.basename(path)
-        if any(fnmatchcase(name, pattern) for pattern in ALWAYS_EXCLUDED):
-            return True
-        return any(self._matches(path, pattern) for pattern in self.exclude)
+        return self._meets(path, (*ALWAYS_EXCLUDED, *self.exclude))
 
     def includes(self, path: str) -> bool:
         """Whether a walk takes this file, if it is not excluded."""
+        return self._meets(path, self.include)
+
+    def _meets(self, path: str, patterns: Sequence[str]) -> bool:
         name = os.path.basename(path)
         return any(
-            self._matches(path, pattern) if "/" in pattern else fnmatchcase(name, pattern)
-            for pattern in self.include
+            fnmatchcase(self._relative(path), _bare(pattern))
+            if "/" in _bare(pattern)
+            else fnmatchcase(name, _bare(pattern))
+            for pattern in patterns
         )
 
-    def _matches(self, path: str, pattern: str) -> bool:
-        pattern = pattern.removeprefix("./").rstrip("/")
-        relative = os.path.relpath(path, self.root).replace(os.sep, "/")
+    def _is_under(self, path: str, pattern: str) -> bool:
+        relative, pattern = self._relative(path), _bare(pattern)
         if "/" not in pattern:
             return any(fnmatchcase(part, pattern) for part in relative.split("/"))
         return fnmatchcase(relative, pattern) or fnmatchcase(relative, f"{pattern}/*")
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(path, self.root).replace(os.sep, "/")
 
     def over(self, **values: Any) -> Settings:
         """These settings with what the command line says in place of it (None: nothing said)."""
@@ -115,6 +120,10 @@ class Settings:
         Raises `TableError` on a row that cannot be used, `SettingsError` on a file that cannot.
         """
         return _rows(self.extend_operators) if self.extend_operators else None
+
+
+def _bare(pattern: str) -> str:
+    return pattern.removeprefix("./").rstrip("/")
 
 
 @cache

@@ -76,17 +76,12 @@ def frame(lines: Sequence[str], labels: Iterable[Label], gutter: int, paint: Pai
 
 def _merged(labels: Iterable[Label]) -> Iterator[Label]:
     """Several labels of one span as one."""
-    found: dict[Span, Label] = {}
+    by_span: dict[Span, list[Label]] = {}
     for label in labels:
-        old = found.get(label.span)
-        if old is None:
-            found[label.span] = label
-        else:
-            texts = dict.fromkeys(filter(None, (old.text, label.text)))
-            found[label.span] = replace(
-                old, text=", ".join(texts), primary=old.primary or label.primary
-            )
-    yield from found.values()
+        by_span.setdefault(label.span, []).append(label)
+    for span, group in by_span.items():
+        texts = dict.fromkeys(label.text for label in group if label.text)
+        yield Label(span, ", ".join(texts), any(label.primary for label in group))
 
 
 def _with_gaps(numbers: Sequence[int]) -> Iterator[tuple[int, int | None]]:
