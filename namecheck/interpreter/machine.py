@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from namecheck.findings import Finding, Place, Span
@@ -12,7 +13,7 @@ from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.objects import Frame, FunctionValue, Value
 from namecheck.interpreter.store import Store
 from namecheck.names import Contradiction
-from namecheck.operators import Operator, Semantics
+from namecheck.operators import Inference, Operator, Semantics
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
 
@@ -99,8 +100,13 @@ class Machine:
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0
-        self.relevant = relevance.relevant_definitions(source.tree)
+        self.inferences: dict[Hashable, Inference] = {}
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
+
+    @cached_property
+    def relevant(self) -> frozenset[ast.AST]:
+        """The definitions of the file that can matter to names."""
+        return relevance.relevant_definitions(self.source.tree)
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
         """The names that a scope binds."""

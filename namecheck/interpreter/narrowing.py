@@ -193,9 +193,7 @@ def _refine_names(
     names = [item.value for item in value.items if isinstance(item, Const)]
     held = joins.held(tensor, store)
     if len(names) == len(value.items) and held.tensor.dims.open:
-        origins = {
-            name: machine.place(right, "asserted here") for name in names if name
-        }
+        origins = {name: machine.place(right, "asserted here") for name in names if name}
         store.set(tensor.address, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
 
 

@@ -9,7 +9,7 @@ calls it (it may make the names).
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 VOCABULARY: Final = frozenset(
@@ -29,7 +29,8 @@ VOCABULARY: Final = frozenset(
 
 def relevant_definitions(tree: ast.Module) -> frozenset[ast.AST]:
     """The functions, lambdas and classes of a file that can matter to names."""
-    units = [_Unit(node, _words(node), _bound(node)) for node in ast.walk(tree) if _is_unit(node)]
+    units: list[_Unit] = []
+    _collect(tree, units)
     naming = [unit for unit in units if unit.words & VOCABULARY]
     users = _spread(units, VOCABULARY, lambda unit: unit.words, lambda unit: unit.binds)
     wanted = frozenset().union(*(unit.words for unit in naming))
@@ -69,33 +70,36 @@ _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BINDINGS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Expr)
 
 
-def _is_unit(node: ast.AST) -> bool:
-    return isinstance(node, (*_DEFINITIONS, ast.Lambda, *_BINDINGS))
+def _collect(root: ast.AST, units: list[_Unit]) -> None:
+    """Enter every unit below a node, inner ones first, with all the words below it."""
+    # Each entry: a node, the words and the bound words met below it so far, what is left to visit.
+    stack = [(root, set[str](), set[str](), ast.iter_child_nodes(root))]
+    while stack:
+        node, words, binds, children = stack[-1]
+        child = next(children, None)
+        if child is not None:
+            stack.append((child, set(), set(), ast.iter_child_nodes(child)))
+            continue
+        stack.pop()
+        _note(node, words, binds)
+        if isinstance(node, _DEFINITIONS):
+            units.append(_Unit(node, frozenset(words), frozenset({node.name})))
+            binds = {node.name}
+        elif isinstance(node, (ast.Lambda, *_BINDINGS)):
+            units.append(_Unit(node, frozenset(words), frozenset(binds)))
+        if stack:
+            stack[-1][1].update(words)
+            stack[-1][2].update(binds)
 
 
-def _bound(node: ast.AST) -> frozenset[str]:
-    if isinstance(node, _DEFINITIONS):
-        return frozenset({node.name})
-    return frozenset() if isinstance(node, ast.Lambda) else frozenset(_targets(node))
-
-
-def _words(node: ast.AST) -> frozenset[str]:
-    return frozenset(_each_word(node))
-
-
-def _each_word(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            yield inner.id
-        elif isinstance(inner, ast.Attribute):
-            yield inner.attr
-        elif isinstance(inner, ast.keyword) and inner.arg:
-            yield inner.arg
-        elif isinstance(inner, ast.Constant) and inner.value == "names":
-            yield "names"
-
-
-def _targets(node: ast.AST) -> Iterator[str]:
-    for inner in ast.walk(node):
-        if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Store):
-            yield inner.id if isinstance(inner, ast.Name) else inner.attr
+def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
+    """Enter the word that a node itself uses or binds."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        word = node.id if isinstance(node, ast.Name) else node.attr
+        words.add(word)
+        if isinstance(node.ctx, ast.Store):
+            binds.add(word)
+    elif isinstance(node, ast.keyword) and node.arg:
+        words.add(node.arg)
+    elif isinstance(node, ast.Constant) and node.value == "names":
+        words.add("names")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -138,12 +138,10 @@ class TorchCalls:
         operands: Sequence[Operand] = (),
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
-        answer = operators.infer(
+        answer = self._infer(
             operator,
-            *[self.lower(arg, store) for arg in args],
-            semantics=self.machine.semantics,
-            rows=self.machine.rows,
-            **{name: self.lower(value, store) for name, value in kwargs.items()},
+            [self.lower(arg, store) for arg in args],
+            {name: self.lower(value, store) for name, value in kwargs.items()},
         )
         every = (*args, *kwargs.values())
         if answer.contradiction is not None:
@@ -163,6 +161,23 @@ class TorchCalls:
             self._write(target, tensor, before, node, store)
         result = self.lift(answer.result, before, node)
         return self._same(result, answer, args, kwargs, store)
+
+    def _infer(
+        self, operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> operators.Inference:
+        """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
+        key = (operator, tuple(map(_frozen, args)), tuple(map(_frozen, kwargs.items())))
+        known = self.machine.inferences
+        answer = known.get(key)
+        if answer is None:
+            answer = known[key] = operators.infer(
+                operator,
+                *args,
+                semantics=self.machine.semantics,
+                rows=self.machine.rows,
+                **kwargs,
+            )
+        return answer
 
     def _same(
         self,
@@ -281,3 +296,14 @@ def _written(word: str, node: Node) -> Node:
         if isinstance(inner, ast.Constant) and inner.value == word:
             return inner
     return node
+
+
+def _frozen(value: Any) -> Hashable:
+    """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_frozen, value))
+    if isinstance(value, dict):
+        return type(value), tuple(map(_frozen, value.items()))
+    if isinstance(value, slice):
+        return slice, _frozen((value.start, value.stop, value.step))
+    return type(value), value

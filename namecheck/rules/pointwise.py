@@ -249,7 +249,6 @@ def _alignment_help(left: Dims, right: Dims) -> str:
             and None not in words
             and all(other.has(str(w)) is Answer.YES for w in words)
         ):
-            listed = " ".join(str(w) for w in words)
             return f"To broadcast by name, align {one.show()} to the other tensor with `align_as`."
     return (
         "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
