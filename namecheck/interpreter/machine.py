@@ -74,7 +74,12 @@ class Reveal:
 
 
 class Machine:
-    """What the parts of the interpreter share."""
+    """What the parts of the interpreter share.
+
+    While `silent` nothing is reported. `budget` is what running the functions may still cost, in
+    statements; `sparing` tells that functions are run on unknown arguments, and only those that
+    can matter to names. `unknowns` counts the expressions of which nothing could be told.
+    """
 
     expressions: Expressions
     statements: Statements
@@ -100,6 +105,7 @@ class Machine:
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0
+        self.sparing = False
         self.inferences: dict[Hashable, Inference] = {}
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
 

@@ -53,6 +53,7 @@ class Program:
         ends = self.machine.statements.block(self.machine.source.tree.body, [base], activation)
         if ends and ends != [base]:
             base.absorb(joins.merge(base, ends))
+        self.machine.sparing = True
         for node, function in list(self.machine.functions.items()):
             self._from_elsewhere(node, function, activation)
 
