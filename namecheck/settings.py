@@ -119,24 +119,26 @@ class Settings:
 
         Raises `TableError` on a row that cannot be used, `SettingsError` on a file that cannot.
         """
-        return _rows(self.extend_operators) if self.extend_operators else None
+        tables = tuple((file, _text(file)) for file in self.extend_operators)
+        return _rows(tables) if tables else None
 
 
 def _bare(pattern: str) -> str:
     return pattern.removeprefix("./").rstrip("/")
 
 
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return stream.read()
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(f"extend-operators: cannot read {file}: {_reason(error)}") from error
+
+
 @cache
-def _rows(files: tuple[str, ...]) -> Mapping[str, Operator]:
+def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
     rows = dict(operators.table())
-    for file in files:
-        try:
-            with open(file, encoding="utf-8") as stream:
-                text = stream.read()
-        except (OSError, UnicodeError) as error:
-            raise SettingsError(
-                f"extend-operators: cannot read {file}: {_reason(error)}"
-            ) from error
+    for file, text in tables:
         rows.update(operators.read(text, file))
     return MappingProxyType(rows)
 
