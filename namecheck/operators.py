@@ -317,8 +317,8 @@ def _settings(
         return {}, args
     signature = signatures.parse(row.ctor)
     tensors = [n for n, value in enumerate(args) if isinstance(value, (Tensor, Many))]
-    inputs = sum(parameter.default is signatures.REQUIRED for parameter in row.signatures[0])
-    cut = tensors[0] if tensors else max(len(args) - inputs, 0)
+    needed = [p for p in row.signatures[0] if not p.variadic and p.default is signatures.REQUIRED]
+    cut = min([*tensors[:1], max(len(args) - len(needed), 0)])
     names = {parameter.name for parameter in signature}
     chosen = {key: value for key, value in kwargs.items() if key in names}
     [made] = signatures.bind(call.operator, [signature], args[:cut], chosen, by_name=True)

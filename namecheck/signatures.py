@@ -210,8 +210,14 @@ def _bind_one(
             bound[parameter.name] = parameter.default
             continue
         value = bound[parameter.name]
-        fits = min(fits, _fits(operator, index, parameter, value, by_name=by_name), key=_strength)
-        bound[parameter.name] = _assumed(parameter, value)
+        one_by_one = parameter.variadic and not parameter.kinds & _LISTS.keys()
+        for item in value if one_by_one else (value,):
+            fit = _fits(operator, index, parameter, item, by_name=by_name)
+            fits = min(fits, fit, key=_strength)
+        if one_by_one:
+            bound[parameter.name] = tuple(_assumed(parameter, item) for item in value)
+        else:
+            bound[parameter.name] = _assumed(parameter, value)
     if rest:
         raise _type_error(
             f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
@@ -286,9 +292,13 @@ _NAMING: Final = frozenset({"name", "names", "dim", "dims"})
 def _read(value: Any) -> Any:
     if isinstance(value, str):
         return read_name(value)
-    if isinstance(value, (tuple, list)) and any(isinstance(item, str) for item in value):
+    if isinstance(value, (tuple, list)) and any(map(_is_name, value)):
         return type(value)(map(read_name, value))
     return value
+
+
+def _is_name(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool) -> Answer:

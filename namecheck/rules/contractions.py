@@ -10,7 +10,6 @@ from namecheck import names as naming
 from namecheck.names import Answer, Axis, Contradiction, Name
 from namecheck.rules import dim_map
 from namecheck.rules.pointwise import broadcast, unify_dim
-from namecheck.rules.reductions import sizeless
 from namecheck.rules.registry import rule
 from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor
 
@@ -331,6 +330,10 @@ def _bmm(left: Dims, right: Dims) -> Dims:
 @rule
 def mv(input: Tensor, vec: Tensor) -> Dims:
     """A matrix by a vector (recorded: mv)."""
+    if input.dims.rank == 0:
+        raise Contradiction(
+            "NC207", "Dimension specified as 0 but tensor has no dimensions", error="IndexError"
+        )
     rows = Dims(input.dims.prefix[:1]) if input.dims.prefix else Dims((ANY_DIM,))
     return _mv(input.dims, vec.dims, rows)
 
@@ -387,8 +390,8 @@ def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
 
 def broadcast_names(product: Dims, bias: Dims) -> Dims:
     """A product under the names that it and a bias have together."""
-    unified = broadcast(sizeless(product), sizeless(bias))
-    return dim_map.of_rank_as(sizeless(unified), product)
+    unified = broadcast(product.sizeless(), bias.sizeless())
+    return dim_map.of_rank_as(unified.sizeless(), product)
 
 
 @rule

@@ -31,6 +31,8 @@ def filled_factory(
     """The same, for those that torch fills through ``full`` (recorded: zeros, ones)."""
     if names is not None and not isinstance(names, Unknown):
         _check_place(device, layout, "full(...) is not implemented for sparse layout")
+    elif not isinstance(size, Unknown) and any(isinstance(n, int) and n < 0 for n in size):
+        raise Contradiction("NC209", "zeros: Dimension size must be non-negative.")
     return _made(size, names)
 
 
@@ -58,6 +60,14 @@ def sized(size: Sizes) -> Dims:
     """Unnamed dims of these sizes."""
     if isinstance(size, Unknown):
         return OPEN
+    if any(isinstance(extent, int) and extent < 0 for extent in size):
+        negative = next(extent for extent in size if isinstance(extent, int) and extent < 0)
+        raise Contradiction(
+            "NC209",
+            f"Trying to create tensor with negative dimension {negative}: "
+            f"[{', '.join('?' if extent is UNKNOWN else str(extent) for extent in size)}]",
+            help="Sizes are not negative.",
+        )
     return Dims(tuple(Dim(None, extent if isinstance(extent, int) else UNKNOWN) for extent in size))
 
 
@@ -87,16 +97,20 @@ def shape_of(data: Any) -> Dims:
         if not level:
             break
         level = level[0]
-    tail = level.dims if isinstance(level, Tensor) else Dims()
-    if isinstance(level, Unknown) or not isinstance(
-        level, (int, float, complex, list, tuple, Tensor)
-    ):
-        return Dims(tuple(Dim(None, size) for size in sizes), (), True)
-    return Dims(
-        tuple(Dim(None, size) for size in sizes) + tail.unnamed().prefix,
-        tail.unnamed().suffix,
-        tail.open,
-    )
+    if isinstance(level, str) and sizes:
+        raise Contradiction("NC114", "too many dimensions 'str'", error="ValueError")
+    _check_datum(level)
+    known = isinstance(level, (int, float, complex, list, tuple, Tensor))
+    dims = tuple(Dim(None, size) for size in sizes)
+    return Dims(dims) if known else Dims(dims, (), True)
+
+
+def _check_datum(value: Any) -> None:
+    """Refuse what is no number (recorded: tensor)."""
+    if isinstance(value, str):
+        raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
+    if value is None or isinstance(value, dict):
+        raise Contradiction("NC114", f"Could not infer dtype of {type(value).__name__}")
 
 
 @rule
@@ -142,16 +156,20 @@ def new_data_natively(input: Tensor, data: Any) -> Dims:
 @rule
 def vector_of(n: Size) -> Dims:
     """An unnamed vector of `n` elements (torch.linspace, torch.randperm)."""
-    return Dims((Dim(None, n if isinstance(n, int) else UNKNOWN),))
+    return sized((n,))
 
 
 @rule
 def arange(start: Any, end: Any = None, step: Any = 1) -> Dims:
     """An unnamed vector of numbers from `start` to `end` (torch.arange)."""
     first, last = (0, start) if end is None else (start, end)
-    if all(isinstance(bound, int) for bound in (first, last, step)) and step:
-        return Dims((Dim(None, max(-((first - last) // step), 0)),))
-    return Dims((Dim(None),))
+    if not all(isinstance(bound, int) for bound in (first, last, step)):
+        return Dims((Dim(None),))
+    if step == 0:
+        raise Contradiction("NC114", "step must be nonzero")
+    if (last - first) * step < 0:
+        raise Contradiction("NC114", "upper bound and lower bound inconsistent with step sign")
+    return Dims((Dim(None, -((first - last) // step)),))
 
 
 @rule

@@ -222,9 +222,14 @@ def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -
     pairs = None if strict and type(sizes) is dict else _pairs(sizes)
     if pairs is not None:
         names, sizes = pairs
+    if not isinstance(dim, (int, str, Unknown, type(None))):
+        raise _type_error(
+            f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+        )
     if strict:
         _check_kinds(dim, names)
     _check_sizes(sizes)
+    dim = naming.read_name(dim) if isinstance(dim, str) else dim  # type: ignore[assignment]
     names = None if names is None or isinstance(names, Unknown) else _read_names(names)
     position = locate(dims, dim)
     if names is None and strict and dims.named() is Answer.YES:
@@ -267,8 +272,10 @@ def _pairs(sizes: Any) -> tuple[Any, Any] | None:
 
 
 def _check_kinds(dim: Axis, names: Any) -> None:
-    if names is None and isinstance(dim, str):
-        raise _type_error("unflatten(): argument 'dim' (position 1) must be int, not str")
+    if names is None and (dim is None or isinstance(dim, str)):
+        raise _type_error(
+            f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
+        )
     if names is not None and isinstance(dim, int):
         raise _type_error("unflatten(): argument 'dim' (position 1) must be name, not int")
 

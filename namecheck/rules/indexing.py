@@ -47,13 +47,17 @@ def assigning(input: Tensor, index: Any, value: Any) -> None:
 
 def _check_value(target: Dims, value: Dims) -> None:
     """The value's leading dims of size 1 do not count, as torch drops them."""
-    dims = value
+    dims = _without_leading_ones(value, target)
+    broadcast(target, dims)
+    dim_map.check_expandable(dims, target)
+
+
+def _without_leading_ones(dims: Dims, target: Dims) -> Dims:
     while dims.rank is not None and target.rank is not None and dims.rank > target.rank:
         if dims.prefix[0].size != 1:
             break
         dims = dim_map.without_left(dims, 1)
-    broadcast(target, dims)
-    dim_map.check_expandable(dims, target)
+    return dims
 
 
 @rule
@@ -71,7 +75,7 @@ def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
         raise not_supported("view")
     if same is not Answer.YES:
         if same is Answer.NO:
-            _check_value(target.unnamed(), value.dims)
+            dim_map.check_expandable(_without_leading_ones(value.dims, target), target)
         return
     dim_map.take_names(target, broadcast(target, value.dims))
 
@@ -254,6 +258,8 @@ def _is_doubtful(item: Any) -> bool:
     """Whether it is not known how many dims an item takes."""
     if isinstance(item, Unknown):
         return True
+    if isinstance(item, list):
+        return any(isinstance(part, Unknown) for part in item)  # it may hold a list or a slice
     if not isinstance(item, Tensor):
         return False
     return item.dims.rank is None or (item.dtype is UNKNOWN and item.dims.rank != 1)

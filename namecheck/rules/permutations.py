@@ -126,8 +126,8 @@ def _last_two_swapped(dims: Dims, call: str) -> Dims:
             f"{call} is only supported on matrices or batches of matrices. Got 1-D tensor.",
             help="A vector has no two dims to transpose; `unsqueeze` it first.",
         )
-    if dims.rank == 0:
-        return dims
+    if not dims.min_rank:
+        return dims  # a scalar, if that is what it is, stays as it is
     last = dim_map.last(dims, 2)
     swapped = Dims(last.prefix[::-1])
     return dim_map.joined(dim_map.without_right(dims, 2), swapped)
@@ -189,6 +189,16 @@ def movedim(
     return rearrange(
         input.dims, _moved(len(input.dims.prefix), dict(zip(goal, origin, strict=True)))
     )
+
+
+@rule
+def movedim_natively(
+    input: Tensor, source: Axis | Sequence[Axis], destination: Axis | Sequence[Axis]
+) -> Dims:
+    """torch 2.12 looks at the dims, then permutes, which it refuses with names (recorded)."""
+    result = movedim(Tensor(input.dims.unnamed()), source, destination)
+    refuse_named("permute", (input,))
+    return result
 
 
 def _as_list(dims: Axis | Sequence[Axis]) -> list[Axis]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck import names as naming
-from namecheck.names import Contradiction
+from namecheck.names import Contradiction, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.contractions import (
     broadcast_names,
@@ -31,8 +31,10 @@ from namecheck.values import OPEN, Dims, Many, Tensor, locate
 @rule
 def chain_matmul(matrices: Sequence[Tensor] | Many) -> Dims:
     """A product of several matrices (torch.chain_matmul, torch.linalg.multi_dot)."""
-    if isinstance(matrices, Many) or not matrices:
+    if isinstance(matrices, Many):
         return OPEN
+    if not matrices:
+        raise Contradiction("NC114", "chain_matmul(): Expected one or more matrices")
     result: Dims = matrices[0].dims
     for matrix in matrices[1:]:
         result = matmul(Tensor(result), matrix)
@@ -124,20 +126,22 @@ def inner_natively(input: Tensor, other: Tensor) -> Dims:
 @rule
 def outer(input: Tensor, vec2: Tensor) -> Dims:
     """Every element of one vector by every one of the other (torch.outer)."""
-    return _distinct(*_vectors(input, vec2))
+    return _distinct(*_vectors(input, vec2, ("outer", "self", "vec2")))
 
 
-def _vectors(input: Tensor, vec2: Tensor) -> tuple[Dims, Dims]:
-    for tensor, role in ((input, "self"), (vec2, "vec2")):
+def _vectors(left: Tensor, right: Tensor, words: tuple[str, str, str]) -> tuple[Dims, Dims]:
+    """Two vectors, closed; `words` are the names of the call and of its arguments."""
+    call, *roles = words
+    for tensor, role in zip((left, right), roles, strict=True):
         got = dim_map.show_rank(tensor.dims)
-        check_rank(tensor.dims, 1, f"outer: Expected 1-D argument {role}, but got {got}-D")
-    return closed(input.dims, 1), closed(vec2.dims, 1)
+        check_rank(tensor.dims, 1, f"{call}: Expected 1-D argument {role}, but got {got}-D")
+    return closed(left.dims, 1), closed(right.dims, 1)
 
 
 @rule
 def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
     """torch 2.12 takes a name in the second vector only (recorded: outer)."""
-    parts = _vectors(input, vec2)
+    parts = _vectors(input, vec2, ("outer", "self", "vec2"))
     refuse_named("view", (input,))
     return _distinct(*parts)
 
@@ -145,17 +149,26 @@ def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
 @rule
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
     """The outer product of two vectors, and a matrix added (torch.addr)."""
-    return broadcast(_distinct(*_vectors(vec1, vec2)), input.dims)
+    return broadcast(_distinct(*_vectors(vec1, vec2, ("addr", "vec1", "vec2"))), input.dims)
 
 
 @rule
 def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
     """Some dims of both contracted; what else they have stays (torch.tensordot)."""
     left, right = a.dims, b.dims
-    pairs = None if left.open or right.open else _contracted_pairs(left, right, dims)
+    if left.open or right.open:
+        return OPEN
+    pairs = _contracted_pairs(left, right, dims)
     if pairs is None:
         return OPEN
     for one, other in pairs:
+        if differ(left[one], right[other]):
+            raise Contradiction(
+                "NC202",
+                f"contracted dimensions need to match, but first has size {left[one].size} in dim "
+                f"{one} and second has size {right[other].size} in dim {other}",
+                names=words(left[one], right[other]),
+            )
         check_axes(left[one], right[other])
     gone = ({one for one, _ in pairs}, {other for _, other in pairs})
     return _distinct(
@@ -166,16 +179,34 @@ def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
 
 def _contracted_pairs(left: Dims, right: Dims, dims: object) -> list[tuple[int, int]] | None:
     """The positions that are contracted with each other; None where they are not known."""
-    if isinstance(dims, int):
-        if dims > min(len(left.prefix), len(right.prefix)):
-            return None
-        return [(len(left.prefix) - dims + index, index) for index in range(dims)]
-    if not _pair_of_lists(dims):
+    if isinstance(dims, (Tensor, Unknown)):
         return None
-    found = zip(dims[0], dims[1], strict=False)  # type: ignore[index]
-    places = [(locate(left, one), locate(right, other)) for one, other in found]
+    if isinstance(dims, int):
+        return _last_with_first(left, right, dims)
+    if not _pair_of_lists(dims):
+        raise Contradiction(
+            "NC114",
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
+            f"containing two lists, but got dims={dims}",
+        )
+    first, second = dims[0], dims[1]  # type: ignore[index]
+    if len(first) != len(second):
+        raise Contradiction("NC114", "both dimension lists should have same length")
+    places = [
+        (locate(left, one), locate(right, other)) for one, other in zip(first, second, strict=True)
+    ]
     fixed = [(a, b) for a, b in places if isinstance(a, int) and isinstance(b, int)]
     return fixed if len(fixed) == len(places) else None
+
+
+def _last_with_first(left: Dims, right: Dims, count: int) -> list[tuple[int, int]]:
+    if count < 0:
+        raise Contradiction("NC114", f"tensordot expects dims >= 0, but got dims={count}")
+    if count > min(len(left.prefix), len(right.prefix)):
+        raise Contradiction(
+            "NC207", f"tensordot expects dims < ndim_a or ndim_b, but got dims={count}"
+        )
+    return [(len(left.prefix) - count + index, index) for index in range(count)]
 
 
 def _pair_of_lists(value: object) -> bool:
@@ -189,15 +220,40 @@ def _pair_of_lists(value: object) -> bool:
 @rule
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """Two inputs and a weight: the inputs' outer dims, unified, and the weight's first."""
-    if weight.dims.open or input1.dims.rank == 0 or input2.dims.rank == 0:
-        return OPEN
-    if not (input1.dims.min_rank and input2.dims.min_rank):
+    _check_bilinear(input1.dims, input2.dims, weight.dims)
+    if weight.dims.open or not (input1.dims.min_rank and input2.dims.min_rank):
         return OPEN
     outer_dims = broadcast(
         dim_map.without_right(input1.dims, 1), dim_map.without_right(input2.dims, 1)
     )
     product = _distinct(outer_dims, Dims(weight.dims.prefix[:1]))
     return product if bias is None else broadcast_names(product, bias.dims)
+
+
+def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:
+    """Ranks and sizes (recorded: bilinear)."""
+    ranks = left.rank, right.rank
+    if None not in ranks and (ranks[0] != ranks[1] or ranks[0] == 0):
+        raise Contradiction(
+            "NC207",
+            f"bilinear(): input dimensions do not match: got {ranks[0]} and {ranks[1]}",
+        )
+    if weight.rank is not None and weight.rank < 3:
+        raise Contradiction(
+            "NC203",
+            f"Dimension out of range (expected to be in range of [-{weight.rank}, "
+            f"{weight.rank - 1}], but got 2)",
+            error="IndexError",
+        )
+    for place, dims in ((1, left), (2, right)):
+        own, wanted = last_dim(dims), weight[place]
+        if dims.min_rank and not weight.open and differ(own, wanted):
+            raise Contradiction(
+                "NC202",
+                f"bilinear(): input{place} size does not match weight size: got {own.size} but "
+                f"expected {wanted.size}",
+                names=words(own),
+            )
 
 
 @rule
