@@ -178,6 +178,8 @@ def _signatures(row: Operator, form: str) -> list[Signature]:
 
 
 def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrategy[Any]:
+    if parameter.kinds == {"any"} and parameter.default is not REQUIRED:
+        return st.just(parameter.default)
     kinds = set(parameter.kinds) or _likely_kinds(parameter)
     if parameter.variadic and not kinds & _LIST_ITEMS.keys():
         kinds = {f"{kind}s" for kind in kinds if f"{kind}s" in _LIST_ITEMS} or {"names"}
@@ -233,11 +235,12 @@ _SCALARS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
     "int": st.integers(-1, 3),
     "float": st.sampled_from((0.0, 0.5, 2.0)),
     "bool": st.booleans(),
+    "false": st.just(False),
     "str": st.sampled_from(("none", "mean", "ij")),
     "dtype": st.sampled_from([Constant("dtype", "float32"), Constant("dtype", "int64")]),
     "device": st.sampled_from(["cpu", Constant("device", "cpu")]),
     "layout": st.just(Constant("layout", "strided")),
     "memory_format": st.just(Constant("memory_format", "contiguous_format")),
     "none": st.none(),
-    "any": st.sampled_from((None, 0, "A", ...)),
+    "any": st.sampled_from((0, 1, 0.5, (1, 2), [[1, 2]])),
 }

@@ -11,7 +11,7 @@ from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Many, Tensor, locate
+from namecheck.values import Dims, Many, Tensor, locate
 
 
 @rule
@@ -79,11 +79,7 @@ def einsum_natively(
 @rule
 def kron(input: Tensor, other: Tensor) -> Dims:
     """Both inputs unified, the sizes multiplied (torch.kron)."""
-    bare = [
-        tensor.dims if tensor.dims.open else Dims(tuple(Dim(name) for name in tensor.names))
-        for tensor in (input, other)
-    ]
-    unified = broadcast(bare[0], bare[1])
+    unified = broadcast(input.dims.sizeless(), other.dims.sizeless())
     if unified.open or input.dims.rank != other.dims.rank:
         return unified
     pairs = zip(unified.prefix, input.dims.prefix, other.dims.prefix, strict=True)

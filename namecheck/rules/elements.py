@@ -13,8 +13,9 @@ from namecheck.values import OPEN, Dim, Dims, Many, Tensor, locate
 def gather(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
     """The input's names, with the sizes of the index (torch.gather)."""
     locate(input.dims, dim)
-    if input.dims.open or input.dims.rank != index.dims.rank:
-        return input.dims if input.dims.open else OPEN
+    if input.dims.rank is None or input.dims.rank != index.dims.rank:
+        several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
+        return input.dims.sizeless() if input.dims.open and several else OPEN
     pairs = zip(input.dims.prefix, index.dims.prefix, strict=True)
     return Dims(tuple(Dim(own.name, other.size) for own, other in pairs))
 
