@@ -232,15 +232,18 @@ class _Maker:
         prefix = {"n": "torch.nn.functional.", None: ""}.get(form if home else None, "torch.")
         self.call.op = prefix + name
         parameters = self.parameters(name, getattr(home or torch.Tensor, name))
+        if not parameters:
+            return False
         takes_out = form == "o" or (form == "f" and self.chance(0.05))
         self.fill(parameters, method=home is None, out=takes_out)
         return True
 
     def parameters(self, name: str, function: Any) -> list[tuple[str, str, bool, bool]]:
         """Name, kind, whether optional, whether keyword-only, of one overload drawn at random."""
+        every = self.torch._C._jit_get_schemas_for_operator(f"aten::{name}")
         schemas = [
             schema
-            for schema in self.torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+            for schema in every
             if schema.arguments and "Tensor" in str(schema.arguments[0].type)
             if not any(argument.is_out for argument in schema.arguments)
         ]
@@ -252,6 +255,8 @@ class _Maker:
                 for a in schema.arguments
                 if "Generator" not in str(a.type)
             ]
+        if every:
+            return []  # it makes tensors of nothing: see _factory
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
