@@ -117,10 +117,10 @@ def _head(node: ast.stmt) -> tuple[int, int]:
 
 _NAMING: Final = (b"refine_names", b"reveal_names", b".align_to", b".align_as", b"jaxtyping")
 _CALLS: Final = (
-    re.compile(rb"\.rename_?\b"),
     re.compile(rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
     re.compile(rb"Annotated\[[^\]]*Tensor"),
 )
+_RENAME: Final = re.compile(rb"(?<!\bos)\.rename_?\b")
 _NAMES: Final = re.compile(rb"names\s*=|names[\"']")
 _OPENED: Final = re.compile(rb"[(,]\s*\Z")
 
@@ -129,15 +129,17 @@ def names_something(data: bytes) -> bool:
     """Whether a file can give a name to a dimension; one that cannot needs no analysis.
 
     Judged by words in its bytes: ``refine_names``, ``reveal_names``, ``align_to``, ``align_as``,
-    ``rename``, ``unflatten`` with a name, an annotation of dimensions, and, in a file that speaks
-    of torch, the keyword ``names=`` and setting ``.names``.
+    ``unflatten`` with a name, an annotation of dimensions, and, in a file that speaks of torch,
+    ``rename``, the keyword ``names=`` and setting ``.names``.
     """
     # Plain searches settle nearly every file, at a tenth of what one pattern for all would cost.
     if any(word in data for word in _NAMING) or any(call.search(data) for call in _CALLS):
         return True
-    if b"names" not in data or b"torch" not in data:
+    if b"torch" not in data:
         return False
-    return any(_gives_names(data, found) for found in _NAMES.finditer(data))
+    if b".rename" in data and _RENAME.search(data):
+        return True
+    return b"names" in data and any(_gives_names(data, m) for m in _NAMES.finditer(data))
 
 
 def _gives_names(data: bytes, found: re.Match[bytes]) -> bool:

@@ -141,7 +141,7 @@ def test_bad_input_is_told_and_the_rest_is_checked(tree: Tree) -> None:
     (root / "bytes.py").write_bytes(b"x = '\xff'\n")
     (root / "nul.py").write_bytes(b"x = 1\0\n")
     (root / "deep.py").write_text("-" * 10_000 + "1")
-    (root / "deep_names.py").write_text(f"x.rename('N'){' + 1' * 2_900}\n")
+    (root / "deep_names.py").write_text(f"x.align_to('N'){' + 1' * 2_900}\n")
     assert run(".") == {
         "bad.py": ["NC101"],
         "bytes.py": ["NC003"],
@@ -180,7 +180,7 @@ def test_endless_recursion_on_a_shallow_file_is_a_fault(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(interpreter, "check", check)
     assert codes(BAD.format(comment="")) == [("NC005", 1)]
-    assert codes("x.rename('N')" + " + 1" * 500) == [("NC004", 1)]
+    assert codes("x.align_to('N')" + " + 1" * 500) == [("NC004", 1)]
 
 
 @pytest.mark.parametrize(

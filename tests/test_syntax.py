@@ -190,9 +190,9 @@ def test_the_lines_of_a_statement() -> None:
         "import torch; torch.zeros(2, **{'names': ('N',)})",
         "import torch; x.names = ('N',)",
         "x.refine_names('N')",
-        "x.rename('N')",
-        "x.rename_(None)",
-        "change = x.rename",
+        "import torch; x.rename('N')",
+        "from torch import zeros; x.rename_(None)",
+        "import torch; change = x.rename",
         "x.align_to('N')",
         "x.align_as(y)",
         "x.unflatten('F', (('C', 3),))",
@@ -216,7 +216,8 @@ def test_files_that_name_something(text: str) -> None:
         "import torch\nnames = [n for n in model]\nuse(names)",
         "import torch\nprint(features.names)",
         "x.unflatten(0, (2, 3)); x.unflatten(-1, sizes)",
-        "x.renamed(); x.rename_key(1)",
+        "import torch; x.renamed(); x.rename_key(1); os.rename(old, new)",
+        "from pathlib import Path; Path(old).rename(new)",
     ],
 )
 def test_files_that_name_nothing(text: str) -> None:
