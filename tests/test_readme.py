@@ -1,0 +1,45 @@
+"""The README shows what the command really prints, and the tour's marks are its findings."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+TOUR: Final = "fixtures/tour.py"
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of the README in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def check_tour(*flags: str) -> subprocess.CompletedProcess[str]:
+    """What checking the tour prints; there are findings, so that it ends with exit code 1."""
+    command = [sys.executable, "-m", "namecheck", "check", TOUR, *flags]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    return run
+
+
+def test_shows_what_the_command_prints() -> None:
+    [shown] = blocks("text")
+    assert shown in check_tour().stdout
+
+
+def test_shows_two_commands() -> None:
+    commands = [block.strip() for block in blocks("sh")]
+    assert len(commands) == 2
+    assert all(command.startswith("python3 -m venv .venv && ") for command in commands)
+    assert TOUR in commands[0]
+
+
+def test_marks_of_the_tour_are_its_findings() -> None:
+    lines = (ROOT / TOUR).read_text().splitlines()
+    marks = [(n, m[1]) for n, line in enumerate(lines, 1) if (m := re.search(r"\[(NC\d+)\]", line))]
+    found = json.loads(check_tour("--output-format", "json").stdout)
+    assert [(item["location"]["row"], item["code"]) for item in found] == marks
