@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.dim_map import Made
+from namecheck.rules.dim_map import Made, same_shape, show_sizes
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis
 from namecheck.rules.refusals import refuse_named
@@ -123,7 +123,14 @@ def stack(tensors: Tensors, dim: Axis | None = 0) -> Dims:
     if not lists:
         raise Contradiction("NC114", "stack expects a non-empty TensorList")
     unified = lists[0]
-    for dims in lists[1:]:
+    for number, dims in enumerate(lists[1:], 1):
+        if same_shape(lists[0], dims) is Answer.NO:
+            raise Contradiction(
+                "NC201",
+                f"stack expects each tensor to be equal size, but got {show_sizes(lists[0])} at "
+                f"entry 0 and {show_sizes(dims)} at entry {number}",
+                help="Only tensors of one shape can be stacked.",
+            )
         unified = broadcast(unified, dims, "stack")
     count = UNKNOWN if isinstance(tensors, Many) else len(lists)
     if isinstance(dim, Unknown):

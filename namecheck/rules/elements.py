@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namecheck.names import UNKNOWN, Unknown
+from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.reductions import Axis
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
@@ -13,6 +13,13 @@ from namecheck.values import OPEN, Dim, Dims, Many, Tensor, locate
 def gather(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
     """The input's names, with the sizes of the index (torch.gather)."""
     locate(input.dims, dim)
+    ranks = input.dims.rank, index.dims.rank
+    if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
+        raise Contradiction(
+            "NC207",
+            "Index tensor must have the same number of dimensions as input tensor",
+            help="Give an index for every element of the result.",
+        )
     if input.dims.rank is None or input.dims.rank != index.dims.rank:
         several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
         return input.dims.sizeless() if input.dims.open and several else OPEN
@@ -95,6 +102,10 @@ def one_hot(input: Tensor, num_classes: int | Unknown = -1) -> Dims:
 @rule
 def embedding(input: Tensor, weight: Tensor) -> Dims:
     """A vector for each index: the index's dims, then the weight's last (nn.functional)."""
+    if weight.dims.rank is not None and weight.dims.rank != 2:
+        raise Contradiction(
+            "NC207", "'weight' must be 2-D", help="The weight has a row for each index."
+        )
     last = weight.dims.from_right(1) or Dim()
     dims = input.dims
     if dims.open:

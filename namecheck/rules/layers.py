@@ -76,6 +76,21 @@ def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
 
 
 @rule
+def dropout1d(input: Tensor) -> Dims:
+    """The input's dims: channels, perhaps of a batch, and one more (nn.functional.dropout1d)."""
+    if input.dims.rank is not None and input.dims.rank not in (2, 3):
+        raise Contradiction(
+            "NC207",
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dims.rank}D input. Note "
+            "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
+            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
+            "inputs).",
+            help="Use `dropout2d` or `dropout3d` for images and volumes.",
+        )
+    return input.dims
+
+
+@rule
 def dropout1d_natively(
     input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
 ) -> Dims:
@@ -102,16 +117,8 @@ def dropout3d_natively(
 def _drops_channels(
     input: Tensor, p: float | Unknown, training: bool | Unknown, spatial: int
 ) -> Dims:
-    if spatial == 1 and input.dims.rank is not None and input.dims.rank not in (2, 3):
-        raise Contradiction(
-            "NC207",
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dims.rank}D input. Note "
-            "that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
-            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D "
-            "inputs).",
-            error="RuntimeError",
-            help="Use `dropout2d` or `dropout3d` for images and volumes.",
-        )
+    if spatial == 1:
+        dropout1d(input)
     if spatial != 2 and input.dims.rank == spatial + 1:
         refuse_named("unsqueeze", [input])
     if training is True and not isinstance(p, Unknown) and 0 < p < 1:
@@ -191,7 +198,11 @@ def _reduced(
     size_average: bool | Unknown | None,
     reduce: bool | Unknown | None,
 ) -> Dims:
-    if size_average is not None or reduce is not None or isinstance(reduction, Unknown):
+    if isinstance(size_average, Unknown) or isinstance(reduce, Unknown):
+        return OPEN
+    if size_average is not None or reduce is not None:
+        return unified if reduce is False else SCALAR  # the older way to say it
+    if isinstance(reduction, Unknown):
         return OPEN
     return unified if reduction == "none" else SCALAR
 
@@ -203,10 +214,9 @@ def reduced_loss(
     reduction: Word = "mean",
     size_average: bool | Unknown | None = None,
     reduce: bool | Unknown | None = None,
-) -> Dims | Unknown:
-    """One number; unreduced, the rule is not known (nn.functional.cross_entropy)."""
-    result = _reduced(OPEN, reduction, size_average, reduce)
-    return UNKNOWN if result.open else result
+) -> Dims:
+    """One number; unreduced, one for each target (nn.functional.cross_entropy)."""
+    return _reduced(target.dims, reduction, size_average, reduce)
 
 
 @rule
@@ -216,7 +226,7 @@ def cross_entropy_natively(
     reduction: Word = "mean",
     size_average: bool | Unknown | None = None,
     reduce: bool | Unknown | None = None,
-) -> Dims | Unknown:
+) -> Dims:
     """torch 2.12 supports probabilities, and refuses classes (recorded: cross_entropy)."""
     one, other = input.dims.rank, target.dims.rank
     if one is not None and other is not None and one != other:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import Made, joined, product, rearrange, without_right
 from namecheck.rules.reductions import Axis
-from namecheck.rules.refusals import refuse_named
+from namecheck.rules.refusals import refuse_named, variant
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
@@ -70,10 +70,11 @@ def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
 
 
 @rule
-def diag_natively(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
+def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None = None) -> Dims:
     """torch 2.12 refuses names under the name of what it calls (recorded: diag)."""
     result = diag(input, diagonal)
-    refuse_named("diag_embed" if input.dims.rank == 1 else "diagonal_copy", [input])
+    aten = "diag_embed" if input.dims.rank == 1 else "diagonal_copy"
+    refuse_named(variant(aten, inplace=False, out=out is not None), [input, out])
     return result
 
 

@@ -247,7 +247,13 @@ def quantile(
     left = removes_dimensions(input, dim, keepdim)
     if not isinstance(q, Tensor):
         return left
-    if q.dims.rank is None or q.dims.rank > 1:
+    if q.dims.min_rank > 1:
+        raise Contradiction(
+            "NC207",
+            "quantile() q must be a scalar or 1D tensor",
+            help="Give one quantile, or a vector of them.",
+        )
+    if q.dims.rank is None:
         return OPEN
     return joined(Dims(tuple(Dim(None, one.size) for one in q.dims.prefix)), left)
 

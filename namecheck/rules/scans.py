@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axes, Axis, positions, reduce
 from namecheck.rules.refusals import refuse_named
@@ -128,12 +128,13 @@ def diff_natively(
 
 
 @rule
-def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims | Unknown:
+def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims:
     """torch 2.12 halves the ends, which it does not support with names (recorded: trapz)."""
-    result = removes_last_of_y(y, dim)
-    if x is not None:
-        return UNKNOWN if x.dims.named() is not Answer.NO else result
-    refuse_named("mul.Scalar", [Tensor(result)])
+    result = trapezoid(y, x, dim)
+    if x is None:
+        refuse_named("mul.Scalar", [Tensor(result)])
+    elif x.dims.rank == 1 and y.dims.min_rank > 1:
+        refuse_named("view", [x])
     return result
 
 
@@ -146,9 +147,12 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
 
 
 @rule
-def removes_last_of_y(y: Tensor, dim: Axis | None = -1) -> Dims:
-    """The integral over `dim` (torch.trapezoid)."""
-    return reduce(y.dims, [locate(y.dims, dim)], False)
+def trapezoid(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims:
+    """The integral over `dim`, at the places `x` (torch.trapezoid)."""
+    whole = y.dims
+    if x is not None and x.dims.rank != 1:
+        whole = broadcast(y.dims.sizeless(), x.dims.sizeless())
+    return reduce(whole, [locate(whole, dim)], False)
 
 
 @rule

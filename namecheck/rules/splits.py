@@ -208,6 +208,10 @@ def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ..
         return _pieces(dims, place, [whole + (n < rest) for n in range(sections)])
     if isinstance(sections, (tuple, list)):
         return _pieces(dims, place, _between(sections, size))
+    if isinstance(sections, Tensor) and sections.dims.rank == 1:
+        count = sections.dims.prefix[0].size
+        if isinstance(count, int):
+            return _pieces(dims, place, [UNKNOWN] * (count + 1))
     return _any_number(dims, place)
 
 
