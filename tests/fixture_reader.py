@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -60,6 +60,10 @@ class Program:
         """The file under fixtures/, and for a block its first line."""
         name = self.path.relative_to(FIXTURES).as_posix()
         return f"{name}:{self.offset + 1}" if self.offset else name
+
+    def under(self, semantics: Semantics) -> Program:
+        """The same program, to be checked in another semantics."""
+        return replace(self, semantics=semantics)
 
     @property
     def lines(self) -> list[str]:

@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 
 from namecheck.findings import Kind, register
+from namecheck.operators import Semantics
 from tests.fixture_reader import REVEALED, Pair, Program, differences, pages, pairs
 
-PAIRS = [*pairs("programs"), *pairs("natural")]
+RUN = pairs("programs")
+PAIRS = [*RUN, *pairs("natural")]
 BLOCKS = pages()
 MUST_BE_SHOWN = [
     code
@@ -38,6 +40,17 @@ def test_the_right_version_has_no_finding(program: Program) -> None:
     assert not program.findings, "expected nothing, got\n" + "\n".join(
         map(program.show, program.findings)
     )
+
+
+@pytest.mark.parametrize("pair", RUN, ids=_place)
+def test_the_semantics_of_torch_2_12_agrees(pair: Pair) -> None:
+    """What was run on torch 2.12.1 has the same finding, and none, in that semantics."""
+    bug, ok = pair.bug.under(Semantics.NATIVE), pair.ok.under(Semantics.NATIVE)
+    got = "\n".join(map(bug.show, bug.findings)) or "nothing"
+    lines = [finding.span.line for finding in bug.findings]
+    assert len(lines) == 1, f"expected one finding, got\n{got}"
+    assert lines[0] in bug.marks, f"expected it on {sorted(bug.marks)}, got\n{got}"
+    assert not ok.findings, "\n".join(map(ok.show, ok.findings))
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=_place)
