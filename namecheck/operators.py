@@ -275,8 +275,7 @@ def _apply(
     rule = _nothing_known if name == "unknown" else registry.load()[name]
     given = kwargs if row.declares_out else {k: v for k, v in kwargs.items() if k != "out"}
     out = kwargs.get("out") if "o" in row.forms else None
-    settings, args = _settings(row, call, args, given)
-    given = {key: value for key, value in given.items() if key not in settings}
+    settings, args, given = _settings(row, call, args, given)
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
         (0, signatures.of(rule)),
     )
@@ -310,19 +309,34 @@ def _apply(
 
 
 def _settings(
-    row: Operator, call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """What a module was made with, and what it is called with: from the first tensor on."""
+    row: Operator, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
+    """What a module was made with, and what it is called with: from the first tensor on.
+
+    A keyword is the constructor's where it names it, or where it takes any and the call's
+    parameters have none of that name.
+    """
     if not row.ctor:
-        return {}, args
+        return {}, args, kwargs
     signature = signatures.parse(row.ctor)
     tensors = [n for n, value in enumerate(args) if isinstance(value, (Tensor, Many))]
-    needed = [p for p in row.signatures[0] if not p.variadic and p.default is signatures.REQUIRED]
+    needed = [
+        p
+        for p in row.signatures[0]
+        if not p.variadic and p.default is signatures.REQUIRED and p.name not in kwargs
+    ]
     cut = min([*tensors[:1], max(len(args) - len(needed), 0)])
-    names = {parameter.name for parameter in signature}
-    chosen = {key: value for key, value in kwargs.items() if key in names}
+    named = {parameter.name for parameter in signature}
+    called = {parameter.name for parameter in row.signatures[0]}
+    takes_any = any(parameter.mapping for parameter in signature)
+    chosen = {
+        key: value
+        for key, value in kwargs.items()
+        if key in named or (takes_any and key not in called)
+    }
+    rest = {key: value for key, value in kwargs.items() if key not in chosen}
     [made] = signatures.bind(call.operator, [signature], args[:cut], chosen, by_name=True)
-    return signatures.read(signature, made.arguments), args[cut:]
+    return signatures.read(signature, made.arguments), args[cut:], rest
 
 
 def _with_effects(
@@ -405,7 +419,7 @@ def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
 def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
     """What tensors given as ``out=`` become, one after the other."""
     results = result if isinstance(result, (tuple, list)) else (result,)
-    outs = out if isinstance(out, (tuple, list)) else (out,)
+    outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)
     written: list[Any] = []
     try:
         for target, computed in zip(outs, results, strict=False):
@@ -415,7 +429,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
         if written:
             after["out"] = (*written, *map(_tensor, outs[len(written) :]))
         return Inference(UNKNOWN, after, contradiction)
-    single = not isinstance(out, (tuple, list))
+    single = not isinstance(result if isinstance(out, Unknown) else out, (tuple, list))
     value = written[0] if single else tuple(written)
     return Inference(value, {"out": value}, fields=row.returns)
 
