@@ -56,10 +56,10 @@ def _code_section(code: Code) -> Iterator[str]:
 
 
 def operators_page(_: str) -> str:
-    """operators.md: every operator under the rule that it follows."""
-    families: dict[str, list[Operator]] = {}
+    """operators.md: the rules of every section, and the operators that follow them."""
+    sections: dict[str, list[Operator]] = {}
     for row in table().values():
-        families.setdefault(row.names, []).append(row)
+        sections.setdefault(_section(row.names), []).append(row)
     lines = [
         "# Operators",
         "",
@@ -70,17 +70,28 @@ def operators_page(_: str) -> str:
         "`c` a class of `torch.nn`. The last column tells what torch 2.12 does where it differs: "
         "it refuses named tensors there, or follows another rule.",
     ]
-    for family in sorted(families):
-        lines += ["", f"## {family}", "", _sentence(family), ""]
-        lines += ["| operator | forms | torch 2.12 |", "| --- | --- | --- |"]
-        lines += [f"| `{row.key}` | {row.forms} | {row.native} |" for row in families[family]]
+    for section in sorted(sections):
+        lines += ["", f"## {section.replace('_', ' ').capitalize()}", ""]
+        lines += ["| operator | forms | rule | torch 2.12 |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| `{row.key}` | {row.forms} | {row.names} | {row.native} |"
+            for row in sections[section]
+        ]
+        rules = {row.names: None for row in sections[section] if row.names != "unknown"}
+        if rules:
+            lines += ["", *(f"- `{rule}`: {_sentence(rule)}" for rule in sorted(rules))]
     return "\n".join(lines) + "\n"
 
 
-def _sentence(family: str) -> str:
-    if family == "unknown":
-        return "Known to the table; nothing is said of the result yet."
-    doc = registry.load()[family].__doc__ or ""
+def _section(rule: str) -> str:
+    """The module that a rule stands in, which is named by what its rules have in common."""
+    if rule == "unknown":
+        return "result not followed yet"
+    return registry.load()[rule].__module__.rpartition(".")[2]
+
+
+def _sentence(rule: str) -> str:
+    doc = registry.load()[rule].__doc__ or ""
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
