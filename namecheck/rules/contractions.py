@@ -383,34 +383,32 @@ def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
     """The names of a product of matrices unified with those of a bias."""
     for dims, role in ((left, "mat1"), (right, "mat2")):
         check_rank(dims, 2, f"{role} must be a matrix, got {dim_map.show_rank(dims)}-D tensor")
-    product = broadcast_names(_product_of_matrices(left, right), bias)
-    dim_map.check_expandable(bias, product)
-    return product
+    return with_bias(_product_of_matrices(left, right), bias)
 
 
-def broadcast_names(product: Dims, bias: Dims) -> Dims:
-    """A product under the names that it and a bias have together."""
+def with_bias(product: Dims, bias: Dims) -> Dims:
+    """A product under the names that it and a bias have together; the bias must stretch to it."""
     unified = broadcast(product.sizeless(), bias.sizeless())
+    dim_map.check_expandable(bias, product)
     return dim_map.of_rank_as(unified.sizeless(), product)
 
 
 @rule
 def addmv(input: Tensor, mat: Tensor, vec: Tensor) -> Dims:
     """A matrix by a vector, and a vector added (recorded: addmv)."""
-    product = _mv(mat.dims, vec.dims, input.dims)
-    return broadcast_names(product, input.dims)
+    return with_bias(_mv(mat.dims, vec.dims, input.dims), input.dims)
 
 
 @rule
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied, and a bias that broadcasts to them (torch.baddbmm)."""
-    return broadcast_names(_bmm(batch1.dims, batch2.dims), input.dims)
+    return with_bias(_bmm(batch1.dims, batch2.dims), input.dims)
 
 
 @rule
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied and summed over the batch, and a bias (torch.addbmm)."""
-    return broadcast_names(dim_map.without_left(_bmm(batch1.dims, batch2.dims), 1), input.dims)
+    return with_bias(dim_map.without_left(_bmm(batch1.dims, batch2.dims), 1), input.dims)
 
 
 @rule
@@ -446,8 +444,8 @@ def _check_unique(left: Dims, right: Dims, result: Dims) -> None:
                     "NC104",
                     f"cdist: Attempted to propagate dims {_placed(dim.name, origin)} and "
                     f"{_placed(dim.name, where)} to the output, but that would create a tensor "
-                    f"with duplicate names [{listed}]. Please rename your inputs with Tensor.rename to "
-                    "prevent this.",
+                    f"with duplicate names [{listed}]. Please rename your inputs with "
+                    "Tensor.rename to prevent this.",
                     names=[dim.name],
                     help=f"Rename the dim '{dim.name}' of one of them.",
                 )

@@ -11,7 +11,6 @@ from namecheck import names as naming
 from namecheck.names import Contradiction, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.contractions import (
-    broadcast_names,
     check_axes,
     check_contracted,
     check_rank,
@@ -20,6 +19,7 @@ from namecheck.rules.contractions import (
     last_dim,
     matmul,
     matrix_product,
+    with_bias,
     words,
 )
 from namecheck.rules.pointwise import broadcast
@@ -54,7 +54,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """The input by the transposed weight, and a bias (torch.nn.functional.linear)."""
     product = _linear(input.dims, weight.dims)
     naming.check_distinct(product.names)
-    return product if bias is None else broadcast_names(product, bias.dims)
+    return product if bias is None else with_bias(product, bias.dims)
 
 
 def _linear(input: Dims, weight: Dims) -> Dims:
@@ -83,7 +83,7 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     if bias is not None and input.dims.rank not in (None, 2):
         refuse_named("view", (input, weight, bias))
     product = _linear(input.dims, weight.dims)
-    return product if bias is None else broadcast_names(product, bias.dims)
+    return product if bias is None else with_bias(product, bias.dims)
 
 
 @rule
@@ -149,7 +149,8 @@ def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
 @rule
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
     """The outer product of two vectors, and a matrix added (torch.addr)."""
-    return broadcast(_distinct(*_vectors(vec1, vec2, ("addr", "vec1", "vec2"))), input.dims)
+    product = _distinct(*_vectors(vec1, vec2, ("addr", "vec1", "vec2")))
+    return with_bias(product, input.dims)
 
 
 @rule
@@ -227,7 +228,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         dim_map.without_right(input1.dims, 1), dim_map.without_right(input2.dims, 1)
     )
     product = _distinct(outer_dims, Dims(weight.dims.prefix[:1]))
-    return product if bias is None else broadcast_names(product, bias.dims)
+    return product if bias is None else with_bias(product, bias.dims)
 
 
 def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:

@@ -38,13 +38,24 @@ def size(input: Tensor, dim: Axis = None) -> Size | tuple[Size, ...]:
     """All sizes, or that of one dim (torch.Tensor.size)."""
     if dim is None:
         return shape(input)
+    _check_any_dims(input, dim)
     return input.dims[locate(input.dims, dim)].size
+
+
+def _check_any_dims(input: Tensor, dim: Axis) -> None:
+    if input.dims.rank == 0 and isinstance(dim, int):
+        raise Contradiction(
+            "NC203",
+            f"Dimension specified as {dim} but tensor has no dimensions",
+            error="IndexError",
+        )
 
 
 @rule
 def stride(input: Tensor, dim: Axis = None) -> Unknown:
     """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
     if dim is not None:
+        _check_any_dims(input, dim)
         locate(input.dims, dim)
     return UNKNOWN
 
