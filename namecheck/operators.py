@@ -293,6 +293,10 @@ def _apply(
             arguments = {**settings, **signatures.read(signature, binding.arguments)}
             if native:
                 aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
+                if isinstance(out, Unknown) and not row.refused_as(
+                    overload, inplace=call.inplace, out=False
+                ):
+                    aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
             answers.append(_typed(_wrap(_call(rule, arguments)), arguments.get("dtype")))
         except Contradiction as contradiction:
@@ -418,8 +422,18 @@ def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
 
 def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
     """What tensors given as ``out=`` become, one after the other."""
+    if isinstance(result, Unknown):
+        blank = tuple(map(_forgotten, out)) if isinstance(out, (tuple, list)) else _forgotten(out)
+        return Inference(UNKNOWN, {"out": blank})
     results = result if isinstance(result, (tuple, list)) else (result,)
     outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)
+    if len(outs) != len(results):
+        raise Contradiction(
+            "NC114",
+            f"{row.key}(): out= takes {len(results)} tensors, not {len(outs)}",
+            error="TypeError",
+            help="Give a tensor for each result.",
+        )
     written: list[Any] = []
     try:
         for target, computed in zip(outs, results, strict=False):
@@ -432,6 +446,10 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     single = not isinstance(result if isinstance(out, Unknown) else out, (tuple, list))
     value = written[0] if single else tuple(written)
     return Inference(value, {"out": value}, fields=row.returns)
+
+
+def _forgotten(out: Any) -> Any:
+    return replace(out, dims=OPEN) if isinstance(out, Tensor) else out
 
 
 def _same_rank(left: Dims, right: Dims) -> bool:
