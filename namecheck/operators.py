@@ -47,9 +47,10 @@ class Operator:
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
     the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
-    names or "keeps" its own, and "resized" that it takes them whatever its shape was. `ctor` has
-    the parameters with which a class of ``torch.nn`` is made; a call has these arguments first,
-    then those of `params`. `documented` maps forms to the label of the documented table.
+    names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
+    names it had are left in disorder. `ctor` has the parameters with which a class of ``torch.nn``
+    is made; a call has these arguments first, then those of `params`. `documented` maps forms to
+    the label of the documented table.
     """
 
     key: str
@@ -461,11 +462,15 @@ def _tensor(value: Any) -> Tensor:
 
 
 def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
+    named = out.dims.named() is Answer.YES
+    if named and row.out == "abandoned":
+        return replace(computed, dims=computed.dims.rename([UNKNOWN] * computed.dims.min_rank))
     shaped = row.out not in ("reshapes", "resized")
     unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
     if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
         dim_map.check_resize(out.dims, computed.dims)
-    named = out.dims.named() is Answer.YES
+    if row.out == "reshapes" and computed.dims.rank == 0:
+        return computed
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
     if named and keeps:
         return replace(computed, dims=dim_map.renamed_as(computed.dims, out.dims))

@@ -312,7 +312,21 @@ def bmm(input: Tensor, mat2: Tensor) -> Dims:
     return _bmm(input.dims, mat2.dims)
 
 
+@rule
+def bmm_natively(input: Tensor, mat2: Tensor, out: Tensor | None = None) -> Dims:
+    """torch 2.12 resizes ``out`` before it looks at the names (recorded: bmm)."""
+    if out is not None:
+        one, other = _batches(input.dims, mat2.dims)
+        dim_map.check_resize(out.dims, Dims((one[0], one[1], other[2])))
+    return _bmm(input.dims, mat2.dims)
+
+
 def _bmm(left: Dims, right: Dims) -> Dims:
+    return matrix_product(*_batches(left, right))
+
+
+def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
+    """Both factors as closed lists of three dims, whose sizes fit."""
     for dims, role in ((left, "batch1"), (right, "batch2")):
         check_rank(dims, 3, f"{role} must be a 3D tensor")
     one, other = closed(left, 3), closed(right, 3)
@@ -324,7 +338,7 @@ def _bmm(left: Dims, right: Dims) -> Dims:
             names=words(one[2], other[1]),
         )
     check_axes(one[2], other[1])
-    return matrix_product(one, other)
+    return one, other
 
 
 @rule
@@ -353,6 +367,14 @@ def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
 @rule
 def dot(input: Tensor, tensor: Tensor) -> Dims:
     """Two vectors; nothing is left (recorded: dot)."""
+    return _dot(input.dims, tensor.dims)
+
+
+@rule
+def dot_natively(input: Tensor, tensor: Tensor, out: Tensor | None = None) -> Dims:
+    """torch 2.12 resizes ``out`` before it looks at the vectors (recorded: dot)."""
+    if out is not None:
+        dim_map.check_resize(out.dims, SCALAR)
     return _dot(input.dims, tensor.dims)
 
 

@@ -16,7 +16,7 @@ from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import shape_of
 from namecheck.rules.pointwise import broadcast
-from namecheck.rules.refusals import named, not_supported
+from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Size, Tensor
 
@@ -66,6 +66,8 @@ def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
     if index is False:
         return
     taken = _indexed(input.dims, index, native=True)
+    if taken.advanced and isinstance(value, Tensor) and _starts_with_one(value.dims):
+        refuse_named("view", (value,))  # by a view torch drops leading dims of size 1
     taken.refuse("index_put_", value)
     if taken.advanced or not isinstance(value, Tensor) or value.dims.rank == 0:
         return
@@ -78,6 +80,10 @@ def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
             dim_map.check_expandable(_without_leading_ones(value.dims, target), target)
         return
     dim_map.take_names(target, broadcast(target, value.dims))
+
+
+def _starts_with_one(dims: Dims) -> bool:
+    return bool(dims.prefix) and dims.prefix[0].size == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,14 @@ Axis = int | str | Unknown | None
 @rule
 def permutes_dimensions(input: Tensor, dim0: Axis, dim1: Axis) -> Dims:
     """Two dims change places (name_inference.rst, same title)."""
-    if isinstance(dim0, str) and isinstance(dim1, str):
-        second = locate(input.dims, dim1)  # torch looks the second name up first
-        return _swapped(input.dims, locate(input.dims, dim0), second)
+    if _is_name(dim0) and _is_name(dim1):  # torch looks the second name up first
+        locate(input.dims, dim1)
     first, second = locate(input.dims, dim0), locate(input.dims, dim1)
     return _swapped(input.dims, first, second)
+
+
+def _is_name(dim: Axis) -> bool:
+    return dim is None or isinstance(dim, str)
 
 
 def _swapped(dims: Dims, first: Position, second: Position) -> Dims:

@@ -11,6 +11,7 @@ from namecheck import names as naming
 from namecheck.names import Contradiction, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.contractions import (
+    add_product,
     check_axes,
     check_contracted,
     check_rank,
@@ -22,6 +23,7 @@ from namecheck.rules.contractions import (
     with_bias,
     words,
 )
+from namecheck.rules.permutations import transposes_matrix
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
@@ -79,11 +81,20 @@ def _linear(input: Dims, weight: Dims) -> Dims:
 
 @rule
 def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """torch 2.12 takes a bias with names only where the input is a matrix (recorded: linear)."""
-    if bias is not None and input.dims.rank not in (None, 2):
-        refuse_named("view", (input, weight, bias))
-    product = _linear(input.dims, weight.dims)
-    return product if bias is None else with_bias(product, bias.dims)
+    """With a bias torch 2.12 folds the input to a matrix, not if it has names (recorded)."""
+    if bias is None:
+        return _linear(input.dims, weight.dims)
+    turned = transposes_matrix(weight)
+    if input.dims.rank == 2:
+        return add_product(bias.dims, input.dims, turned)
+    if input.dims.rank is None:
+        return OPEN
+    refuse_named("view", (input,))
+    rows = dim_map.product(input.dims.sizes[:-1])
+    folded = Dims.of(None, None, sizes=(rows, last_dim(input.dims).size))
+    product = add_product(bias.dims, folded, turned)
+    refuse_named("view", (Tensor(product),))
+    return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(product, 1))
 
 
 @rule
