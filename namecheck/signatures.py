@@ -275,10 +275,11 @@ def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) 
 def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as the rule takes them, with every name as torch reads it: ``'*'`` is None.
 
-    Raises `Contradiction` where a string is no name; torch reads names once all kinds fit.
+    Raises `Contradiction` where a string is no name; torch reads names once all kinds fit, those
+    of the last argument first (recorded: transpose, flatten).
     """
     taken: dict[str, Any] = {}
-    for parameter in signature:
+    for parameter in reversed(signature):
         value = arguments[parameter.name]
         if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
             value = _read(value)
@@ -378,7 +379,9 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "name": lambda value: value is None or isinstance(value, str),
     "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",
     "device": lambda value: (
-        isinstance(value, (str, int)) or (isinstance(value, Constant) and value.kind == "device")
+        isinstance(value, str)
+        or _is_int(value)
+        or (isinstance(value, Constant) and value.kind == "device")
     ),
     "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",
     "memory_format": lambda value: isinstance(value, Constant) and value.kind == "memory_format",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from namecheck.names import UNKNOWN, Unknown
-from namecheck.rules.dim_map import product
+from namecheck.rules.dim_map import product, without_right
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, reduce
 from namecheck.rules.refusals import refuse_named
@@ -61,6 +61,14 @@ def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -
     """Both inputs unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, -1)], keepdim)
+
+
+@rule
+def pairwise_distance_natively(x1: Tensor, x2: Tensor) -> Dims:
+    """torch 2.12 subtracts, then refuses the norm (recorded: nn.functional.pairwise_distance)."""
+    unified = broadcast(x1.dims, x2.dims)
+    refuse_named("norm.ScalarOpt_dim", [x1, x2])
+    return without_right(unified, 1)
 
 
 @rule

@@ -226,33 +226,49 @@ def at_least(dims: Dims, rank: int) -> Dims:
     return Dims((*given, NEW))
 
 
-@rule
-def atleast(input: Tensor, rank: int = 1) -> Dims:
-    """The input's dims with unnamed ones put in where they are too few (torch.atleast_1d)."""
-    return OPEN if input.dims.open else at_least(input.dims, rank)
+Several = Tensor | Sequence[Tensor] | Many
+
+
+def _each(input: Several, rank: int) -> Dims | tuple[Dims, ...] | Many:
+    """The same for one tensor, or for every one of several."""
+    if isinstance(input, Many):
+        return Many(Tensor(_stretched(input.each.dims, rank)))
+    if isinstance(input, Tensor):
+        return _stretched(input.dims, rank)
+    return tuple(_stretched(tensor.dims, rank) for tensor in input)
+
+
+def _stretched(dims: Dims, rank: int) -> Dims:
+    return OPEN if dims.open else at_least(dims, rank)
 
 
 @rule
-def atleast_2d(input: Tensor) -> Dims:
+def atleast_1d(input: Several) -> Dims | tuple[Dims, ...] | Many:
+    """The input's dims; a number becomes a vector without a name (torch.atleast_1d)."""
+    return _each(input, 1)
+
+
+@rule
+def atleast_2d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """A vector becomes a row (torch.atleast_2d)."""
-    return atleast(input, 2)
+    return _each(input, 2)
 
 
 @rule
-def atleast_3d(input: Tensor) -> Dims:
+def atleast_3d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """A vector becomes a row of one layer, a matrix one layer (torch.atleast_3d)."""
-    return atleast(input, 3)
+    return _each(input, 3)
 
 
 @rule
-def atleast_2d_natively(input: Tensor) -> Dims:
+def atleast_2d_natively(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """torch 2.12 adds dims only to tensors without names (recorded: atleast_2d)."""
-    _refuse_short([input], 2, "unsqueeze")
-    return atleast(input, 2)
+    _refuse_short([input] if isinstance(input, Tensor) else input, 2, "unsqueeze")
+    return _each(input, 2)
 
 
 @rule
-def atleast_3d_natively(input: Tensor) -> Dims:
+def atleast_3d_natively(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """torch 2.12 adds dims only to tensors without names (recorded: atleast_3d)."""
-    _refuse_short([input], 3, "unsqueeze")
-    return atleast(input, 3)
+    _refuse_short([input] if isinstance(input, Tensor) else input, 3, "unsqueeze")
+    return _each(input, 3)

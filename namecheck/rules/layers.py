@@ -31,6 +31,38 @@ def linear_module_natively(
     return linear_module(input, out_features)
 
 
+def _convolve(input: Tensor, others: Sequence[Tensor | None], spatial: int) -> Unknown:
+    """torch 2.12 gives a single sample a batch dim, then refuses (recorded: conv2d)."""
+    if input.dims.rank == spatial + 1:
+        refuse_named("unsqueeze", [input])
+    refuse_named("convolution", [input, *others])
+    return UNKNOWN
+
+
+@rule
+def convolves_1d_natively(
+    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Unknown:
+    """A convolution along one dim, as torch 2.12 refuses it (recorded: conv1d)."""
+    return _convolve(input, [weight, bias], 1)
+
+
+@rule
+def convolves_2d_natively(
+    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Unknown:
+    """A convolution along two dims, as torch 2.12 refuses it (recorded: conv2d)."""
+    return _convolve(input, [weight, bias], 2)
+
+
+@rule
+def convolves_3d_natively(
+    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
+) -> Unknown:
+    """A convolution along three dims, as torch 2.12 refuses it (recorded: conv3d)."""
+    return _convolve(input, [weight, bias], 3)
+
+
 @rule
 def max_pool(
     input: Tensor, return_indices: bool | Unknown = False
