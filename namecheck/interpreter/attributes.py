@@ -393,7 +393,7 @@ class Attributes:
         if isinstance(index, Const):
             if value.factory is not None and content.rest is None:
                 made = self.machine.calls.call_values(value.factory, [], node, store, activation)
-                store.set(value.address, Entries((*content.items, (index, made)), None))
+                joins.write(value, store, Entries((*content.items, (index, made)), None))
                 return made
             return joins.fresh("entry") if content.rest is None else content.rest
         choices = [entry for _, entry in content.items]
@@ -435,12 +435,12 @@ class Attributes:
         if isinstance(index, (Const, TupleValue)):
             items = dict(content.items)
             items[index] = value
-            store.set(target.address, Entries(tuple(items.items()), content.rest))
+            joins.write(target, store, Entries(tuple(items.items()), content.rest))
             return
         join = joins.Joiner(store, store).value
         items = {key: join(entry, value) for key, entry in content.items}
         rest = value if content.rest is None else join(content.rest, value)
-        store.set(target.address, Entries(tuple(items.items()), rest))
+        joins.write(target, store, Entries(tuple(items.items()), rest))
 
     def _write_list(
         self,
@@ -456,22 +456,22 @@ class Attributes:
             more = self.iterate(value, node, store, activation)
             bounds = _bounds(index)
             if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
-                store.set(target.address, Repeated(joins.fresh("item")))
+                joins.write(target, store, Repeated(joins.fresh("item")))
                 return
             items = list(content)
             items[bounds] = more
-            store.set(target.address, tuple(items))
+            joins.write(target, store, tuple(items))
             return
         if isinstance(content, Repeated):
             each = joins.Joiner(store, store).value(content.each, value)
-            store.set(target.address, Repeated(each))
+            joins.write(target, store, Repeated(each))
         elif isinstance(index, Const) and isinstance(index.value, int):
             if -len(content) <= index.value < len(content):
                 items = list(content)
                 items[index.value] = value
-                store.set(target.address, tuple(items))
+                joins.write(target, store, tuple(items))
         else:
-            store.set(target.address, Repeated(joins.fresh("item")))
+            joins.write(target, store, Repeated(joins.fresh("item")))
 
     # Iteration
 
@@ -484,7 +484,7 @@ class Attributes:
         if isinstance(value, ListValue):
             content = joins.items(value, store)
             if value.kind == "iterator":
-                store.set(value.address, ())
+                joins.write(value, store, ())
             return content
         if isinstance(value, Repeated):
             return value

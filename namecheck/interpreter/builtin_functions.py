@@ -273,7 +273,7 @@ class BuiltinFunctions:
             if isinstance(content, Repeated):
                 return content.each
             if content:
-                call.store.set(value.address, content[1:])
+                joins.write(value, call.store, content[1:])
                 return content[0]
             if len(call.args) > 1:
                 return call.args[1]

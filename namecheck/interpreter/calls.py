@@ -193,9 +193,9 @@ class Calls:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""
         for value in (*call.args, *call.kwargs.values()):
             if isinstance(value, ListValue):
-                call.store.set(value.address, Repeated(joins.fresh("item")))
+                joins.write(value, call.store, Repeated(joins.fresh("item")))
             elif isinstance(value, DictValue):
-                call.store.set(value.address, Entries((), joins.fresh("item")))
+                joins.write(value, call.store, Entries((), joins.fresh("item")))
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
         arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)

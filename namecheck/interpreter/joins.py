@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,22 +23,21 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.store import Fact, Store, changed_keys
+from namecheck.interpreter.store import Fact, Store, changed_keys, new_number
 from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
 _WIDTH: Final = 4
-_numbers = itertools.count()
 
 
 def fresh(reason: str = "value", kind: str | None = None) -> Opaque:
     """An opaque value equal to no other."""
-    return Opaque((reason, next(_numbers)), kind)
+    return Opaque((reason, new_number()), kind)
 
 
 def new_address() -> int:
     """An address that nothing else has."""
-    return next(_numbers)
+    return new_number()
 
 
 def held(value: TensorValue, store: Store) -> Held:
@@ -58,6 +56,11 @@ def entries(value: DictValue, store: Store) -> Entries:
     """The entries of a dict now."""
     content: Entries = store.get(value.address, value.initial)
     return content
+
+
+def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any) -> None:
+    """Write what a tensor, a list or a dict holds from now on."""
+    store.write(value.address, value.initial, content)
 
 
 def alternatives(value: Value) -> tuple[Alternative, ...]:
@@ -216,7 +219,7 @@ def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
         return dict(stores[0].changes_since(base))
     merged: dict[Hashable, Any] = {}
     for key in changed_keys(base, stores):
-        contents = [store.get(key, _MISSING) for store in stores]
+        contents = [store.content_since(base, key, _MISSING) for store in stores]
         if isinstance(key, Fact):
             shared = contents[0] if all(c is contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
@@ -236,6 +239,7 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
     if len(stores) == 1:
         return stores[0]
     layer = base.fork()
+    layer.born = min(store.parted(base) for store in stores)
     layer.absorb(merge(base, stores))
     return layer
 

@@ -177,7 +177,7 @@ def _refine_rank(
     gap = right.value - dims.min_rank
     if dims.open and gap >= 0:
         closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
-        store.set(tensor.address, Held(replace(held.tensor, dims=closed), held.origins))
+        joins.write(tensor, store, Held(replace(held.tensor, dims=closed), held.origins))
 
 
 def _refine_names(
@@ -194,7 +194,7 @@ def _refine_names(
     held = joins.held(tensor, store)
     if len(names) == len(value.items) and held.tensor.dims.open:
         origins = {name: machine.place(right, "asserted here") for name in names if name}
-        store.set(tensor.address, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
+        joins.write(tensor, store, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
 
 
 def _refine_call(

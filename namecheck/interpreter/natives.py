@@ -172,7 +172,7 @@ class Natives:
                 content = content if isinstance(content, Repeated) else Repeated(content[0])
             else:
                 content = content + part
-        call.store.set(receiver.address, content)
+        joins.write(receiver, call.store, content)
 
     def _append(self, receiver: ListValue, call: Call) -> Value:
         content, item = self._content(receiver, call.store), call.argument(0)
@@ -207,13 +207,13 @@ class Natives:
         if isinstance(content, Repeated):
             return content.each
         if not isinstance(where, Const) or not isinstance(where.value, int):
-            call.store.set(receiver.address, Repeated(joins.fresh("item")))
+            joins.write(receiver, call.store, Repeated(joins.fresh("item")))
             return joins.fresh("item")
         if not -len(content) <= where.value < len(content):
             raise PathEnds
         rest = list(content)
         item = rest.pop(where.value)
-        call.store.set(receiver.address, tuple(rest))
+        joins.write(receiver, call.store, tuple(rest))
         return item
 
     def _pop_left(self, receiver: ListValue, call: Call) -> Value:
@@ -230,19 +230,19 @@ class Natives:
         if call.argument(0) in content:
             rest = list(content)
             rest.remove(call.argument(0))
-            call.store.set(receiver.address, tuple(rest))
+            joins.write(receiver, call.store, tuple(rest))
         elif not all(isinstance(item, Const) for item in (*content, call.argument(0))):
-            call.store.set(receiver.address, Repeated(joins.fresh("item")))
+            joins.write(receiver, call.store, Repeated(joins.fresh("item")))
         return NONE
 
     def _clear(self, receiver: ListValue, call: Call) -> Value:
-        call.store.set(receiver.address, ())
+        joins.write(receiver, call.store, ())
         return NONE
 
     def _reverse(self, receiver: ListValue, call: Call) -> Value:
         content = self._content(receiver, call.store)
         if not isinstance(content, Repeated):
-            call.store.set(receiver.address, content[::-1])
+            joins.write(receiver, call.store, content[::-1])
         return NONE
 
     def _sort(self, receiver: ListValue, call: Call) -> Value:
@@ -302,7 +302,7 @@ class Natives:
         found = self._get(receiver, call)
         content = joins.entries(receiver, call.store)
         kept = tuple((key, entry) for key, entry in content.items if key != call.argument(0))
-        call.store.set(receiver.address, Entries(kept, content.rest))
+        joins.write(receiver, call.store, Entries(kept, content.rest))
         return found
 
     def _setdefault(self, receiver: DictValue, call: Call) -> Value:
@@ -311,7 +311,7 @@ class Natives:
             return dict(content.items)[key]
         if content.rest is None and isinstance(key, Const) and _all_constant(content):
             added = (*content.items, (key, call.argument(1)))
-            call.store.set(receiver.address, Entries(added))
+            joins.write(receiver, call.store, Entries(added))
             return call.argument(1)
         return self._get(receiver, call)
 
@@ -326,7 +326,7 @@ class Natives:
             else:
                 rest = joins.fresh("entry")
         items.update({Const(name): value for name, value in call.kwargs.items()})
-        call.store.set(receiver.address, Entries(tuple(items.items()), rest))
+        joins.write(receiver, call.store, Entries(tuple(items.items()), rest))
         return NONE
 
     def _copy_dict(self, receiver: DictValue, call: Call) -> Value:
@@ -334,7 +334,7 @@ class Natives:
         return DictValue(joins.new_address(), content, receiver.factory)
 
     def _clear_dict(self, receiver: DictValue, call: Call) -> Value:
-        call.store.set(receiver.address, Entries())
+        joins.write(receiver, call.store, Entries())
         return NONE
 
 

@@ -150,7 +150,7 @@ def augmented(
             return machine.torch.call(in_place, args, {}, node, store, activation, operands)
     if isinstance(target, ListValue) and name == "Add":
         more = machine.expressions.iterate(operands[1][1], node, store, activation)
-        store.set(target.address, _concatenate(joins.items(target, store), more, store))
+        joins.write(target, store, _concatenate(joins.items(target, store), more, store))
         return target
     if isinstance(target, Instance):
         method = _SPECIAL[name][0].replace("__", "__i", 1) if name in _SPECIAL else ""

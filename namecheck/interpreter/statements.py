@@ -275,7 +275,7 @@ class Statements:
         if isinstance(receiver, DictValue):
             content = joins.entries(receiver, store)
             kept = tuple((key, entry) for key, entry in content.items if key != index)
-            store.set(receiver.address, Entries(kept, content.rest))
+            joins.write(receiver, store, Entries(kept, content.rest))
         elif isinstance(receiver, ListValue):
             items = joins.items(receiver, store)
             if isinstance(items, Repeated):
@@ -284,9 +284,9 @@ class Statements:
                 rest = list(items)
                 if -len(rest) <= index.value < len(rest):
                     del rest[index.value]
-                store.set(receiver.address, tuple(rest))
+                joins.write(receiver, store, tuple(rest))
             else:
-                store.set(receiver.address, Repeated(joins.fresh("item")))
+                joins.write(receiver, store, Repeated(joins.fresh("item")))
 
     def _break(self, node: ast.Break, store: Store, activation: Activation) -> list[Store]:
         if activation.breaks:

@@ -8,6 +8,7 @@ dict, and ``Fact(key)`` for the truth that a branch assumes of an opaque conditi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from typing import Any, Final
 from namecheck.interpreter.objects import Facts
 
 _MISSING: Final = object()
+_numbers = itertools.count()
 _DEEP = 12
 
 
@@ -25,15 +27,26 @@ class Fact:
     key: Hashable
 
 
-class Store:
-    """One layer of cells over another."""
+def new_number() -> int:
+    """A number higher than all before: an address made before a layer is lower than its number."""
+    return next(_numbers)
 
-    __slots__ = ("cells", "depth", "parent")
+
+class Store:
+    """One layer of cells over another.
+
+    `born` numbers the layer among the addresses; `first` is shared by all layers, and holds what
+    the mutable values that were written were made with.
+    """
+
+    __slots__ = ("born", "cells", "depth", "first", "parent")
 
     def __init__(self, parent: Store | None = None) -> None:
         self.parent = parent
         self.cells: dict[Hashable, Any] = {}
         self.depth: int = 0 if parent is None else parent.depth + 1
+        self.born: int = new_number()
+        self.first: dict[Hashable, Any] = {} if parent is None else parent.first
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell, of the innermost layer that has it."""
@@ -48,6 +61,27 @@ class Store:
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
         self.cells[key] = content
+
+    def write(self, address: Hashable, initial: Any, content: Any) -> None:
+        """Write what has become of a mutable value that was made with `initial`."""
+        self.first.setdefault(address, initial)
+        self.cells[address] = content
+
+    def content_since(self, base: Store, key: Hashable, default: Any = None) -> Any:
+        """The content of a cell; of a value older than the path, what it was made with."""
+        found = self.get(key, _MISSING)
+        if found is not _MISSING:
+            return found
+        if isinstance(key, int) and key > self.parted(base):
+            return default
+        return self.first.get(key, default)
+
+    def parted(self, base: Store) -> int:
+        """The number of the first layer over `base`."""
+        layer = self
+        while layer.parent is not None and layer.parent is not base:
+            layer = layer.parent
+        return layer.born
 
     def fork(self) -> Store:
         """A new layer over this one; this one must not be written while the new one lives."""
@@ -74,6 +108,7 @@ class Store:
             return self
         flat = base.fork()
         flat.cells = self.changes_since(base)
+        flat.born = self.parted(base)
         return flat
 
     def absorb(self, changes: Mapping[Hashable, Any]) -> None:

@@ -199,7 +199,7 @@ class TorchCalls:
     def _forget(self, out: Value | None, store: Store) -> None:
         """What a failed call left in the tensors that it was given as ``out=`` is not known."""
         if isinstance(out, TensorValue):
-            store.set(out.address, Held(Tensor()))
+            joins.write(out, store, Held(Tensor()))
         elif isinstance(out, TupleValue):
             for item in out.items:
                 self._forget(item, store)
@@ -210,7 +210,7 @@ class TorchCalls:
         if isinstance(target, Opaque) and isinstance(after, Tensor):
             target = self.promote(target)
         if isinstance(target, TensorValue) and isinstance(after, Tensor):
-            store.set(target.address, Held(after, self._trace(after, before, node)))
+            joins.write(target, store, Held(after, self._trace(after, before, node)))
         elif isinstance(target, TupleValue) and isinstance(after, (tuple, list)):
             for item, content in zip(target.items, after, strict=False):
                 self._write(item, content, before, node, store)
