@@ -10,7 +10,7 @@ import enum
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final
@@ -20,7 +20,7 @@ from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.pointwise import broadcast
 from namecheck.signatures import Signature
-from namecheck.values import OPEN, Constant, Dims, Many, Tensor
+from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join
 
 
 class Semantics(enum.Enum):
@@ -368,6 +368,8 @@ def _common(answers: list[Any]) -> Any:
     """What all alternatives of a call agree on; a contradiction only where each has one."""
     if all(isinstance(answer, Contradiction) for answer in answers):
         raise answers[0]
+    if all(isinstance(answer, Tensor) for answer in answers):
+        return reduce(join, answers)
     return answers[0] if all(answer == answers[0] for answer in answers) else UNKNOWN
 
 

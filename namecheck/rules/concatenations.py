@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.dim_map import Made, same_shape, show_sizes
+from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis
 from namecheck.rules.refusals import refuse_named
@@ -72,9 +72,10 @@ def _check_no_scalar(lists: Sequence[Dims]) -> None:
 
 def _unified(lists: Sequence[Dims]) -> Dims:
     """All names unified; lists of several lengths do not unify (recorded: cat)."""
+    ranks = [dims.rank for dims in lists if dims.rank is not None]
     result: Dims | None = None
     for dims in lists:
-        bare = dims.sizeless()
+        bare = (dims if not ranks else of_rank(dims, ranks[0]) or dims).sizeless()
         if result is None:
             result = bare
             continue

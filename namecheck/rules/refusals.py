@@ -59,7 +59,7 @@ def named(value: Any) -> Answer:
 
 
 def variant(aten: str, inplace: bool, out: bool) -> str:
-    """The dispatcher's name of a variant: ``x_.Tensor`` in place, ``x.Tensor_out`` with ``out=``."""
+    """The dispatcher's name of a variant: ``x_.Tensor`` in place, ``x.Tensor_out`` for ``out=``."""
     if not aten or aten.endswith(_DIMNAME):
         return aten
     base, dot, overload = aten.partition(".")

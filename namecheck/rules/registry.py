@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
-from namecheck.values import Constant, Dims, Many, Tensor
-from namecheck.names import Unknown
+from namecheck.values import Dims
 
-Result: TypeAlias = (
-    "Dims | Tensor | Many | Constant | Unknown | int | str | bool | None | tuple[Any, ...] | list[Any]"
-)
 Rule: TypeAlias = Callable[..., Any]
 
 SECTIONS: Final = (
