@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 _PATIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 settings.register_profile(
-    "everyday", max_examples=30, derandomize=True, deadline=None, suppress_health_check=_PATIENT
+    "everyday", max_examples=20, derandomize=True, deadline=None, suppress_health_check=_PATIENT
 )
 settings.register_profile("long", max_examples=2_000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("everyday")

@@ -1,4 +1,4 @@
-"""The pages that are made from data are up to date, and every page links to what exists."""
+"""Pages made from data are up to date, links lead somewhere, programs give what they say."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.docs_pages import DOCS, PAGES, stale
+from tests.fixture_reader import blocks, differences
 
 WRITTEN = sorted(path.name for path in DOCS.glob("*.md"))
 
@@ -20,3 +21,9 @@ def test_up_to_date(name: str) -> None:
 def test_links_lead_somewhere(name: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (DOCS / name).read_text("utf-8"))
     assert [link for link in links if not (DOCS / link).exists()] == []
+
+
+# The examples of codes.md are those of the register, and are held in test_findings.py.
+@pytest.mark.parametrize("name", [name for name in WRITTEN if name != "codes.md"])
+def test_programs_give_what_they_say(name: str) -> None:
+    assert [told for block in blocks(DOCS / name) for told in differences(block)] == []
