@@ -15,6 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final
 
+from namecheck import names as naming
 from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
@@ -48,7 +49,7 @@ class Operator:
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
     the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
     names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
-    names it had are left in disorder. `ctor` has the parameters with which a class of ``torch.nn``
+    its first name stays. `ctor` has the parameters with which a class of ``torch.nn``
     is made; a call has these arguments first, then those of `params`. `documented` maps forms to
     the label of the documented table.
     """
@@ -69,6 +70,7 @@ class Operator:
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
+        """The overloads, one for each line of `params`."""
         return tuple(map(signatures.parse, self.params))
 
     @cached_property
@@ -465,8 +467,8 @@ def _tensor(value: Any) -> Tensor:
 
 def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
     named = out.dims.named() is Answer.YES
-    if named and row.out == "abandoned":
-        return replace(computed, dims=computed.dims.rename([UNKNOWN] * computed.dims.min_rank))
+    if row.out == "abandoned":
+        return replace(computed, dims=_left(out.dims, computed.dims))
     shaped = row.out not in ("reshapes", "resized")
     unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
     if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
@@ -481,6 +483,13 @@ def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tens
         dims = broadcast(dims, out.dims)
     dims = dim_map.take_names(out.dims, dims)
     return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
+
+
+def _left(out: Dims, computed: Dims) -> Dims:
+    """A vector written over a tensor of any shape, whose first name stays (recorded)."""
+    named = out.named()
+    first = out[0].name if named is Answer.YES else naming.join(computed[0].name, out[0].name)
+    return computed if named is Answer.NO else computed.rename([first])
 
 
 # What contracts away dims leaves the names of `out` alone where no input has any (recorded: mm).
