@@ -148,7 +148,8 @@ def native_functions(yaml: str) -> dict[str, set[str]]:
         for variant in (variants[1] if variants else "function").split(","):
             function = "n" if module and module[1] == "nn" else "f"
             letters.add("m" if variant.strip() == "method" else function)
-        if re.search(r"\*, .*Tensor\(\w!\)", match[3]):
+        made = re.search(rf"(?m)^  autogen: .*\b{match[1]}\.\w*out\b", entry)
+        if made or re.search(r"\*, .*Tensor\(\w!\)", match[3]):
             letters.add("o")
     return forms
 
