@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from namecheck.operators import Semantics
 class Report:
     """How many recorded calls agree, and every one that does not.
 
-    `explained` counts the differences that each listed deviation covers.
+    `explained` has the ids of the calls that each listed deviation covers.
     """
 
     side: str
@@ -25,12 +24,12 @@ class Report:
     agree: int
     unknown: Sequence[Judgement]
     disagree: Sequence[Judgement]
-    explained: Mapping[str, int]
+    explained: Mapping[str, Sequence[str]]
 
     @property
     def deviations(self) -> int:
         """The number of differences that a listed deviation covers."""
-        return sum(self.explained.values())
+        return sum(map(len, self.explained.values()))
 
     def to_json(self) -> dict[str, Any]:
         """The report as the objects that `json.dumps` takes."""
@@ -79,13 +78,13 @@ def tally(
     cases = agree = 0
     unknown: list[Judgement] = []
     disagree: list[Judgement] = []
-    explained: Counter[str] = Counter()
+    explained: dict[str, list[str]] = {}
     for judgement in judgements:
         cases += 1
         if judgement.verdict is Verdict.AGREE:
             agree += 1
         elif judgement.differs and (entry := explain(deviations, judgement)):
-            explained[entry.name] += 1
+            explained.setdefault(entry.name, []).append(judgement.case.id)
         elif judgement.verdict is Verdict.UNKNOWN:
             unknown.append(judgement)
         else:
