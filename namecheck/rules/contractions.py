@@ -345,11 +345,15 @@ def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
 def mv(input: Tensor, vec: Tensor) -> Dims:
     """A matrix by a vector (recorded: mv)."""
     if input.dims.rank == 0:
-        raise Contradiction(
-            "NC207", "Dimension specified as 0 but tensor has no dimensions", error="IndexError"
-        )
+        raise _no_dims()
     rows = Dims(input.dims.prefix[:1]) if input.dims.prefix else Dims((ANY_DIM,))
     return _mv(input.dims, vec.dims, rows)
+
+
+def _no_dims() -> Contradiction:
+    return Contradiction(
+        "NC207", "Dimension specified as 0 but tensor has no dimensions", error="IndexError"
+    )
 
 
 def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
@@ -360,6 +364,8 @@ def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
     check_rank(matrix, 2, message)
     check_rank(vector, 1, message)
     one, other = closed(matrix, 2), closed(vector, 1)
+    if input.rank == 0 and differ(one[1], other[0]):
+        raise _no_dims()  # torch fails on its way to tell the sizes
     _check_vector(one, other, last_dim(input) if input.rank == 1 else Dim(None, 1))
     return matrix_product(one, other)
 
