@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from namecheck.names import UNKNOWN, Unknown
-from namecheck.rules.dim_map import product, without_right
+from namecheck.rules.dim_map import product
 from namecheck.rules.pointwise import broadcast
 from namecheck.rules.reductions import Axis, reduce
 from namecheck.rules.refusals import refuse_named
@@ -64,11 +64,11 @@ def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -
 
 
 @rule
-def pairwise_distance_natively(x1: Tensor, x2: Tensor) -> Dims:
+def pairwise_distance_natively(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -> Dims:
     """torch 2.12 subtracts, then refuses the norm (recorded: nn.functional.pairwise_distance)."""
-    unified = broadcast(x1.dims, x2.dims)
+    result = pairwise_distance(x1, x2, keepdim)
     refuse_named("norm.ScalarOpt_dim", [x1, x2])
-    return without_right(unified, 1)
+    return result
 
 
 @rule
