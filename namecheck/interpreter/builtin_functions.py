@@ -160,8 +160,7 @@ class BuiltinFunctions:
             found = self.machine.calls.find_method(value, "__len__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
-        key = value.key if isinstance(value, Opaque) else id(value)
-        return Opaque(("len", key), "int")
+        return Opaque(("len", joins.identity(value, call.store)), "int")
 
     def _range(self, call: Call) -> Value:
         bounds = [arg.value for arg in call.args if isinstance(arg, Const)]
@@ -383,8 +382,7 @@ class BuiltinFunctions:
         value, kind = call.argument(0), call.argument(1)
         answer = narrowing.is_instance(self.machine, value, kind)
         if answer is None:
-            key = value.key if isinstance(value, Opaque) else id(value)
-            return Opaque(("isinstance", key, kind), "bool")
+            return Opaque(("isinstance", joins.identity(value, call.store), kind), "bool")
         return TRUE if answer else FALSE
 
     def _hasattr(self, call: Call) -> Value:

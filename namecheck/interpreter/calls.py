@@ -321,7 +321,8 @@ class Calls:
             depth += 1
             repeated += current.frame.scope is function.node
             current = current.caller
-        return depth > CALL_DEPTH or repeated > RECURSION
+        # On unknown arguments every level of a recursion says the same.
+        return depth > CALL_DEPTH or repeated > (2 if self.machine.sparing else RECURSION)
 
     def _run(
         self, function: FunctionValue, layer: Store, activation: Activation

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.interpreter import joins, python_operators
+from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine, PathEnds, Reveal
 from namecheck.interpreter.objects import (
     FALSE,
@@ -85,6 +85,8 @@ class Expressions:
         if case is None:
             return joins.fresh("expression")
         result = case(node, store, activation)
+        if isinstance(result, Opaque):
+            result = store.get(Fact(("value", result.key)), result)
         if isinstance(result, (Opaque, Union)):
             self.machine.unknowns += 1
         if self.machine.reveals is not None and isinstance(result, TensorValue):
@@ -127,9 +129,7 @@ class Expressions:
             layers.append(layer)
         if not results:
             raise PathEnds
-        store.absorb(
-            {k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)}
-        )
+        joins.rejoin(store, layers)
         return joins.union(results)
 
     # Names and constants
@@ -217,7 +217,9 @@ class Expressions:
     def _unary(self, node: ast.UnaryOp, store: Store, activation: Activation) -> Value:
         operand = self.value(node.operand, store, activation)
         if isinstance(node.op, ast.Not):
-            return self.negate(operand, store)
+            return self.spread(
+                store, [operand], lambda layer, values: self.negate(values[0], layer)
+            )
         return self.spread(
             store,
             [operand],
@@ -231,13 +233,12 @@ class Expressions:
         truth = self.truth(value, store)
         if truth is not None:
             return FALSE if truth else TRUE
-        if isinstance(value, Opaque):
-            return Opaque(("not", value.key), "bool")
-        return joins.fresh("not", "bool")
+        return Opaque(("not", joins.identity(value, store)), "bool")
 
     def _compare(self, node: ast.Compare, store: Store, activation: Activation) -> Value:
         left_node, left = node.left, self.value(node.left, store, activation)
         result: Value = TRUE
+        keys: list[Hashable] = []
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node, store, activation)
             operands: list[Operand] = [(left_node, left), (right_node, right)]
@@ -255,8 +256,9 @@ class Expressions:
             result = self.spread(store, [left, right], one)
             if self.truth(result, store) is False:
                 return result
+            keys.append(joins.identity(result, store))
             left_node, left = right_node, right
-        return result if len(node.ops) == 1 else joins.fresh("chain", "bool")
+        return result if len(node.ops) == 1 else Opaque(("chain", *keys), "bool")
 
     def _boolean(self, node: ast.BoolOp, store: Store, activation: Activation) -> Value:
         stop = isinstance(node.op, ast.Or)
@@ -268,59 +270,51 @@ class Expressions:
             truth = self.truth(value, layer)
             if truth is stop:
                 return self._leave(store, [*exits, layer], [*results, Alternative(value)])
-            if truth is None:
-                exits.append(layer.fork())
-                results.extend(self._shortened(value, stop, layer))
-                layer = layer.fork()
-                self.machine.statements.assume(operand, value, not stop, layer, activation)
+            if truth is not None:
+                continue
+            going: list[Store] = []
+            for choice, branch, outcome in narrowing.outcomes(
+                self.machine, operand, value, layer, activation
+            ):
+                if outcome is stop:
+                    exits.append(branch)
+                    results.append(Alternative(choice, branch.facts_since(store)))
+                else:
+                    going.append(branch)
+            if not going:
+                return self._leave(store, exits, results)
+            layer = joins.merged(layer, going)
         try:
             value = self.value(node.values[-1], layer, activation)
         except PathEnds:
             if not exits:
                 raise
             return self._leave(store, exits, results)
-        return self._leave(store, [*exits, layer], [*results, Alternative(value)])
-
-    def _shortened(self, value: Value, truth: bool, store: Store) -> list[Alternative]:
-        """The alternatives with which an ``and`` or ``or`` ends early."""
-        return [
-            choice
-            for choice in joins.alternatives(value)
-            if self.truth(choice.value, store) in (truth, None)
-        ]
+        facts = () if layer is store else layer.facts_since(store)
+        return self._leave(store, [*exits, layer], [*results, Alternative(value, facts)])
 
     def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
-        if len(exits) == 1:
-            if exits[0] is not store:
-                store.absorb(exits[0].changes_since(store))
-        else:
-            layers = [exit if exit is not store else store.fork() for exit in exits]
-            changes = joins.merge(store, layers)
-            store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
+        if exits != [store]:
+            joins.rejoin(store, exits)
         return joins.union(results)
 
     def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
-        test = self.value(node.test, store, activation)
-        truth = self.truth(test, store)
-        if truth is not None:
-            return self.value(node.body if truth else node.orelse, store, activation)
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
         results: list[Alternative] = []
         layers: list[Store] = []
-        for outcome, branch in ((True, node.body), (False, node.orelse)):
-            layer = store.fork()
-            if not self.machine.statements.assume(node.test, test, outcome, layer, activation):
-                continue
-            try:
-                value = self.value(branch, layer, activation)
-            except PathEnds:
-                continue
-            results.append(Alternative(value, layer.facts_since(store)))
-            layers.append(layer)
+        for branch, entries in ((node.body, holds), (node.orelse, fails)):
+            for layer in entries:
+                if layer is store:
+                    return self.value(branch, store, activation)
+                try:
+                    value = self.value(branch, layer, activation)
+                except PathEnds:
+                    continue
+                results.append(Alternative(value, layer.facts_since(store)))
+                layers.append(layer)
         if not results:
             raise PathEnds
-        store.absorb(
-            {k: v for k, v in joins.merge(store, layers).items() if not isinstance(k, Fact)}
-        )
+        joins.rejoin(store, layers)
         return joins.union(results)
 
     def truth(self, value: Value, store: Store) -> bool | None:
@@ -345,13 +339,16 @@ class Expressions:
             }
             return truths.pop() if len(truths) == 1 else None
         if isinstance(value, (TensorValue, Repeated)):
-            return None
+            return self._assumed(joins.identity(value, store), store)
         return self.attributes.truth(value, store)
 
-    def _assumed(self, key: Any, store: Store) -> bool | None:
+    def _assumed(self, key: Hashable, store: Store) -> bool | None:
         if isinstance(key, Key) and key.parts[0] == "not":
             inner = self._assumed(key.parts[1], store)
             return None if inner is None else not inner
+        known: Const | None = store.get(Fact(("value", key)))
+        if isinstance(known, Const):
+            return bool(known.value)
         fact: bool | None = store.get(Fact(key))
         return fact
 
@@ -429,7 +426,7 @@ class Expressions:
         parts = [self.value(part, store, activation) for part in node.values]
         if all(isinstance(part, Const) for part in parts):
             return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
-        return Opaque(("joined", *map(_key, parts)), "str")
+        return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
 
     def _formatted(self, node: ast.FormattedValue, store: Store, activation: Activation) -> Value:
         value = self.value(node.value, store, activation)
@@ -552,17 +549,22 @@ class Expressions:
         each: Sequence[Value] = (content.each,) if isinstance(content, Repeated) else content
         for item in each if exact else each[:1]:
             self.machine.statements.bind(generator.target, item, store, activation)
-            truths = [
-                self.truth(self.value(test, store, activation), store) for test in generator.ifs
-            ]
-            if False in truths:
+            paths, certain = self._passing(generator.ifs, store, activation)
+            if not paths:
                 continue
-            exact &= None not in truths
-            exact &= self._generate(node, inner, results, store, activation)
+            layer = joins.merged(store, paths)
+            exact &= self._generate(node, inner, results, layer, activation) and certain
+            if layer is not store:
+                joins.rejoin(store, [layer])
         return exact
 
-
-def _key(value: Value) -> Any:
-    if isinstance(value, Opaque):
-        return value.key
-    return value if isinstance(value, Const) else id(value)
+    def _passing(
+        self, tests: Sequence[ast.expr], store: Store, activation: Activation
+    ) -> tuple[list[Store], bool]:
+        """The paths on which all tests hold, and whether they certainly do."""
+        paths, certain = [store], True
+        for test in tests:
+            decided = [narrowing.decide(self.machine, test, path, activation) for path in paths]
+            paths = [path for holds, _ in decided for path in holds]
+            certain &= not any(fails for _, fails in decided)
+        return paths, certain

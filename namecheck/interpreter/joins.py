@@ -63,6 +63,19 @@ def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any
     store.write(value.address, value.initial, content)
 
 
+def identity(value: Value, store: Store) -> Hashable:
+    """What tells a value from others, in the key of an opaque value that is made of it."""
+    if isinstance(value, Opaque):
+        return value.key
+    if isinstance(value, TensorValue):
+        return (value.address, held(value, store).tensor)
+    if isinstance(value, ListValue):
+        return (value.kind, items(value, store))
+    if isinstance(value, DictValue):
+        return entries(value, store)
+    return value
+
+
 def alternatives(value: Value) -> tuple[Alternative, ...]:
     """The value as a list of alternatives."""
     return value.alternatives if isinstance(value, Union) else (Alternative(value),)
@@ -221,7 +234,7 @@ def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
     for key in changed_keys(base, stores):
         contents = [store.content_since(base, key, _MISSING) for store in stores]
         if isinstance(key, Fact):
-            shared = contents[0] if all(c is contents[0] for c in contents) else None
+            shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
                 merged[key] = shared
             continue
@@ -242,6 +255,13 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
     layer.born = min(store.parted(base) for store in stores)
     layer.absorb(merge(base, stores))
     return layer
+
+
+def rejoin(store: Store, layers: Sequence[Store]) -> None:
+    """Write to a store what the layers over it hold where they meet, but not what they assume."""
+    over = [layer if layer is not store else store.fork() for layer in layers]
+    changes = merge(store, over)
+    store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
 
 
 def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, narrowing
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import Const, Held, Opaque, Repeated, TensorValue, Value
 from namecheck.interpreter.store import Fact, Store
@@ -113,22 +113,18 @@ class Loops:
 
     def during(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
         """``while test``: followed while the test is known to hold, else to rest."""
-        statements, expressions = self.machine.statements, self.machine.expressions
+        statements = self.machine.statements
         broken: list[Store] = []
         stores = [store]
         for _ in range(self.limit(activation)):
             going: list[Store] = []
             for layer in stores:
                 fork = layer.fork()
-                test = expressions.value(node.test, fork, activation)
-                truth = expressions.truth(test, fork)
-                if truth is None:
+                holds, fails = narrowing.decide(self.machine, node.test, fork, activation)
+                if holds and fails:
                     return self._unknown_while(node, stores, broken, store, activation)
-                if truth is False:
-                    ends = statements.block(node.orelse, [fork], activation)
-                    broken.extend(ends)
-                else:
-                    going.append(fork)
+                going.extend(holds)
+                broken.extend(statements.block(node.orelse, fails, activation))
             if not going:
                 return self._tidy(broken, store)
             self.machine.spend(len(node.body))
@@ -145,12 +141,9 @@ class Loops:
         base: Store,
         activation: Activation,
     ) -> list[Store]:
-        statements, expressions = self.machine.statements, self.machine.expressions
-
         def test(layer: Store, truth: bool) -> list[Store]:
-            value = expressions.value(node.test, layer, activation)
-            allowed = statements.assume(node.test, value, truth, layer, activation)
-            return [layer] if allowed else []
+            holds, fails = narrowing.decide(self.machine, node.test, layer, activation)
+            return holds if truth else fails
 
         entry = joins.merged(base, stores) if stores != [base] else base
         ends = self._to_rest(

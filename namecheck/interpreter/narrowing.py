@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter import joins
+from namecheck.interpreter.machine import PathEnds
 from namecheck.interpreter.objects import (
     NONE,
     Const,
@@ -27,6 +28,61 @@ from namecheck.values import ANY_DIM, Dims
 if TYPE_CHECKING:
     from namecheck.interpreter.machine import Activation, Machine
 
+_LISTED: Final = 16
+
+
+def decide(
+    machine: Machine, test: ast.expr, store: Store, activation: Activation
+) -> tuple[list[Store], list[Store]]:
+    """The paths on which a test holds, and those on which it does not.
+
+    Where that is certain it is the store itself, alone; else each path is a layer of its own.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        holds, fails = decide(machine, test.operand, store, activation)
+        return fails, holds
+    if isinstance(test, ast.BoolOp):
+        return _decide_parts(machine, test, store, activation)
+    value = machine.expressions.value(test, store, activation)
+    truth = machine.expressions.truth(value, store)
+    if truth is not None:
+        return ([store], []) if truth else ([], [store])
+    both = list(outcomes(machine, test, value, store, activation))
+    return [p for _, p, outcome in both if outcome], [p for _, p, outcome in both if not outcome]
+
+
+def _decide_parts(
+    machine: Machine, test: ast.BoolOp, store: Store, activation: Activation
+) -> tuple[list[Store], list[Store]]:
+    """``a and b``, ``a or b``: the later parts run on the paths that the earlier leave open."""
+    stop = isinstance(test.op, ast.Or)
+    going, decided = [store], list[Store]()
+    for part in test.values:
+        entered, going = going, []
+        for path in entered:
+            try:
+                holds, fails = decide(machine, part, path, activation)
+            except PathEnds:
+                continue
+            decided += holds if stop else fails
+            going += fails if stop else holds
+    if not going and not decided:
+        raise PathEnds
+    return (decided, going) if stop else (going, decided)
+
+
+def outcomes(
+    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
+) -> Iterator[tuple[Value, Store, bool]]:
+    """How a test with this value may come out: the alternative, the path, whether it holds."""
+    for choice in joins.alternatives(value):
+        if not store.allows(choice.facts):
+            continue
+        for outcome in (True, False):
+            layer = store.assume(choice.facts)
+            if assume(machine, test, choice.value, outcome, layer, activation):
+                yield choice.value, layer, outcome
+
 
 def assume(
     machine: Machine,
@@ -40,10 +96,52 @@ def assume(
     known = machine.expressions.truth(value, store)
     if known is not None:
         return known is truth
-    if isinstance(value, Opaque):
-        key, positive = _positive(value.key, truth)
+    if isinstance(value, (Opaque, TensorValue)):
+        key, positive = _positive(joins.identity(value, store), truth)
         store.set(Fact(key), positive)
+        if isinstance(key, Key):
+            _imply(key, positive, store)
     return _refine(machine, test, truth, store, activation)
+
+
+def _imply(key: Key, truth: bool, store: Store) -> None:
+    """What follows for an opaque value that was compared with constants."""
+    kind, *operands = key.parts
+    if kind == "Eq":
+        for opaque, other in (operands, operands[::-1]):
+            if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
+                _compared(opaque, (other,), truth, store)
+    elif kind == "In":
+        opaque, container = operands
+        listed = _listed(container)
+        if isinstance(opaque, Key) and listed and len(listed) <= _LISTED:
+            _compared(opaque, listed, truth, store)
+
+
+def _compared(opaque: Key, listed: tuple[Value, ...], truth: bool, store: Store) -> None:
+    """An opaque value is, or is not, one of these constants."""
+    among: tuple[Value, ...] | None = store.get(Fact(("among", opaque)))
+    if truth:
+        among = listed if among is None else tuple(item for item in among if item in listed)
+    else:
+        for item in listed:
+            store.set(Fact(Key(("Eq", *sorted((opaque, item), key=hash)))), False)
+        among = among and tuple(item for item in among if item not in listed)
+    if among:
+        store.set(Fact(("among", opaque)), among)
+        if len(among) == 1:
+            store.set(Fact(("value", opaque)), among[0])
+
+
+def _listed(container: object) -> tuple[Value, ...]:
+    """The items of a container of constants, from its identity."""
+    if isinstance(container, TupleValue):
+        content: object = container.items
+    else:
+        content = container[1] if isinstance(container, tuple) else ()
+    if isinstance(content, tuple) and all(isinstance(i, (Const, Instance)) for i in content):
+        return content
+    return ()
 
 
 def _positive(key: object, truth: bool) -> tuple[object, bool]:
@@ -55,10 +153,6 @@ def _positive(key: object, truth: bool) -> tuple[object, bool]:
 def _refine(
     machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
 ) -> bool:
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _refine(machine, test.operand, not truth, store, activation)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is truth:
-        return all(_assume_part(machine, part, truth, store, activation) for part in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _refine_comparison(machine, test, truth, store, activation)
     if isinstance(test, ast.Call):
@@ -66,18 +160,6 @@ def _refine(
     if isinstance(test, ast.NamedExpr):
         return _refine(machine, test.target, truth, store, activation)
     return _keep(machine, test, store, activation, lambda v: _may_be(machine, v, truth, store))
-
-
-def _assume_part(
-    machine: Machine, part: ast.expr, truth: bool, store: Store, activation: Activation
-) -> bool:
-    """A part of an ``and`` that holds, or of an ``or`` that does not."""
-    silent, machine.silent = machine.silent, machine.silent + 1
-    try:
-        value = machine.expressions.value(part, store, activation)
-    finally:
-        machine.silent = silent
-    return assume(machine, part, value, truth, store, activation)
 
 
 def _may_be(machine: Machine, value: Value, truth: bool, store: Store) -> bool:
@@ -124,7 +206,6 @@ def _refine_comparison(
         if truth is not negated:
             _refine_rank(machine, test.left, right, store, activation)
             _refine_names(machine, test.left, right, store, activation)
-            return _become(machine, test.left, right, store, activation)
     return True
 
 
@@ -132,17 +213,6 @@ def _is_none(value: Value, wanted: bool) -> bool:
     if isinstance(value, Opaque):
         return True
     return (value == NONE) is wanted
-
-
-def _become(
-    machine: Machine, node: ast.expr, right: ast.expr, store: Store, activation: Activation
-) -> bool:
-    """A variable of which nothing was known is the constant that it equals."""
-    if isinstance(node, ast.Name) and isinstance(right, ast.Constant):
-        value = machine.expressions.value(node, store, activation)
-        if isinstance(value, Opaque) and isinstance(right.value, (str, int)):
-            machine.statements.bind(node, Const(right.value), store, activation)
-    return True
 
 
 def _tensor(

@@ -17,7 +17,7 @@ from namecheck.findings import Place
 from namecheck.syntax import Located as Node
 
 Address: TypeAlias = Hashable
-Facts: TypeAlias = tuple[tuple[Hashable, bool], ...]
+Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
 
 
 class Key:

@@ -37,15 +37,11 @@ class Patterns:
             answer = self.test(case.pattern, subject, layer, activation)
             if answer is False:
                 continue
+            paths = [layer]
             if case.guard is not None:
-                guard = expressions.value(case.guard, layer, activation)
-                truth = expressions.truth(guard, layer)
-                if truth is False or not statements.assume(
-                    case.guard, guard, True, layer, activation
-                ):
-                    continue
-                answer = answer if truth else None
-            ends.extend(statements.block(case.body, [layer], activation))
+                paths, fails = narrowing.decide(self.machine, case.guard, layer, activation)
+                answer = None if fails else answer
+            ends.extend(statements.block(case.body, paths, activation))
             if answer is True:
                 certain = True
                 break

@@ -25,7 +25,7 @@ from namecheck.interpreter.objects import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.store import Store
+from namecheck.interpreter.store import Fact, Store
 from namecheck.operators import python_operators
 from namecheck.syntax import Located as Node
 
@@ -59,7 +59,8 @@ _GROWING: Final = frozenset({"Mult", "Pow", "LShift"})
 _COMPARISONS: Final = frozenset(
     {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"}
 )
-_NEGATED: Final = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
+_NEGATED: Final = frozenset({"IsNot", "NotIn"})
+_ORDERINGS: Final = frozenset({"Lt", "LtE", "Gt", "GtE"})
 _SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
     "Add": ("__add__", "__radd__"),
     "Sub": ("__sub__", "__rsub__"),
@@ -189,6 +190,8 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return Repeated(joins.fresh("item"))
         if name == "Mult":
             return _repeat(left, right, store)
+        if name in _ORDERINGS:
+            return _ordered(name, left, right, store)
         if name in ("BitOr", "BitAnd", "Sub") and _all_sets(values):
             return _on_sets(name, values, store)
         if name == "BitOr" and isinstance(left, DictValue) and isinstance(right, DictValue):
@@ -197,7 +200,7 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return _equal(name, left, right, store)
         if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(left.value, right)
-    key = (name, *(_key(value) for value in values))
+    key = (name, *(joins.identity(value, store) for value in values))
     if name in _COMPARISONS:
         return Opaque(key, "bool")
     kinds = {_kind(value) for value in values}
@@ -280,15 +283,33 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
                 else ListValue(joins.new_address(), Repeated(joins.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
-    return Opaque(("Mult", _key(left), _key(right)), kinds.pop() if len(kinds) == 1 else None)
+    key = ("Mult", joins.identity(left, store), joins.identity(right, store))
+    return Opaque(key, kinds.pop() if len(kinds) == 1 else None)
 
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
     answer = equal(left, right, store)
     if answer is None:
-        opaque = Key(("Eq", *sorted((_key(left), _key(right)), key=hash)))
-        return Opaque(opaque if name == "Eq" else ("not", opaque), "bool")
+        return _tested(equality(left, right, store), name == "Eq")
     return TRUE if answer is (name == "Eq") else FALSE
+
+
+def equality(left: Value, right: Value, store: Store) -> Key:
+    """The key of whether two values are equal, whichever stands first."""
+    pair = joins.identity(left, store), joins.identity(right, store)
+    return Key(("Eq", *sorted(pair, key=hash)))
+
+
+def _tested(key: Key, positive: bool) -> Opaque:
+    return Opaque(key if positive else ("not", key), "bool")
+
+
+def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
+    """One key for ``a < b``, ``b > a``, ``not a >= b``, and ``not b <= a``."""
+    pair = joins.identity(left, store), joins.identity(right, store)
+    if name in ("Gt", "LtE"):
+        pair = pair[1], pair[0]
+    return _tested(Key(("Lt", *pair)), name in ("Lt", "Gt"))
 
 
 def equal(left: Value, right: Value, store: Store) -> bool | None:
@@ -296,7 +317,7 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
     if isinstance(left, Opaque) or isinstance(right, Opaque):
-        return True if left == right else None
+        return True if left == right else _excluded(left, right, store)
     items = [_content(value, store) for value in (left, right)]
     if items[0] is not None and items[1] is not None:
         if type(left) is not type(right) or len(items[0]) != len(items[1]):
@@ -306,7 +327,23 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
     if isinstance(left, Const) or isinstance(right, Const):
         known = (TupleValue, ListValue, DictValue)
         return False if isinstance(left, known) or isinstance(right, known) else None
+    if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
+        return left == right
     return True if left == right else None
+
+
+def _excluded(left: Value, right: Value, store: Store) -> bool | None:
+    """False where what is assumed of an opaque value says that it is not this constant."""
+    for opaque, other in ((left, right), (right, left)):
+        if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
+            continue
+        among: tuple[Value, ...] | None = store.get(Fact(("among", opaque.key)))
+        if among is not None and other not in among:
+            return False
+        truth: bool | None = store.get(Fact(opaque.key))
+        if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
+            return False
+    return None
 
 
 def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
@@ -328,23 +365,25 @@ def _relation(
 ) -> Value:
     """``is`` and ``in`` and what negates them."""
     left, right = values
+    positive = name not in _NEGATED
     if name in ("Is", "IsNot"):
-        answer = _identical(left, right)
+        answer = _identical(left, right, store)
+        key = equality(left, right, store)
     else:
         answer = _contains(machine, left, right, node, store, activation)
+        key = Key(("In", joins.identity(left, store), joins.identity(right, store)))
     if answer is None:
-        key = Key((_NEGATED.get(name, name), _key(left), _key(right)))
-        return Opaque(("not", key) if name in _NEGATED else key, "bool")
-    return TRUE if answer is (name not in _NEGATED) else FALSE
+        return _tested(key, positive)
+    return TRUE if answer is positive else FALSE
 
 
-def _identical(left: Value, right: Value) -> bool | None:
+def _identical(left: Value, right: Value, store: Store) -> bool | None:
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         if (left, right).count(NONE) and any(
             isinstance(v, Opaque) and v.kind not in (None, "object") for v in (left, right)
         ):
             return False
-        return True if left == right else None
+        return True if left == right else _excluded(left, right, store)
     if isinstance(left, Const) or isinstance(right, Const):
         return left == right
     return True if left == right else None
@@ -375,9 +414,17 @@ def _contains(
     if isinstance(known, Repeated):
         return None
     answers = [equal(item, other, store) for other in known]
-    if True in answers:
+    if True in answers or _is_one_of(item, known, store):
         return True
     return False if complete and None not in answers else None
+
+
+def _is_one_of(item: Value, known: tuple[Value, ...], store: Store) -> bool:
+    """Whether an opaque value was found to be one of some constants that are all here."""
+    if not isinstance(item, Opaque):
+        return False
+    among: tuple[Value, ...] | None = store.get(Fact(("among", item.key)))
+    return among is not None and all(choice in known for choice in among)
 
 
 def _user_defined(
@@ -401,11 +448,3 @@ def _user_defined(
                 bound = BoundMethod(found, receiver)
                 return machine.calls.call_values(bound, rest, node, store, activation)
     return None
-
-
-def _key(value: Value) -> Any:
-    if isinstance(value, Opaque):
-        return value.key
-    if isinstance(value, (Const, TensorValue)):
-        return value
-    return ("object", id(value)) if isinstance(value, (ListValue, DictValue)) else value

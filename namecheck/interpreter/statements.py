@@ -73,6 +73,7 @@ class Statements:
         self, body: Sequence[ast.stmt], stores: list[Store], activation: Activation
     ) -> list[Store]:
         """The paths that come out at the end of a block; none where all leave it."""
+        entry = common(stores) if stores else None
         for statement in body:
             if len(stores) == 1:
                 stores = self.one(statement, stores[0], activation)
@@ -80,6 +81,8 @@ class Statements:
                 stores = [end for store in stores for end in self.one(statement, store, activation)]
             if not stores:
                 return []
+            if entry is not None:
+                stores = [store if store is entry else store.flattened(entry) for store in stores]
             if len(stores) > _PATHS:
                 stores = [joins.merged(common(stores), stores)]
         return stores
@@ -102,12 +105,6 @@ class Statements:
     def unroll_limit(self, activation: Activation) -> int:
         """How many items a loop here is followed one by one."""
         return self.loops.limit(activation)
-
-    def assume(
-        self, test: ast.expr, value: Value, truth: bool, store: Store, activation: Activation
-    ) -> bool:
-        """Write into the store what follows from a test; False where it cannot come out so."""
-        return narrowing.assume(self.machine, test, value, truth, store, activation)
 
     # Binding
 
@@ -252,15 +249,10 @@ class Statements:
         raise PathEnds
 
     def _assert(self, node: ast.Assert, store: Store, activation: Activation) -> list[Store]:
-        value = self.machine.expressions.value(node.test, store, activation)
-        truth = self.machine.expressions.truth(value, store)
-        if truth is False and not isinstance(node.test, ast.Constant):
-            return [store]  # an assertion that fails for us may only be one that we misjudge
-        if truth is None:
-            layer = store.fork()
-            if self.assume(node.test, value, True, layer, activation):
-                return [layer.flattened(store)]
-        return [] if truth is False else [store]
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+        if not holds and not isinstance(node.test, ast.Constant):
+            return fails  # an assertion that fails for us may only be one that we misjudge
+        return [path.flattened(store) if path is not store else store for path in holds]
 
     def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
         for target in node.targets:
@@ -301,31 +293,11 @@ class Statements:
     # Branches
 
     def _if(self, node: ast.If, store: Store, activation: Activation) -> list[Store]:
-        test = self.machine.expressions.value(node.test, store, activation)
-        truth = self.machine.expressions.truth(test, store)
-        if truth is not None:
-            return self.block(node.body if truth else node.orelse, [store], activation)
-        return self.branches(
-            store,
-            [
-                (lambda layer: self.assume(node.test, test, True, layer, activation), node.body),
-                (lambda layer: self.assume(node.test, test, False, layer, activation), node.orelse),
-            ],
-            activation,
-        )
-
-    def branches(
-        self,
-        store: Store,
-        cases: Sequence[tuple[Callable[[Store], bool], Sequence[ast.stmt]]],
-        activation: Activation,
-    ) -> list[Store]:
-        """Run each branch on a path of its own; join the paths where no name is lost by it."""
-        ends: list[Store] = []
-        for enter, body in cases:
-            layer = store.fork()
-            if enter(layer):
-                ends.extend(self.block(body, [layer], activation))
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+        if holds == [store] or fails == [store]:
+            return self.block(node.body if holds else node.orelse, [store], activation)
+        ends = self.block(node.body, holds, activation)
+        ends += self.block(node.orelse, fails, activation)
         if len(ends) < 2 or joins.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
         return [joins.merged(store, ends)]

@@ -3,7 +3,8 @@
 A store is a layer over the one it was forked from, so that a branch costs what it changes, and
 branches are joined by comparing what they changed. Keys are ``(frame number, name)`` for
 variables, ``(address, name)`` for attributes, an address for the content of a tensor, a list or a
-dict, and ``Fact(key)`` for the truth that a branch assumes of an opaque condition.
+dict, and ``Fact(…)`` for what a branch assumes: the truth of an opaque condition, the constant
+that an opaque value equals.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ _DEEP = 12
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The key under which the truth of an opaque condition stands."""
+    """The key under which an assumption stands: ``Fact(key)`` for the truth of an opaque value.
+
+    ``Fact(("value", key))`` holds the constant that it is, ``Fact(("among", key))`` the constants
+    one of which it is.
+    """
 
     key: Hashable
 
@@ -118,13 +123,13 @@ class Store:
     def assume(self, facts: Facts) -> Store:
         """A layer in which these facts hold."""
         layer = self.fork()
-        for key, truth in facts:
-            layer.cells[Fact(key)] = truth
+        for key, content in facts:
+            layer.cells[Fact(key)] = content
         return layer
 
     def allows(self, facts: Facts) -> bool:
         """Whether nothing assumed here contradicts these facts."""
-        return all(self.get(Fact(key), truth) in (truth, None) for key, truth in facts)
+        return all(self.get(Fact(key), content) in (content, None) for key, content in facts)
 
     def facts_since(self, base: Store) -> Facts:
         """The facts that the layers above `base` assume."""

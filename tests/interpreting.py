@@ -1,0 +1,64 @@
+"""Small programs for the tests of the interpreter, run without files.
+
+A program may leave out ``import torch``; ``# BUG`` ends the lines on which a finding is to stand.
+"""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from namecheck import interpreter, syntax
+from namecheck.findings import Finding
+from namecheck.interpreter.joins import held
+from namecheck.interpreter.objects import Const, TensorValue, Value
+from namecheck.operators import Semantics
+
+NOTE = "NC090"
+_PRELUDE = "import torch\n"
+
+
+def parsed(source: str) -> syntax.Source:
+    """The program as the interpreter takes it."""
+    return syntax.parse((_PRELUDE + dedent(source).lstrip("\n")).encode(), "program.py")
+
+
+def findings(source: str, semantics: Semantics = Semantics.NAMECHECK) -> tuple[Finding, ...]:
+    """What is found in a program, notes left out."""
+    found = interpreter.check(parsed(source), semantics=semantics).findings
+    return tuple(finding for finding in found if finding.code != NOTE)
+
+
+def codes(source: str) -> list[str]:
+    """The codes of what is found in a program."""
+    return [finding.code for finding in findings(source)]
+
+
+def notes(source: str) -> list[str]:
+    """What `reveal_names` says in a program, in the order of the lines."""
+    found = interpreter.check(parsed(source)).findings
+    return [finding.message for finding in found if finding.code == NOTE]
+
+
+def value(source: str, variable: str) -> Value | None:
+    """What a variable holds at the end of a program."""
+    return interpreter.run(parsed(source)).variable(variable)
+
+
+def dims(source: str, variable: str) -> str:
+    """The dims of the tensor that a variable holds at the end, a constant as it is written."""
+    program = interpreter.run(parsed(source))
+    found = program.variable(variable)
+    if isinstance(found, Const):
+        return repr(found.value)
+    if not isinstance(found, TensorValue):
+        return "?"
+    return held(found, program.store).tensor.dims.brief()
+
+
+def check(source: str) -> None:
+    """Hold that what is found stands on the lines marked ``# BUG``, and nowhere else."""
+    lines = parsed(source).lines
+    marked = [number for number, line in enumerate(lines, 1) if line.endswith("# BUG")]
+    found = findings(source)
+    shown = "".join(f"\n{finding.span.line}: {finding.message}" for finding in found)
+    assert [finding.span.line for finding in found] == marked, shown or "nothing is found"

@@ -1,0 +1,195 @@
+"""Two tests of one unchanged condition agree, however the condition is written."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interpreting import check
+
+# Where the first holds the second holds.
+IMPLIED = [
+    ("flag", "flag"),
+    ("not flag", "not flag"),
+    ("not (not flag)", "flag"),
+    ("flag is True", "flag is True"),
+    ("flag and n", "flag and n"),
+    ("flag and n", "flag"),
+    ("flag and n", "n"),
+    ("not (flag or n)", "not flag"),
+    ("flag and n and t", "t and n"),
+    ("flag", "flag or n"),
+    ("n > 3", "n > 3"),
+    ("n > 3", "3 < n"),
+    ("n > 3", "not n <= 3"),
+    ("0 < n < 3", "0 < n < 3"),
+    ("n == 3", "3 == n"),
+    ("n == 3", "n > 2"),
+    ("n == 3", "not n != 3"),
+    ("n == 3", "n"),
+    ("n is None", "n is None"),
+    ("n is None", "n == None"),
+    ("n is None", "not n"),
+    ("n == 'a'", "n in ('a', 'b')"),
+    ("n == 'a'", "n.startswith('a')"),
+    ("n in ('a', 'b')", "n in ['a', 'b']"),
+    ("n in ('a', 'b')", "n != 'c'"),
+    ("n not in ('a', 'b')", "n != 'a'"),
+    ("n in ('a', 'b') and n != 'a'", "n == 'b'"),
+    ("len(n) == 2", "len(n) == 2"),
+    ("isinstance(n, list)", "isinstance(n, list)"),
+    ("n.a.b", "n.a.b"),
+    ("n['a']", "n['a']"),
+    ("n['a'] == 'z'", "n['a'] == 'z'"),
+    ("wide(n)", "wide(n)"),
+    ("wide(n)", "n > 3"),
+    ("kind(n) == 'a'", "kind(n) == 'a'"),
+    ("n == Layout.ROWS", "n is Layout.ROWS"),
+    ("n == Layout.ROWS", "n != Layout.COLUMNS"),
+]
+
+
+def _program(first: str, second: str, mark: str = "") -> str:
+    return f"""
+    from enum import Enum
+
+    class Layout(Enum):
+        ROWS = 1
+        COLUMNS = 2
+
+    def wide(n):
+        return n > 3
+
+    def kind(n):
+        if n > 3:
+            return 'a'
+        return 'b'
+
+    def f(flag, n, t):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        if {first}:
+            x = x.sum('C')
+        y = x + 1
+        if not ({second}):
+            y.mean('C'){mark}
+    """
+
+
+@pytest.mark.parametrize(("first", "second"), IMPLIED)
+def test_what_follows_from_a_test_holds_later(first: str, second: str) -> None:
+    check(_program(first, second))
+
+
+@pytest.mark.parametrize("second", ["n", "t", "flag and n", "n > 3", "not flag"])
+def test_what_does_not_follow_may_fail(second: str) -> None:
+    check(_program("flag", second, "  # BUG"))
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "dim, other = ('C', 'N') if flag else ('N', 'C')",
+        "dim = 'C' if flag else 'N'\n        other = 'N' if flag else 'C'",
+        "dim = flag and 'C' or 'N'\n        other = flag and 'N' or 'C'",
+        "names = {'d': 'C', 'o': 'N'} if flag else {'d': 'N', 'o': 'C'}\n"
+        "        dim, other = names['d'], names['o']",
+    ],
+)
+def test_choices_made_by_one_condition_agree(choice: str) -> None:
+    check(
+        f"""
+    def f(flag):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        {choice}
+        return x.sum(dim).mean(other)
+    """
+    )
+
+
+def test_a_stored_condition_stands_for_its_parts() -> None:
+    check("""
+    def f(a, b):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        both = a and b
+        if both:
+            x = x.sum('C')
+        if a:
+            if not b:
+                x.mean('C')
+        else:
+            x.mean('C')
+        if both:
+            x.mean('C')  # BUG
+    """)
+
+
+def test_a_condition_that_was_changed_is_another_one() -> None:
+    check("""
+    def f(flag):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        if flag:
+            x = x.sum('C')
+            flag = False
+        if not flag:
+            x.mean('C')  # BUG
+    """)
+
+
+def test_a_flag_of_an_instance_agrees_with_itself() -> None:
+    check("""
+    class Reducer:
+        def __init__(self, wide, n):
+            self.wide = wide
+            self.n = n
+
+        @property
+        def large(self):
+            return self.n > 3
+
+        def forward(self, x):
+            x = x.refine_names('N', 'C')
+            if self.wide and self.large:
+                x = x.sum('C')
+            if not self.wide or not self.large:
+                return x.mean('C')
+            return x.mean('N')
+    """)
+
+
+def test_the_third_of_three_modes() -> None:
+    check("""
+    def f(mode):
+        x = torch.zeros(2, 3, 4, names=('N', 'C', 'T'))
+        if mode == 'a':
+            x = x.sum('C')
+        elif mode == 'b':
+            x = x.sum('T')
+        if mode == 'a':
+            x.mean('T')
+        elif mode == 'b':
+            x.mean('C')
+        else:
+            x.mean('C').mean('T')
+        x.mean('C')  # BUG
+    """)
+
+
+def test_a_path_that_no_test_allows_is_not_followed() -> None:
+    check("""
+    def f(mode):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        if mode not in ('a', 'b'):
+            raise ValueError(mode)
+        if mode == 'a':
+            x = x.sum('C')
+        if mode == 'c':
+            x.mean('T')
+    """)
+
+
+def test_the_tests_of_a_comprehension_hold_for_its_items() -> None:
+    check("""
+    def f(masks):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        pairs = [(x, 'C'), (x.sum('C'), None)]
+        return [t.mean(dim) for t, dim in pairs if dim is not None]
+    """)
