@@ -231,8 +231,9 @@ def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
     if len(stores) == 1:
         return dict(stores[0].changes_since(base))
     merged: dict[Hashable, Any] = {}
+    parted = min(store.born for store in stores)
     for key in changed_keys(base, stores):
-        contents = [store.content_since(base, key, _MISSING) for store in stores]
+        contents = [store.content(key, parted, _MISSING) for store in stores]
         if isinstance(key, Fact):
             shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
@@ -252,7 +253,6 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
     if len(stores) == 1:
         return stores[0]
     layer = base.fork()
-    layer.born = min(store.parted(base) for store in stores)
     layer.absorb(merge(base, stores))
     return layer
 

@@ -289,6 +289,8 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
     answer = equal(left, right, store)
+    if answer is True and isinstance(left, Opaque) and left.kind is None:
+        answer = None  # it may be a tensor, which compares element by element
     if answer is None:
         return _tested(equality(left, right, store), name == "Eq")
     return TRUE if answer is (name == "Eq") else FALSE

@@ -72,21 +72,14 @@ class Store:
         self.first.setdefault(address, initial)
         self.cells[address] = content
 
-    def content_since(self, base: Store, key: Hashable, default: Any = None) -> Any:
-        """The content of a cell; of a value older than the path, what it was made with."""
+    def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
+        """The content of a cell; of a value made before the paths parted, what it was made with."""
         found = self.get(key, _MISSING)
         if found is not _MISSING:
             return found
-        if isinstance(key, int) and key > self.parted(base):
+        if isinstance(key, int) and key > parted:
             return default
         return self.first.get(key, default)
-
-    def parted(self, base: Store) -> int:
-        """The number of the first layer over `base`."""
-        layer = self
-        while layer.parent is not None and layer.parent is not base:
-            layer = layer.parent
-        return layer.born
 
     def fork(self) -> Store:
         """A new layer over this one; this one must not be written while the new one lives."""
@@ -113,7 +106,6 @@ class Store:
             return self
         flat = base.fork()
         flat.cells = self.changes_since(base)
-        flat.born = self.parted(base)
         return flat
 
     def absorb(self, changes: Mapping[Hashable, Any]) -> None:
