@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from namecheck.interpreter import joins
-from namecheck.interpreter.machine import CALL_DEPTH, RECURSION, Activation, Machine, PathEnds
+from namecheck.interpreter.machine import (
+    CALL_DEPTH,
+    RECURSION,
+    SPARING_DEPTH,
+    Activation,
+    Machine,
+    PathEnds,
+)
 from namecheck.interpreter.objects import (
     NONE,
     Alternative,
@@ -321,8 +328,9 @@ class Calls:
             depth += 1
             repeated += current.frame.scope is function.node
             current = current.caller
+        limit = SPARING_DEPTH if self.machine.sparing else CALL_DEPTH
         # On unknown arguments every level of a recursion says the same.
-        return depth > CALL_DEPTH or repeated > (2 if self.machine.sparing else RECURSION)
+        return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)
 
     def _run(
         self, function: FunctionValue, layer: Store, activation: Activation
@@ -340,16 +348,12 @@ class Calls:
 
     def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
-        changes = joins.merge(store, [end for end, _ in returns])
         captured = frame.number in self.machine.captured
-        facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
-        store.absorb(
-            {
-                key: content
-                for key, content in changes.items()
-                if captured or not (isinstance(key, tuple) and key[0] == frame.number)
-            }
+        changes = joins.merge(
+            store, [end for end, _ in returns], without=None if captured else frame
         )
+        facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
+        store.absorb(changes)
         choices: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(choices):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     Entries,
+    Frame,
     Held,
     Instance,
     ListValue,
@@ -28,6 +29,7 @@ from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
 _WIDTH: Final = 4
+PATHS: Final = 8
 
 
 def fresh(reason: str = "value", kind: str | None = None) -> Opaque:
@@ -58,11 +60,6 @@ def entries(value: DictValue, store: Store) -> Entries:
     return content
 
 
-def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any) -> None:
-    """Write what a tensor, a list or a dict holds from now on."""
-    store.write(value.address, value.initial, content)
-
-
 def identity(value: Value, store: Store) -> Hashable:
     """What tells a value from others, in the key of an opaque value that is made of it."""
     if isinstance(value, Opaque):
@@ -74,6 +71,11 @@ def identity(value: Value, store: Store) -> Hashable:
     if isinstance(value, DictValue):
         return entries(value, store)
     return value
+
+
+def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any) -> None:
+    """Write what a tensor, a list or a dict holds from now on."""
+    store.write(value.address, value.initial, content)
 
 
 def alternatives(value: Value) -> tuple[Alternative, ...]:
@@ -203,14 +205,16 @@ class Joiner:
 class _Both(Store):
     """A view on two stores whose addresses do not meet."""
 
-    __slots__ = ("other",)
+    __slots__ = ("one", "other")
 
     def __init__(self, one: Store, other: Store) -> None:
-        super().__init__(one)
+        super().__init__()
+        self.first = one.first
+        self.one = one
         self.other = other
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        found = super().get(key, _MISSING)
+        found = self.one.get(key, _MISSING)
         return self.other.get(key, default) if found is _MISSING else found
 
 
@@ -222,30 +226,49 @@ def _common_kind(a: Const, b: Const) -> str | None:
     return type(a.value).__name__ if type(a.value) is type(b.value) else None
 
 
-def merge(base: Store, stores: Sequence[Store]) -> dict[Hashable, Any]:
+def merge(
+    base: Store, stores: Sequence[Store], *, without: Frame | None = None
+) -> dict[Hashable, Any]:
     """What the cells changed since `base` hold where these paths meet.
 
     A variable bound on some paths only keeps its value: the other paths would fail on it.
-    Facts that do not hold on all paths are dropped.
+    Facts that do not hold on all paths are dropped, and the variables of the frame `without`.
     """
+    keys: Iterable[Hashable] = changed_keys(base, stores)
+    if without is not None:
+        number = without.number
+        keys = [key for key in keys if not (isinstance(key, tuple) and key[0] == number)]
     if len(stores) == 1:
-        return dict(stores[0].changes_since(base))
+        changes = stores[0].changes_since(base)
+        return {key: changes[key] for key in keys}
     merged: dict[Hashable, Any] = {}
     parted = min(store.born for store in stores)
-    for key in changed_keys(base, stores):
+    chain = joiners(stores)
+    for key in keys:
         contents = [store.content(key, parted, _MISSING) for store in stores]
         if isinstance(key, Fact):
             shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
                 merged[key] = shared
             continue
-        present = [(c, s) for c, s in zip(contents, stores, strict=True) if c is not _MISSING]
-        content, store = present[0]
-        for other, other_store in present[1:]:
-            content = Joiner(store, other_store).cell(content, other)
-            store = _Both(store, other_store)
+        content = contents[0]
+        for joiner, other in zip(chain, contents[1:], strict=True):
+            if content is _MISSING:
+                content = other
+            elif other is not _MISSING and other is not content:
+                content = joiner.cell(content, other)
         merged[key] = content
     return merged
+
+
+def joiners(stores: Sequence[Store]) -> list[Joiner]:
+    """For each store but the first, what joins it to all those before it."""
+    chain: list[Joiner] = []
+    left = stores[0]
+    for store in stores[1:]:
+        chain.append(Joiner(left, store))
+        left = _Both(left, store)
+    return chain
 
 
 def merged(base: Store, stores: Sequence[Store]) -> Store:
@@ -255,6 +278,13 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
     layer = base.fork()
     layer.absorb(merge(base, stores))
     return layer
+
+
+def few(base: Store, stores: list[Store]) -> list[Store]:
+    """The paths, joined where no name is lost by it, or where there are too many of them."""
+    if len(stores) > PATHS or (len(stores) > 1 and not differ_in_names(base, stores)):
+        return [merged(base, stores)]
+    return stores
 
 
 def rejoin(store: Store, layers: Sequence[Store]) -> None:

@@ -142,6 +142,8 @@ class Libraries:
             return case(call)
         if path.startswith("torch."):
             return self._torch(path, call)
+        if self.machine.torch.has(path, "f"):
+            return self.machine.calls.torch_call(path, call.args, call)
         if path.startswith("operator."):
             return self._operator(path.removeprefix("operator."), call)
         if path.startswith("math."):

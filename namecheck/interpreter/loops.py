@@ -90,8 +90,7 @@ class Loops:
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
         """Join paths that say the same, and keep the layers few."""
-        if len(stores) > 1 and not joins.differ_in_names(base, stores):
-            stores = [joins.merged(base, stores)]
+        stores = joins.few(base, stores)
         return [store.flattened(base) if store is not base else store for store in stores]
 
     def _body(

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from namecheck.interpreter.statements import Statements
     from namecheck.interpreter.torch_calls import TorchCalls
 
+# How deep calls are followed: in the program itself, and from functions on unknown arguments.
 CALL_DEPTH: Final = 16
+SPARING_DEPTH: Final = 6
 RECURSION: Final = 8
 BUDGET: Final = 20_000
 
@@ -52,6 +54,12 @@ class Activation:
     raised: list[list[Store]] = field(default_factory=list)
     tolerant: int = 0
     expecting: int = 0
+
+    @property
+    def left(self) -> int:
+        """How many paths have left the blocks that are running: by a return, a break, an error."""
+        lists = (*self.breaks, *self.continues, *self.raised)
+        return len(self.returns) + sum(map(len, lists))
 
     @property
     def expects_error(self) -> bool:

@@ -12,6 +12,7 @@ from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.natives import Natives
 from namecheck.interpreter.objects import (
+    NONE,
     BoundMethod,
     ClassValue,
     External,
@@ -27,7 +28,7 @@ from namecheck.interpreter.torch_calls import TorchCalls
 from namecheck.values import Tensor
 
 # What analysing one function on unknown arguments may cost, however much is spent already.
-_LEAST = 300
+_LEAST = 100
 _NUMBERS = ("int", "float", "str", "bool")
 
 
@@ -87,16 +88,21 @@ class Program:
     def _arguments(
         self, function: FunctionValue, store: Store, activation: Activation, *, defaults: bool
     ) -> Arguments:
-        """Unknown values for the parameters; the defaults for those that have one, if asked."""
+        """Unknown values for the parameters; for those that have one the default, if asked.
+
+        A default of None most often stands for something that the body makes up its mind about.
+        """
         spec = function.node.args
         positional = [*spec.posonlyargs, *spec.args]
-        if defaults:
-            positional = positional[: len(positional) - len(function.defaults)]
         arguments = Arguments(open=spec.vararg is not None or spec.kwarg is not None)
+        plain = len(positional) - len(function.defaults)
         for index, parameter in enumerate(positional):
+            default = function.defaults[index - plain] if defaults and index >= plain else NONE
+            if default != NONE:
+                arguments.args.append(default)
+                continue
             receiver = self._receiver(function, index, store, activation)
-            value = receiver or self._unknown(parameter, store, activation)
-            arguments.args.append(value)
+            arguments.args.append(receiver or self._unknown(parameter, store, activation))
         if not defaults:
             for parameter in spec.kwonlyargs:
                 arguments.kwargs[parameter.arg] = self._unknown(parameter, store, activation)

@@ -29,7 +29,6 @@ from namecheck.interpreter.patterns import Patterns
 from namecheck.interpreter.store import Store, common
 from namecheck.syntax import Located as Node
 
-_PATHS: Final = 8
 _EXACT: Final = frozenset({"RuntimeError"})
 _BROAD: Final = frozenset({"Exception", "BaseException"})
 
@@ -83,7 +82,7 @@ class Statements:
                 return []
             if entry is not None:
                 stores = [store if store is entry else store.flattened(entry) for store in stores]
-            if len(stores) > _PATHS:
+            if len(stores) > joins.PATHS:
                 stores = [joins.merged(common(stores), stores)]
         return stores
 
@@ -98,7 +97,10 @@ class Statements:
             ends = case(statement, store, activation)
         except PathEnds:
             if activation.raised:
-                activation.raised[-1].append(store)
+                raised = activation.raised[-1]
+                raised.append(store)
+                if len(raised) > 2 * joins.PATHS:
+                    raised[:] = [joins.merged(common(raised), raised)]
             return []
         return [store] if ends is None else ends
 
@@ -241,7 +243,17 @@ class Statements:
             activation.returns.append((layer, chosen))
 
         self._split(value, store, leave)
+        if len(activation.returns) > 2 * joins.PATHS:
+            activation.returns[:] = [self._one_return(activation.returns)]
         return []
+
+    def _one_return(self, returns: list[tuple[Store, Value]]) -> tuple[Store, Value]:
+        """Paths that return, joined to one because there are many of them."""
+        stores = [store for store, _ in returns]
+        value = returns[0][1]
+        for joiner, (_, other) in zip(joins.joiners(stores), returns[1:], strict=True):
+            value = joiner.value(value, other)
+        return joins.merged(common(stores), stores), value
 
     def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
         if node.exc is not None:
@@ -296,10 +308,15 @@ class Statements:
         holds, fails = narrowing.decide(self.machine, node.test, store, activation)
         if holds == [store] or fails == [store]:
             return self.block(node.body if holds else node.orelse, [store], activation)
+        left = activation.left
         ends = self.block(node.body, holds, activation)
         ends += self.block(node.orelse, fails, activation)
         if len(ends) < 2 or joins.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
+        if activation.left == left:
+            # No path left the branches early, so none stands on this store as it was before them.
+            store.absorb(joins.merge(store, ends))
+            return [store]
         return [joins.merged(store, ends)]
 
     def _match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:

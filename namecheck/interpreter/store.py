@@ -18,7 +18,8 @@ from namecheck.interpreter.objects import Facts
 
 _MISSING: Final = object()
 _numbers = itertools.count()
-_DEEP = 12
+_DEEP: Final = 4
+_STRIDE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Store:
     the mutable values that were written were made with.
     """
 
-    __slots__ = ("born", "cells", "depth", "first", "parent")
+    __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "parent")
 
     def __init__(self, parent: Store | None = None) -> None:
         self.parent = parent
@@ -52,6 +53,27 @@ class Store:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.born: int = new_number()
         self.first: dict[Hashable, Any] = {} if parent is None else parent.first
+        # Every few layers all that stands below is gathered, so that no look-up walks far. It
+        # stays true, as no layer is written under one that lives.
+        self._gap: int = 0 if parent is None else parent._gap + 1
+        self._below: dict[Hashable, Any] | None = None
+        if parent is not None and self._gap >= _STRIDE:
+            self._below, self._gap = parent.gathered(), 0
+
+    def gathered(self) -> dict[Hashable, Any]:
+        """All cells of this layer and those below."""
+        layers: list[dict[Hashable, Any]] = []
+        layer: Store | None = self
+        while layer is not None:
+            layers.append(layer.cells)
+            if layer._below is not None:
+                layers.append(layer._below)
+                break
+            layer = layer.parent
+        every = dict(layers[-1])
+        for cells in layers[-2::-1]:
+            every.update(cells)
+        return every
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell, of the innermost layer that has it."""
@@ -60,6 +82,8 @@ class Store:
             found = layer.cells.get(key, _MISSING)
             if found is not _MISSING:
                 return found
+            if layer._below is not None:
+                return layer._below.get(key, default)
             layer = layer.parent
         return default
 
