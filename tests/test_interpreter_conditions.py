@@ -44,6 +44,24 @@ IMPLIED = [
     ("wide(n)", "n > 3"),
     ("kind(n) == 'a'", "kind(n) == 'a'"),
     ("n == Layout.ROWS", "n is Layout.ROWS"),
+    ("bool(n)", "n"),
+    ("hasattr(n, 'a')", "hasattr(n, 'a')"),
+    ("callable(n)", "callable(n)"),
+    ("int(n) == 3", "int(n) == 3"),
+    ("n.dim() == 2", "n.dim() == 2"),
+    ("n.ndim == 2", "n.ndim > 1"),
+    ("n.startswith('a')", "n.startswith('a')"),
+    ("n.get('a')", "n.get('a')"),
+    ("torch.cuda.is_available()", "torch.cuda.is_available()"),
+    ("torch.is_grad_enabled()", "torch.is_grad_enabled()"),
+    ("y.dim() > 2", "y.dim() > 2"),
+    ("y.shape[0] == 3", "y.shape[0] == 3"),
+    ("y.size(0) > 1", "y.size(0) > 1"),
+    ("len(y) == 1", "len(y) == 1"),
+    ("y.is_cuda", "y.is_cuda"),
+    ("y.requires_grad and n", "y.requires_grad"),
+    ("y.dtype == torch.float16", "y.dtype == torch.float16"),
+    ("torch.is_tensor(n)", "torch.is_tensor(n)"),
     ("n == Layout.ROWS", "n != Layout.COLUMNS"),
 ]
 
@@ -64,13 +82,13 @@ def _program(first: str, second: str, mark: str = "") -> str:
             return 'a'
         return 'b'
 
-    def f(flag, n, t):
+    def f(flag, n, t, y: torch.Tensor):
         x = torch.zeros(2, 3, names=('N', 'C'))
         if {first}:
             x = x.sum('C')
-        y = x + 1
+        z = x + 1
         if not ({second}):
-            y.mean('C'){mark}
+            z.mean('C'){mark}
     """
 
 
@@ -152,6 +170,20 @@ def test_a_flag_of_an_instance_agrees_with_itself() -> None:
             if not self.wide or not self.large:
                 return x.mean('C')
             return x.mean('N')
+    """)
+
+
+def test_what_is_asked_in_a_loop_may_have_changed() -> None:
+    check("""
+    def f(queue):
+        x = torch.zeros(2, 3, names=('N', 'C'))
+        last = x
+        while True:
+            if queue.is_empty():
+                break
+            queue.advance()
+            last = x.sum('C')
+        last.mean('C')  # BUG
     """)
 
 

@@ -49,13 +49,13 @@ _KINDS: Final[Mapping[str, str]] = {
     "any": "bool",
     "all": "bool",
 }
+_IMPURE: Final = frozenset({"input"})
 _PURE: Final[Mapping[str, Callable[..., Any]]] = {
     "abs": abs,
     "round": round,
     "int": int,
     "float": float,
     "str": str,
-    "bool": bool,
     "repr": repr,
     "ord": ord,
     "chr": chr,
@@ -89,6 +89,7 @@ class BuiltinFunctions:
             "sum": self._sum,
             "max": partial(self._extreme, "max"),
             "min": partial(self._extreme, "min"),
+            "bool": self._bool,
             "any": partial(self._any_all, "any"),
             "all": partial(self._any_all, "all"),
             "isinstance": self._isinstance,
@@ -118,7 +119,15 @@ class BuiltinFunctions:
             return NONE
         if name.endswith(("Error", "Exception", "Warning")):
             return joins.fresh("error")
-        return joins.fresh("builtin", _KINDS.get(name))
+        kind = _KINDS.get(name)
+        if name in _IMPURE or kind is None or call.arguments.open:
+            return joins.fresh("builtin", kind)
+        return self._answer(name, kind, call)
+
+    def _answer(self, name: str, kind: str, call: Call) -> Opaque:
+        """What a function gives, of which nothing is known but that it depends on its arguments."""
+        given = (joins.identity(value, call.store) for value in call.args)
+        return Opaque((name, *given), kind)
 
     def _pure(self, name: str, constants: list[Any], call: Call) -> Value:
         try:
@@ -160,7 +169,13 @@ class BuiltinFunctions:
             found = self.machine.calls.find_method(value, "__len__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
-        return Opaque(("len", joins.identity(value, call.store)), "int")
+        return self._answer("len", "int", call)
+
+    def _bool(self, call: Call) -> Value:
+        if not call.args:
+            return FALSE
+        expressions = self.machine.expressions
+        return expressions.negate(expressions.negate(call.args[0], call.store), call.store)
 
     def _range(self, call: Call) -> Value:
         bounds = [arg.value for arg in call.args if isinstance(arg, Const)]
@@ -382,7 +397,7 @@ class BuiltinFunctions:
         value, kind = call.argument(0), call.argument(1)
         answer = narrowing.is_instance(self.machine, value, kind)
         if answer is None:
-            return Opaque(("isinstance", joins.identity(value, call.store), kind), "bool")
+            return self._answer("isinstance", "bool", call)
         return TRUE if answer else FALSE
 
     def _hasattr(self, call: Call) -> Value:
@@ -393,7 +408,7 @@ class BuiltinFunctions:
                 attributes.class_attribute(value.cls, str(name.value), call.store) is not None
             ):
                 return TRUE
-        return joins.fresh("hasattr", "bool")
+        return self._answer("hasattr", "bool", call)
 
     def _getattr(self, call: Call) -> Value:
         value, name = call.argument(0), call.argument(1)
@@ -435,7 +450,7 @@ class BuiltinFunctions:
         value = call.argument(0)
         if isinstance(value, Const):
             return FALSE
-        return joins.fresh("callable", "bool")
+        return self._answer("callable", "bool", call)
 
 
 def _comparable(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import (
@@ -49,6 +49,13 @@ from namecheck.syntax import Located as Node
 if TYPE_CHECKING:
     from namecheck.interpreter.libraries import Libraries
     from namecheck.interpreter.natives import Natives
+
+
+_NAMED: Final = frozenset({"attribute", "variable"})
+_ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
+_ASKING: Final = frozenset(
+    {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
+)
 
 
 @dataclass(slots=True)
@@ -193,8 +200,24 @@ class Calls:
             )
         if function == NONE and self.machine.silent:
             raise PathEnds
+        if isinstance(function, Opaque):
+            kind, *_, name = function.key.parts
+            return self.unknown(function, str(name) if kind in _NAMED else "", call)
         self.escape(call)
         return joins.fresh("result")
+
+    def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
+        """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
+
+        Not in another round of a loop: what is asked there is whether something has changed.
+        """
+        if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
+            given = (*call.args, *call.kwargs.values())
+            known = (joins.identity(value, call.store) for value in given)
+            asked = joins.identity(function, call.store)
+            return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
+        self.escape(call)
+        return joins.fresh("result", kind)
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""

@@ -14,6 +14,7 @@ from namecheck.interpreter.classes import Classes
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
+    TRANSPARENT,
     BoundMethod,
     ClassValue,
     Const,
@@ -55,8 +56,6 @@ _TRANSPARENT: Final = (
     "enum.unique",
     "builtins.object",
 )
-# The kind of what such a call returns: a decorator with its options, a context.
-TRANSPARENT: Final = "transparent"
 _OPERATOR_NAMES: Final[Mapping[str, str]] = {
     "add": "Add",
     "sub": "Sub",
@@ -148,8 +147,8 @@ class Libraries:
             return self._operator(path.removeprefix("operator."), call)
         if path.startswith("math."):
             return self._math(path.removeprefix("math."), call)
-        self.machine.calls.escape(call)
-        return joins.fresh("result", TRANSPARENT if path.startswith(_TRANSPARENT) else None)
+        kind = TRANSPARENT if path.startswith(_TRANSPARENT) else None
+        return self.machine.calls.unknown(External(path), path.rpartition(".")[2], call, kind)
 
     # torch
 
@@ -162,8 +161,8 @@ class Libraries:
             )
         operator = torch.function(path)
         if operator is None:
-            self.machine.calls.escape(call)
-            return joins.fresh("result", TRANSPARENT)
+            name = path.rpartition(".")[2]
+            return self.machine.calls.unknown(External(path), name, call, TRANSPARENT)
         args, kwargs = list(call.args), dict(call.kwargs)
         if path.startswith("torch.Tensor.") and args and isinstance(args[0], Opaque):
             args[0] = torch.promote(args[0])

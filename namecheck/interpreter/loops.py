@@ -103,9 +103,11 @@ class Loops:
         """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
         activation.breaks.append([])
         activation.continues.append([])
+        outer, self.machine.round = self.machine.round, joins.new_address()
         try:
             ends = self.machine.statements.block(body, stores, activation)
         finally:
+            self.machine.round = outer
             broken.extend(activation.breaks.pop())
             continued = activation.continues.pop()
         return [*ends, *continued]

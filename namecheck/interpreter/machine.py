@@ -86,7 +86,8 @@ class Machine:
 
     While `silent` nothing is reported. `budget` is what running the functions may still cost, in
     statements; `sparing` tells that functions are run on unknown arguments, and only those that
-    can matter to names. `unknowns` counts the expressions of which nothing could be told.
+    can matter to names. `unknowns` counts the expressions of which nothing could be told; `round`
+    is the number of the loop's body that is being run.
     """
 
     expressions: Expressions
@@ -113,6 +114,7 @@ class Machine:
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0
+        self.round = 0
         self.sparing = False
         self.inferences: dict[Hashable, Inference] = {}
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}

@@ -82,6 +82,8 @@ class Const:
         return f"Const({self.value!r})"
 
 
+# The kind of what a decorator with its options returns, or a context: it may be anything else too.
+TRANSPARENT: Final = "transparent"
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)

@@ -10,6 +10,7 @@ from namecheck.interpreter import joins
 from namecheck.interpreter.objects import (
     FALSE,
     NONE,
+    TRANSPARENT,
     TRUE,
     BoundMethod,
     Const,
@@ -382,7 +383,7 @@ def _relation(
 def _identical(left: Value, right: Value, store: Store) -> bool | None:
     if isinstance(left, Opaque) or isinstance(right, Opaque):
         if (left, right).count(NONE) and any(
-            isinstance(v, Opaque) and v.kind not in (None, "object") for v in (left, right)
+            isinstance(v, Opaque) and v.kind not in (None, TRANSPARENT) for v in (left, right)
         ):
             return False
         return True if left == right else _excluded(left, right, store)

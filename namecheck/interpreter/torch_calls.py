@@ -159,7 +159,10 @@ class TorchCalls:
         for key, tensor in answer.after.items():
             target = args[key] if isinstance(key, int) else kwargs[key]
             self._write(target, tensor, before, node, store)
-        result = self.lift(answer.result, before, node)
+        query: tuple[Hashable, ...] = ()
+        if not isinstance(answer.result, (Tensor, Dims)):
+            query = (operator, *(joins.identity(value, store) for value in every), *kwargs)
+        result = self.lift(answer.result, before, node, query)
         return self._same(result, answer, args, kwargs, store)
 
     def _infer(
@@ -260,8 +263,14 @@ class TorchCalls:
             places.append(Place(filename, span, f"{listed} {verb} {known[words[0]].message}"))
         return tuple(places)
 
-    def lift(self, answer: Any, before: Mapping[str, Place], node: Node) -> Value:
-        """What `infer` answered, as a value."""
+    def lift(
+        self,
+        answer: Any,
+        before: Mapping[str, Place],
+        node: Node,
+        query: tuple[Hashable, ...] = (),
+    ) -> Value:
+        """What `infer` answered, as a value; what it left unknown is the answer to a query."""
         if isinstance(answer, Tensor):
             return self.tensor(answer, self._trace(answer, before, node))
         if isinstance(answer, Dims):
@@ -272,9 +281,13 @@ class TorchCalls:
             filled = self.lift(answer.tensor, before, node)
             return joins.union([Alternative(NONE), Alternative(filled)])
         if answer is UNKNOWN:
-            return joins.fresh("unknown")
+            return Opaque(("answer", *query)) if query else joins.fresh("unknown")
         if isinstance(answer, tuple):
-            return TupleValue(tuple(self.lift(part, before, node) for part in answer))
+            parts = [
+                self.lift(part, before, node, (*query, index) if query else ())
+                for index, part in enumerate(answer)
+            ]
+            return TupleValue(tuple(parts))
         if isinstance(answer, list):
             content = tuple(self.lift(part, before, node) for part in answer)
             return ListValue(joins.new_address(), content)
