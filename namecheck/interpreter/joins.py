@@ -281,10 +281,22 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
 
 
 def few(base: Store, stores: list[Store]) -> list[Store]:
-    """The paths, joined where no name is lost by it, or where there are too many of them."""
-    if len(stores) > PATHS or (len(stores) > 1 and not differ_in_names(base, stores)):
+    """The paths; joined where no name is lost by it, and all of them where there are too many."""
+    if len(stores) > 1 and not differ_in_names(base, stores):
         return [merged(base, stores)]
-    return stores
+    if len(stores) <= PATHS:
+        return stores
+    groups: list[list[Store]] = []
+    for store in stores:
+        alike_ = (group for group in groups if not differ_in_names(base, [group[0], store]))
+        group = next(alike_, None)
+        if group is None:
+            groups.append([store])
+        else:
+            group.append(store)
+    if len(groups) > PATHS:
+        return [merged(base, stores)]
+    return [merged(base, group) for group in groups]
 
 
 def rejoin(store: Store, layers: Sequence[Store]) -> None:
@@ -300,7 +312,8 @@ def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
         if isinstance(key, Fact):
             continue
         contents = [store.get(key, _MISSING) for store in stores]
-        if any(c is not contents[0] and c != contents[0] for c in contents[1:]) and any(
+        pairs = zip(contents, stores, strict=True)
+        if any(not alike(contents[0], stores[0], c, s) for c, s in pairs) and any(
             _names_something(content, store)
             for content, store in zip(contents, stores, strict=True)
         ):

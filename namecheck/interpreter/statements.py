@@ -83,7 +83,7 @@ class Statements:
             if entry is not None:
                 stores = [store if store is entry else store.flattened(entry) for store in stores]
             if len(stores) > joins.PATHS:
-                stores = [joins.merged(common(stores), stores)]
+                stores = joins.few(common(stores), stores)
         return stores
 
     def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
