@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import string
+from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any, Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, python_operators
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     BoundMethod,
@@ -47,6 +50,8 @@ _LAYOUTS: Final = frozenset(
 _MEMORY_FORMATS: Final = frozenset(
     ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
 )
+# Modules of which a constant says the same wherever it is read.
+_MODULES: Final[Mapping[str, ModuleType]] = {"string": string, "math": math}
 _REGISTERING: Final = frozenset({"register_buffer", "register_parameter", "add_module"})
 
 
@@ -131,6 +136,8 @@ class Attributes:
         operator = torch.method(name)
         if operator is not None:
             return TorchMethod(operator, value)
+        if name in python_operators.SPECIAL_METHODS:
+            return Native(value, name)
         return Opaque(("attribute", value.address, name))
 
     def _of_external(self, value: External, name: str, store: Store) -> Value:
@@ -139,7 +146,10 @@ class Attributes:
             return written
         path = f"{value.path}.{name}"
         constant = torch_constant(path)
-        return External(path) if constant is None else Const(constant)
+        if constant is not None:
+            return Const(constant)
+        plain = getattr(_MODULES.get(value.path), name, None)
+        return Const(plain) if isinstance(plain, (str, float)) else External(path)
 
     def _of_instance(
         self, value: Instance, name: str, node: Node, store: Store, activation: Activation

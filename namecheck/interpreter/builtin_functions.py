@@ -50,6 +50,12 @@ _KINDS: Final[Mapping[str, str]] = {
     "all": "bool",
 }
 _IMPURE: Final = frozenset({"input"})
+_METHODS: Final[Mapping[str, str]] = {
+    "abs": "Tensor.abs",
+    "bool": "__bool__",
+    "float": "__float__",
+    "int": "__int__",
+}
 _PURE: Final[Mapping[str, Callable[..., Any]]] = {
     "abs": abs,
     "round": round,
@@ -85,6 +91,7 @@ class BuiltinFunctions:
             "set": self.set_,
             "frozenset": self.set_,
             "dict": self.dict_,
+            "dict.fromkeys": self._from_keys,
             "slice": self._slice,
             "sum": self._sum,
             "max": partial(self._extreme, "max"),
@@ -109,8 +116,8 @@ class BuiltinFunctions:
         case = self._cases.get(name)
         if case is not None and not call.arguments.open:
             return case(call)
-        if name == "abs" and call.args and isinstance(call.args[0], TensorValue):
-            return self.machine.calls.torch_call("Tensor.abs", call.args, call)
+        if name in _METHODS and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
+            return self.machine.calls.torch_call(_METHODS[name], call.args, call)
         if name in _PURE and not call.kwargs and not call.arguments.open:
             constants = [arg.value for arg in call.args if isinstance(arg, Const)]
             if len(constants) == len(call.args):
@@ -341,6 +348,14 @@ class BuiltinFunctions:
                 items[pair.items[0]] = pair.items[1]
         items.update({Const(name): value for name, value in call.kwargs.items()})
         return DictValue(joins.new_address(), Entries(tuple(items.items()), rest))
+
+    def _from_keys(self, call: Call) -> Value:
+        content = self._items(call.argument(0), call)
+        value = call.argument(1)
+        if isinstance(content, Repeated):
+            return DictValue(joins.new_address(), Entries((), value))
+        items = tuple((key, value) for key in dict.fromkeys(content))
+        return DictValue(joins.new_address(), Entries(items))
 
     def _slice(self, call: Call) -> Value:
         if len(call.args) == 1:

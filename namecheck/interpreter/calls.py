@@ -188,6 +188,8 @@ class Calls:
             return self._instance(function, call)
         if isinstance(function, TorchModule):
             return self._module(function, call)
+        if isinstance(function, TupleValue) and function.cls is not None:
+            return self._named_tuple(function, function.cls, call)
         if isinstance(function, Native):
             return self.natives.call(function.receiver, function.name, call)
         if isinstance(function, Union):
@@ -246,6 +248,13 @@ class Calls:
                 return self._prepend(found, receiver, call)
         self.escape(call)
         return joins.fresh("result")
+
+    def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
+        attributes = self.machine.expressions.attributes
+        found = attributes.class_attribute(cls, "__call__", call.store)
+        if found is None:
+            return joins.fresh("result")
+        return self._prepend(found, receiver, call)
 
     def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
         """The method that an instance has under a name."""

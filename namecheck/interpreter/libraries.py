@@ -101,6 +101,8 @@ class Libraries:
             "collections.OrderedDict": self._ordered_dict,
             "collections.defaultdict": self._defaultdict,
             "collections.deque": self.builtins.list_,
+            "types.SimpleNamespace": self._namespace,
+            "argparse.Namespace": self._namespace,
             "typing.cast": lambda call: call.argument(1),
             "copy.copy": self._copy,
             "copy.deepcopy": self._copy,
@@ -251,6 +253,14 @@ class Libraries:
         name = str(title.value) if isinstance(title, Const) else "namedtuple"
         fields = tuple((n, None) for n in names)
         return ClassValue(joins.new_address(), name, (), None, fields, "namedtuple")
+
+    def _namespace(self, call: Call) -> Value:
+        """An object that has what it was made with."""
+        cls = ClassValue("SimpleNamespace", "SimpleNamespace")
+        made = Instance(joins.new_address(), cls)
+        for name, value in call.kwargs.items():
+            call.store.set((made.address, name), value)
+        return made
 
     def _ordered_dict(self, call: Call) -> Value:
         made = self.builtins.dict_(call)

@@ -44,6 +44,9 @@ def decide(
     if isinstance(test, ast.BoolOp):
         return _decide_parts(machine, test, store, activation)
     value = machine.expressions.value(test, store, activation)
+    if isinstance(value, TensorValue):
+        operands = [(test, value)]
+        machine.torch.call("__bool__", [value], {}, test, store, activation, operands)
     truth = machine.expressions.truth(value, store)
     if truth is not None:
         return ([store], []) if truth else ([], [store])

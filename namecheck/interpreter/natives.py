@@ -17,6 +17,7 @@ from namecheck.interpreter.objects import (
     ListValue,
     Operand,
     Repeated,
+    TensorValue,
     TupleValue,
     Value,
     Wrapped,
@@ -67,6 +68,8 @@ class Natives:
 
     def call(self, receiver: Value, name: str, call: Call) -> Value:
         """``receiver.name(…)``."""
+        if isinstance(receiver, TensorValue):
+            return self._special_method(receiver, name, call)
         if isinstance(receiver, Instance):
             return self._register(receiver, call)
         if isinstance(receiver, Wrapped):
@@ -80,6 +83,17 @@ class Natives:
         if isinstance(receiver, (TupleValue, ListValue)):
             return self._sequence(receiver, name, call)
         return joins.fresh("native")
+
+    def _special_method(self, receiver: TensorValue, name: str, call: Call) -> Value:
+        """``x.__radd__(y)`` is ``y + x``."""
+        operator, reflected = python_operators.SPECIAL_METHODS[name]
+        nodes = [call.node, *getattr(call.node, "args", [])]
+        operands: list[Operand] = list(zip(nodes, [receiver, *call.args], strict=False))
+        if reflected:
+            operands.reverse()
+        return self.machine.expressions.operate(
+            operator, call.node, operands, call.store, call.activation
+        )
 
     def _register(self, receiver: Instance, call: Call) -> Value:
         """``module.register_buffer(name, tensor)`` sets an attribute."""

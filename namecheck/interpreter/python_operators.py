@@ -86,6 +86,12 @@ _SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
     "UAdd": ("__pos__", "__pos__"),
     "Invert": ("__invert__", "__invert__"),
 }
+# The operator that a special method stands for, and whether its receiver is the right operand.
+SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
+    method: (name, bool(reflected))
+    for name, pair in reversed(tuple(_SPECIAL.items()))
+    for reflected, method in reversed(tuple(enumerate(pair)))
+}
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 _BIG: Final = 1 << 16
 

@@ -364,6 +364,30 @@ class Statements:
         return ends, raised
 
     def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+        if not node.finalbody:
+            return self._guarded(node, store, activation)
+        lists: list[list[Any]] = [
+            activation.returns,
+            *activation.breaks[-1:],
+            *activation.continues[-1:],
+        ]
+        before = [len(paths) for paths in lists]
+        ends = self._guarded(node, store, activation)
+        for paths, count in zip(lists, before, strict=True):
+            paths[count:] = self._finally(node, paths[count:], activation)
+        return self.block(node.finalbody, ends, activation) if ends else []
+
+    def _finally(self, node: ast.Try, paths: Sequence[Any], activation: Activation) -> list[Any]:
+        """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
+        left: list[Any] = []
+        for path in paths:
+            store = path[0] if isinstance(path, tuple) else path
+            for end in self.block(node.finalbody, [store.fork()], activation):
+                left.append((end, path[1]) if isinstance(path, tuple) else end)
+        return left
+
+    def _guarded(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+        """A ``try`` with its handlers."""
         tolerant = any(_catches(handler, _BROAD) for handler in node.handlers)
         expecting = any(_catches(handler, _EXACT) for handler in node.handlers)
         activation.raised.append([])
@@ -394,13 +418,9 @@ class Statements:
                 if handler.name:
                     self.bind_name(handler.name, joins.fresh("error"), layer, activation.frame)
                 ends.extend(self.block(handler.body, [layer], activation))
-        if len(ends) > 1 and not joins.differ_in_names(store, ends):
-            ends = [joins.merged(store, ends)]
-        if ends:
-            return self.block(node.finalbody, ends, activation)
-        if node.finalbody and snapshots:
-            self.block(node.finalbody, [joins.merged(store, snapshots).fork()], activation)
-        return []
+        if node.finalbody and not node.handlers and raised:
+            self.block(node.finalbody, [joins.merged(store, raised).fork()], activation)
+        return joins.few(store, ends)
 
     # Definitions
 
