@@ -229,6 +229,7 @@ class Tensor:
 
     @property
     def names(self) -> tuple[Name, ...]:
+        """The names of all known dims, in order."""
         return self.dims.names
 
 
@@ -262,10 +263,8 @@ def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
     if isinstance(dim, Unknown):
         return ANYWHERE
     if dim is None:
-        raise Contradiction(
-            "NC109",
-            "Please look up dimensions by name, got: name = None.",
-            help=f"Give the name or the index of one of the dimensions {dims.show()}.",
+        raise naming.nameless(
+            f"Give the name or the index of one of the dimensions {dims.show()}."
         )
     if isinstance(dim, str):
         return locate_name(dims, dim)

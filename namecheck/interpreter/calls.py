@@ -78,10 +78,12 @@ class Call:
 
     @property
     def args(self) -> list[Value]:
+        """The positional arguments."""
         return self.arguments.args
 
     @property
     def kwargs(self) -> dict[str, Value]:
+        """The arguments by keyword."""
         return self.arguments.kwargs
 
     def argument(self, position: int, name: str = "", default: Value = NONE) -> Value:

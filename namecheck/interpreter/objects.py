@@ -180,6 +180,7 @@ class FunctionValue:
 
     @property
     def name(self) -> str:
+        """What the function is called in messages."""
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
