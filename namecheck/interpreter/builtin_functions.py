@@ -113,11 +113,11 @@ class BuiltinFunctions:
 
     def call(self, name: str, call: Call) -> Value:
         """Call a built-in function, or the constructor of a built-in type."""
+        if name in _METHODS and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
+            return self.machine.calls.torch_call(_METHODS[name], call.args, call)
         case = self._cases.get(name)
         if case is not None and not call.arguments.open:
             return case(call)
-        if name in _METHODS and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
-            return self.machine.calls.torch_call(_METHODS[name], call.args, call)
         if name in _PURE and not call.kwargs and not call.arguments.open:
             constants = [arg.value for arg in call.args if isinstance(arg, Const)]
             if len(constants) == len(call.args):
