@@ -152,6 +152,12 @@ def read_name(value: object) -> Name:
     )
 
 
+def nameless(help: str) -> Contradiction:
+    """What torch says where None is looked up as a name (recorded: cumsum, sum)."""
+    message = "Please look up dimensions by name, got: name = None."
+    return Contradiction("NC109", message, help=help)
+
+
 def check_distinct(names: Sequence[Name]) -> None:
     """Refuse a label that stands twice in one tensor; axes may (semantics.md, "Two kinds of name")."""
     labels = [name for name in names if isinstance(name, str)]

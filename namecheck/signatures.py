@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from namecheck.names import Answer, Contradiction, Unknown, read_name
+from namecheck.names import Answer, Contradiction, Unknown, nameless, read_name
 from namecheck.values import Constant, Many, Tensor
 
 REQUIRED: Final = inspect.Parameter.empty
@@ -282,12 +282,22 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for parameter in reversed(signature):
         value = arguments[parameter.name]
         if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
+            if _looks_up_none(parameter, value):
+                raise nameless("Give the name or the index of one of the tensor's dimensions.")
             value = _read(value)
         taken[parameter.role or parameter.name] = value
     return taken
 
 
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})
+
+
+def _looks_up_none(parameter: Parameter, value: Any) -> bool:
+    """Whether None is given where a dim is looked up, not left out (recorded: squeeze, sum)."""
+    if not {"dim", "name"} <= parameter.kinds:
+        return False
+    optional = "none" in parameter.kinds or parameter.default is None
+    return bool(value == "*") or (value is None and not optional)
 
 
 def _read(value: Any) -> Any:

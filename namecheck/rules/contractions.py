@@ -11,7 +11,7 @@ from namecheck.names import Answer, Axis, Contradiction, Name
 from namecheck.rules import dim_map
 from namecheck.rules.pointwise import broadcast, unify_dim
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor
+from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor, locate_index
 
 
 @rule
@@ -430,13 +430,21 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor) -> Dims:
 @rule
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied, and a bias that broadcasts to them (torch.baddbmm)."""
+    _check_reach(batch1.dims, batch2.dims)
     return with_bias(_bmm(batch1.dims, batch2.dims), input.dims)
 
 
 @rule
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied and summed over the batch, and a bias (torch.addbmm)."""
+    _check_reach(batch1.dims, batch2.dims)
     return with_bias(dim_map.without_left(_bmm(batch1.dims, batch2.dims), 1), input.dims)
+
+
+def _check_reach(*factors: Dims) -> None:
+    """torch looks at the third dim of both factors before it counts them (recorded: addbmm)."""
+    for dims in factors:
+        locate_index(dims, 2)
 
 
 @rule

@@ -222,7 +222,7 @@ def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -
     pairs = None if strict and type(sizes) is dict else _pairs(sizes)
     if pairs is not None:
         names, sizes = pairs
-    if not isinstance(dim, (int, str, Unknown, type(None))):
+    if isinstance(dim, bool) or not isinstance(dim, (int, str, Unknown, type(None))):
         raise _type_error(
             f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
         )

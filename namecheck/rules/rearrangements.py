@@ -209,7 +209,7 @@ def repeat_interleave_natively(
     repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
 ) -> Dims:
     """torch 2.12 refuses names under the name of what it calls (recorded: repeat_interleave)."""
-    if dim is None:
+    if dim is None and isinstance(input, Tensor) and input.dims.rank != 1:
         refuse_named("view", [input])
     refuse_named("repeat_interleave.Tensor", [repeats])
     refuse_named("index_select" if isinstance(repeats, Tensor) else "unsqueeze", [input])
