@@ -167,8 +167,12 @@ class Dims:
         if position is MIDDLE:
             return self
         if position is ANYWHERE:
-            prefix = tuple(join_dim(a, b) for a, b in zip(self.prefix, self.prefix[1:], strict=False))
-            suffix = tuple(join_dim(a, b) for a, b in zip(self.suffix, self.suffix[1:], strict=False))
+            prefix = tuple(
+                join_dim(a, b) for a, b in zip(self.prefix, self.prefix[1:], strict=False)
+            )
+            suffix = tuple(
+                join_dim(a, b) for a, b in zip(self.suffix, self.suffix[1:], strict=False)
+            )
             if not self.open:
                 return Dims(prefix)
             return Dims(prefix, suffix, True)
@@ -220,7 +224,7 @@ SCALAR: Final = Dims()
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What is known of one tensor; dtype, device and layout are UNKNOWN until rules for them exist."""
+    """What is known of one tensor; device and layout are UNKNOWN until rules for them exist."""
 
     dims: Dims = OPEN
     dtype: str | Unknown = UNKNOWN
@@ -249,7 +253,10 @@ class Maybe:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant of torch: ``Constant("dtype", "float32")``; kinds dtype, device, layout, memory_format."""
+    """A constant of torch: ``Constant("dtype", "float32")``.
+
+    The kinds are dtype, device, layout and memory_format.
+    """
 
     kind: str
     name: str
@@ -263,9 +270,7 @@ def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
     if isinstance(dim, Unknown):
         return ANYWHERE
     if dim is None:
-        raise naming.nameless(
-            f"Give the name or the index of one of the dimensions {dims.show()}."
-        )
+        raise naming.nameless(f"Give the name or the index of one of the dimensions {dims.show()}.")
     if isinstance(dim, str):
         return locate_name(dims, dim)
     return locate_index(dims, dim)
@@ -370,7 +375,9 @@ def covers_dim(general: Dim, specific: Dim) -> bool:
 def covers_dims(general: Dims, specific: Dims) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
     if not general.open:
-        return specific.rank == general.rank and all(map(covers_dim, general.prefix, specific.prefix))
+        return specific.rank == general.rank and all(
+            map(covers_dim, general.prefix, specific.prefix)
+        )
     if specific.min_rank < general.min_rank:
         return False
     front = specific.prefix
@@ -385,5 +392,3 @@ def covers_dims(general: Dims, specific: Dims) -> bool:
 def covers(general: Tensor, specific: Tensor) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
     return covers_dims(general.dims, specific.dims)
-
-
