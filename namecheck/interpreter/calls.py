@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -60,7 +60,10 @@ _ASKING: Final = frozenset(
 
 @dataclass(slots=True)
 class Arguments:
-    """The arguments of one call; `open` where a star brings more of them that are not known."""
+    """The arguments of one call; `open` where a star brings more of them that are not known.
+
+    `args` has only those whose position is known: those before the first such star.
+    """
 
     args: list[Value] = field(default_factory=list)
     kwargs: dict[str, Value] = field(default_factory=dict)
@@ -133,13 +136,14 @@ class Calls:
             if isinstance(arg, ast.Starred):
                 value = expressions.value(arg.value, store, activation)
                 content = expressions.iterate(value, arg, store, activation)
-                if isinstance(content, Repeated):
-                    result.open = True
-                    result.args.append(content)
-                else:
-                    result.args.extend(content)
+                result.open |= isinstance(content, Repeated)
+                values = (content.each,) if isinstance(content, Repeated) else content
             else:
-                result.args.append(expressions.value(arg, store, activation))
+                values = (expressions.value(arg, store, activation),)
+            if result.open:
+                self._give_away(values, store)
+            else:
+                result.args.extend(values)
         for keyword in node.keywords:
             value = expressions.value(keyword.value, store, activation)
             if keyword.arg is not None:
@@ -225,11 +229,14 @@ class Calls:
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""
-        for value in (*call.args, *call.kwargs.values()):
+        self._give_away((*call.args, *call.kwargs.values()), call.store)
+
+    def _give_away(self, values: Iterable[Value], store: Store) -> None:
+        for value in values:
             if isinstance(value, ListValue):
-                joins.write(value, call.store, Repeated(joins.fresh("item")))
+                joins.write(value, store, Repeated(joins.fresh("item")))
             elif isinstance(value, DictValue):
-                joins.write(value, call.store, Entries((), joins.fresh("item")))
+                joins.write(value, store, Entries((), joins.fresh("item")))
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
         arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)
@@ -237,9 +244,9 @@ class Calls:
 
     def _partial(self, function: Partial, call: Call) -> Value:
         arguments = Arguments(
-            [*function.args, *call.args],
+            [*function.args, *(() if function.open else call.args)],
             {**dict(function.kwargs), **call.kwargs},
-            call.arguments.open,
+            function.open or call.arguments.open,
         )
         return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
 
@@ -273,7 +280,11 @@ class Calls:
         """An operator of the table, with the operands pointed at where they stand in the source."""
         torch = self.machine.torch
         if call.arguments.open:
-            args = self._opened(operator, args)
+            gathered = torch.gathered(operator, args)
+            if gathered is None:
+                torch.forget(operator, args, call.kwargs, call.store)
+                return joins.fresh("result")
+            args = gathered
         operands: list[Operand] = []
         if isinstance(call.node, ast.Call):
             nodes: list[Node] = [*call.node.args]
@@ -284,10 +295,6 @@ class Calls:
         return torch.call(
             operator, args, call.kwargs, call.node, call.store, call.activation, operands
         )
-
-    def _opened(self, operator: str, args: list[Value]) -> list[Value]:
-        """Arguments of which some are not known: all the variadic ones become one unknown."""
-        return [args[0], joins.fresh("arguments")] if args else [joins.fresh("arguments")]
 
     def _module(self, module: TorchModule, call: Call) -> Value:
         if not self.machine.torch.has(module.key, "c"):
@@ -413,8 +420,6 @@ class Calls:
             )
         )
         defaults.update(function.keyword_defaults)
-        if call.arguments.open:
-            args = [arg for arg in args if not isinstance(arg, Repeated)]
         for parameter in positional:
             if args:
                 store.set((frame.number, parameter.arg), args.pop(0))

@@ -103,7 +103,9 @@ class Classes:
         given = dict(zip((name for name, _ in cls.fields), call.args, strict=False))
         given.update(call.kwargs)
         for name, default in cls.fields:
-            if name not in given:
+            if name not in given and call.arguments.open:
+                given[name] = joins.fresh("field")
+            elif name not in given:
                 made = NONE if default is None else self._default(default, call)
                 given[name] = joins.fresh("field") if default is None else made
         return given

@@ -56,6 +56,8 @@ _TRANSPARENT: Final = (
     "enum.unique",
     "builtins.object",
 )
+# What can be called with arguments of unknown number.
+_OPEN: Final = frozenset({"functools.partial", "torch.nn.Sequential"})
 _OPERATOR_NAMES: Final[Mapping[str, str]] = {
     "add": "Add",
     "sub": "Sub",
@@ -138,11 +140,15 @@ class Libraries:
             return self.builtins.call(path.removeprefix("builtins."), call)
         if path in _LEAVING:
             raise PathEnds
+        takes_stars = not call.arguments.open or path in _OPEN
         case = self._cases.get(path)
-        if case is not None:
+        if case is not None and takes_stars:
             return case(call)
         if path.startswith("torch."):
             return self._torch(path, call)
+        if not takes_stars:
+            self.machine.calls.escape(call)
+            return joins.fresh("result")
         if self.machine.torch.has(path, "f"):
             return self.machine.calls.torch_call(path, call.args, call)
         if path.startswith("operator."):
@@ -204,7 +210,10 @@ class Libraries:
     # functools, dataclasses, collections, copy, math, operator, itertools
 
     def _partial(self, call: Call) -> Value:
-        return Partial(call.argument(0), tuple(call.args[1:]), tuple(call.kwargs.items()))
+        given = call.arguments
+        return Partial(
+            call.argument(0), tuple(given.args[1:]), tuple(given.kwargs.items()), given.open
+        )
 
     def _items(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
         return self.machine.expressions.iterate(value, call.node, call.store, call.activation)

@@ -76,6 +76,10 @@ class Natives:
             return TupleValue((receiver, call.argument(0)), (name, "function"))
         if isinstance(receiver, Const):
             return self._constant(receiver, name, call)
+        if call.arguments.open:
+            call.arguments.args.append(receiver)
+            self.machine.calls.escape(call)
+            return joins.fresh("native")
         if isinstance(receiver, ListValue) and name in self._lists:
             return self._lists[name](receiver, call)
         if isinstance(receiver, DictValue) and name in self._dicts:

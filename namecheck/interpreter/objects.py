@@ -205,11 +205,12 @@ class Wrapped:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """``functools.partial`` of a callable."""
+    """``functools.partial`` of a callable; `open` where a star brought more arguments."""
 
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,6 +199,27 @@ class TorchCalls:
             return replace(result, fields=answer.fields)
         return result
 
+    def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
+        """Arguments to which a star adds unknown ones: those of a list become one unknown value.
+
+        None where they are no list: then nothing is known of the call.
+        """
+        key = operator.removeprefix("Tensor.").removeprefix("torch.")
+        row = self.machine.rows[key if key in self.machine.rows else key.removesuffix("_")]
+        for signature in row.signatures:
+            for index, parameter in enumerate(signature):
+                if parameter.variadic and parameter.kinds and index <= len(args):
+                    return [*args[:index], joins.fresh("arguments")]
+        return None
+
+    def forget(
+        self, operator: str, args: Sequence[Value], kwargs: Mapping[str, Value], store: Store
+    ) -> None:
+        """A call of which nothing is known may have written to its tensors."""
+        self._forget(kwargs.get("out"), store)
+        if operator.endswith("_") and args:
+            self._forget(args[0], store)
+
     def _forget(self, out: Value | None, store: Store) -> None:
         """What a failed call left in the tensors that it was given as ``out=`` is not known."""
         if isinstance(out, TensorValue):
