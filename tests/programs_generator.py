@@ -57,9 +57,8 @@ def mutated(rng: random.Random, text: str) -> str:
         for part in ast.walk(node)
     }
     changes: list[tuple[ast.expr, str]] = []
-    variables = sorted(
-        {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id[0] in "xyrvt"} - {"torch"}
-    )
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    variables = sorted(name for name in read if name[0] in "xyrvtq" and name != "torch")
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue

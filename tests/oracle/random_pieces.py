@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.oracle.random_expressions import NAMES
-from tests.oracle.random_programs import Grower, Space
+from tests.oracle.random_idioms import TEMPLATES
+from tests.oracle.random_programs import Failed, Grower, Space
 
 
 class Pieces(Grower):
@@ -37,6 +38,7 @@ class Pieces(Grower):
             (2, self.constants),
             (2, self.generator),
             (1, self.context),
+            (30, self.idiom),
         )
 
     def grow(self, lines: int) -> str:
@@ -475,3 +477,33 @@ class Pieces(Grower):
             ("torch.no_grad()", "torch.enable_grad()", "torch.autograd.set_detect_anomaly(False)")
         )
         return f"with {head}:\n    {target} = {text}\n"
+
+    def idiom(self) -> str:
+        """A template filled in: see random_idioms.py."""
+        space = self.space
+        names = [
+            key
+            for key, value in self.drawn.tensors(space).items()
+            if 0 < value.dim() < 5 and all(value.names)
+        ]
+        if not names:
+            raise Failed
+        x, y = self.rng.choice(names[-8:]), self.pick(space, least=1)
+        a, b = self.rng.choice(space[x].names), self.rng.choice(space[x].names)
+        free = [name for name in NAMES if name not in space[x].names]
+        tests = [f"{x}.dim() > 1", f"{a!r} == {x}.names[0]", f"{x}.size(0) == 2"]
+        tests += [f"FLAG_{index}" for index in range(self.flags)] * 3
+        inner = self.scratch(space, p=space[x])
+        return (
+            self.rng.choice(TEMPLATES).format(
+                x=x,
+                y=y,
+                a=a,
+                b=b,
+                k=self.rng.choice(free),
+                f=self.fresh(""),
+                flag=self.rng.choice(tests),
+                on_p=self.chain("p", inner, 1),
+            )
+            + "\n"
+        )

@@ -1,0 +1,15 @@
+"""Templates of pieces of random programs: the idioms that Python code is made of.
+
+They stand in idioms.txt, parted by ``---``: ``{x}`` and ``{y}`` are tensors, ``{a}`` and ``{b}``
+names of `x`, ``{k}`` a name that `x` has not; ``{f}`` is fresh in each piece; ``{on_p}`` is an
+operation on `p`, which is `x`; ``{flag}`` is a flag or a test of `x`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+TEMPLATES: Final = tuple(
+    (Path(__file__).parent / "idioms.txt").read_text("utf-8").rstrip("\n").split("\n---\n")
+)
