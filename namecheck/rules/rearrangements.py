@@ -113,13 +113,19 @@ def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | N
     if isinstance(size, Unknown):
         return OPEN
     if size is None:
-        return input.dims
+        return _resized_by_dtype(input.dims)
     name = None if input.dims.named() is Answer.NO else UNKNOWN
     _check_count(input.dims, size)
     missing = _missing(input.dims, size)
     return Dims(
         tuple(Dim(name, missing if one == -1 else one, purposeful=one == 1) for one in size)
     )
+
+
+def _resized_by_dtype(dims: Dims) -> Dims:
+    """A wider dtype makes the last dim shorter, a narrower one longer (Tensor.view)."""
+    last = dims.from_right(1)
+    return dims if last is None else joined(without_right(dims, 1), Dims((Dim(last.name),)))
 
 
 def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
