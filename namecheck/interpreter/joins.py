@@ -29,7 +29,6 @@ from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
 _WIDTH: Final = 4
-PATHS: Final = 8
 
 
 def fresh(reason: str = "value", kind: str | None = None) -> Opaque:
@@ -280,11 +279,11 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
     return layer
 
 
-def few(base: Store, stores: list[Store]) -> list[Store]:
+def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
     """The paths; joined where no name is lost by it, and all of them where there are too many."""
     if len(stores) > 1 and not differ_in_names(base, stores):
         return [merged(base, stores)]
-    if len(stores) <= PATHS:
+    if len(stores) <= limit:
         return stores
     groups: list[list[Store]] = []
     for store in stores:
@@ -294,7 +293,7 @@ def few(base: Store, stores: list[Store]) -> list[Store]:
             groups.append([store])
         else:
             group.append(store)
-    if len(groups) > PATHS:
+    if len(groups) > limit:
         return [merged(base, stores)]
     return [merged(base, group) for group in groups]
 

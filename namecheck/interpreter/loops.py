@@ -90,7 +90,7 @@ class Loops:
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
         """Join paths that say the same, and keep the layers few."""
-        stores = joins.few(base, stores)
+        stores = joins.few(base, stores, self.machine.paths)
         return [store.flattened(base) if store is not base else store for store in stores]
 
     def _body(

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # How deep calls are followed: in the program itself, and from functions on unknown arguments.
 CALL_DEPTH: Final = 16
 SPARING_DEPTH: Final = 6
+# How many paths are followed side by side, likewise.
+PATHS: Final = 8
+SPARING_PATHS: Final = 3
 RECURSION: Final = 8
 BUDGET: Final = 20_000
 
@@ -130,6 +133,11 @@ class Machine:
         if info is None:
             info = self._scopes[node] = scopes.examine(node)
         return info
+
+    @property
+    def paths(self) -> int:
+        """How many paths are followed side by side before they are joined."""
+        return SPARING_PATHS if self.sparing else PATHS
 
     def spend(self, cost: int = 1) -> bool:
         """Take from what the analysis of this file may cost; False when it is used up."""

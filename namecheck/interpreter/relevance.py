@@ -12,6 +12,8 @@ import ast
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from namecheck.interpreter.scopes import children
+
 VOCABULARY: Final = frozenset(
     {
         "names",
@@ -67,18 +69,22 @@ def _spread(
 
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LEAVES: Final = (ast.Name, ast.Constant)
 _BINDINGS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Expr)
 
 
 def _collect(root: ast.AST, units: list[_Unit]) -> None:
     """Enter every unit below a node, inner ones first, with all the words below it."""
     # Each entry: a node, the words and the bound words met below it so far, what is left to visit.
-    stack = [(root, set[str](), set[str](), ast.iter_child_nodes(root))]
+    stack = [(root, set[str](), set[str](), iter(children(root)))]
     while stack:
-        node, words, binds, children = stack[-1]
-        child = next(children, None)
+        node, words, binds, rest = stack[-1]
+        child = next(rest, None)
+        if isinstance(child, _LEAVES):
+            _note(child, words, binds)
+            continue
         if child is not None:
-            stack.append((child, set(), set(), ast.iter_child_nodes(child)))
+            stack.append((child, set(), set(), iter(children(child))))
             continue
         stack.pop()
         _note(node, words, binds)

@@ -82,8 +82,8 @@ class Statements:
                 return []
             if entry is not None:
                 stores = [store if store is entry else store.flattened(entry) for store in stores]
-            if len(stores) > joins.PATHS:
-                stores = joins.few(common(stores), stores)
+            if len(stores) > self.machine.paths:
+                stores = joins.few(common(stores), stores, self.machine.paths)
         return stores
 
     def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
@@ -99,7 +99,7 @@ class Statements:
             if activation.raised:
                 raised = activation.raised[-1]
                 raised.append(store)
-                if len(raised) > 2 * joins.PATHS:
+                if len(raised) > 2 * self.machine.paths:
                     raised[:] = [joins.merged(common(raised), raised)]
             return []
         return [store] if ends is None else ends
@@ -243,7 +243,7 @@ class Statements:
             activation.returns.append((layer, chosen))
 
         self._split(value, store, leave)
-        if len(activation.returns) > 2 * joins.PATHS:
+        if len(activation.returns) > 2 * self.machine.paths:
             activation.returns[:] = [self._one_return(activation.returns)]
         return []
 
@@ -420,7 +420,7 @@ class Statements:
                 ends.extend(self.block(handler.body, [layer], activation))
         if node.finalbody and not node.handlers and raised:
             self.block(node.finalbody, [joins.merged(store, raised).fork()], activation)
-        return joins.few(store, ends)
+        return joins.few(store, ends, self.machine.paths)
 
     # Definitions
 
