@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final, TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -62,9 +61,11 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 _BARE: Final = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "type_ignores"})
 
 
-@cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(name for name in kind._fields if name not in _BARE)
+_FIELDS: Final = {
+    kind: tuple(name for name in kind._fields if name not in _BARE)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -73,7 +74,7 @@ def children(node: ast.AST) -> list[ast.AST]:
     `ast.iter_child_nodes` yields these too, and takes several times as long.
     """
     found: list[ast.AST] = []
-    for name in _fields(node.__class__):
+    for name in _FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
             found += [item for item in value if isinstance(item, ast.AST)]
