@@ -124,6 +124,8 @@ def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | N
 
 def _resized_by_dtype(dims: Dims) -> Dims:
     """A wider dtype makes the last dim shorter, a narrower one longer (Tensor.view)."""
+    if dims.open and not dims.suffix:
+        return dims.sizeless()
     last = dims.from_right(1)
     return dims if last is None else joined(without_right(dims, 1), Dims((Dim(last.name),)))
 
