@@ -16,8 +16,12 @@ from namecheck.interpreter.objects import Const, Held, Opaque, Repeated, TensorV
 from namecheck.interpreter.store import Fact, Store
 from namecheck.values import Tensor
 
+# How many items are followed one by one, in a loop, in one within it, and further in.
 _LIMITS: Final = (24, 8, 4)
+_SPARING_LIMITS: Final = (8, 3, 1)
+# How often a loop is run for its state to come to rest; less often within a loop that is at it.
 _ROUNDS: Final = 6
+_SILENT_ROUNDS: Final = 3
 
 Enter = Callable[[Store], list[Store]]
 
@@ -37,7 +41,8 @@ class Loops:
         while current is not None:
             depth += len(current.breaks)
             current = current.caller
-        return _LIMITS[min(depth, len(_LIMITS) - 1)]
+        limits = _SPARING_LIMITS if self.machine.sparing else _LIMITS
+        return limits[min(depth, len(limits) - 1)]
 
     def over(
         self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation
@@ -172,7 +177,8 @@ class Loops:
         broken: list[Store] = []
         states = [] if certain else [store]
         current = store
-        for _ in range(2):
+        # In silence nothing is judged, and the states themselves are all that is wanted.
+        for _ in range(1 if machine.silent else 2):
             ends = self._once(node.body, enter, current, broken, activation)
             if not ends:
                 break
@@ -207,19 +213,23 @@ class Loops:
     ) -> Store:
         """A state that the body leaves as it is, found in silence."""
         machine = self.machine
+        rounds = _SILENT_ROUNDS if machine.silent else _ROUNDS
+        late: list[Store] = []
         machine.silent += 1
         try:
             state = joins.merged(base, [s if s is not base else base.fork() for s in states])
-            for round_ in range(_ROUNDS):
-                ends = self._once(body, enter, state, [], activation)
+            for round_ in range(rounds):
+                late = []
+                ends = self._once(body, enter, state, late, activation)
                 if not ends:
-                    return state
+                    break
                 after = joins.merged(base, ends)
                 if joins.settled(state, after, base):
-                    return state
+                    break
                 state = joins.merged(base, [state, after])
-                if round_ >= _ROUNDS - 2:
+                if round_ >= rounds - 2:
                     state = self._forget(base, state)
+            broken.extend(late)
             return state
         finally:
             machine.silent -= 1
