@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
@@ -129,6 +129,9 @@ class Attributes:
         written: Value | None = store.get((value.address, name))
         if written is not None:
             return written
+        patched: Value | None = store.get(("torch.Tensor", name))
+        if patched is not None:
+            return BoundMethod(patched, value)
         torch = self.machine.torch
         if torch.has(name, "a"):
             operands = [(getattr(node, "value", node), value)]
@@ -274,31 +277,26 @@ class Attributes:
         if isinstance(target, TensorValue) and self.machine.torch.has(name, "s"):
             operands = [(getattr(node, "value", node), target)]
             self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
-        elif isinstance(target, Instance):
-            self._write_instance(target, name, value, node, store, act)
-        elif isinstance(target, (ClassValue, TensorValue, TorchModule)):
-            store.set((target.address, name), value)
-        elif isinstance(target, Opaque):
-            store.set((target.key, name), value)
-        elif isinstance(target, External):
-            store.set((target.path, name), value)
-        elif isinstance(target, (FunctionValue, BoundMethod, Partial, Wrapped)):
-            store.set((target, name), value)
+            return
+        if isinstance(target, Instance):
+            setter = self.class_attribute(target.cls, f"{name}=", store)
+            if setter is not None:
+                self.machine.calls.call_values(setter, [target, value], node, store, act)
+                return
+        owner = _owner(target)
+        if owner is not None:
+            store.write((owner, name), self._unwritten(target, name, store), value)
 
-    def _write_instance(
-        self,
-        target: Instance,
-        name: str,
-        value: Value,
-        node: Node,
-        store: Store,
-        act: Activation,
-    ) -> None:
-        setter = self.class_attribute(target.cls, f"{name}=", store)
-        if setter is not None:
-            self.machine.calls.call_values(setter, [target, value], node, store, act)
-        else:
-            store.set((target.address, name), value)
+    def _unwritten(self, target: Value, name: str, store: Store) -> Value | None:
+        """What an attribute is on the paths that do not write it; None where it is missing."""
+        if isinstance(target, ClassValue):
+            return self.class_attribute(target, name, store)
+        if isinstance(target, Instance):
+            found = self.class_attribute(target.cls, name, store)
+            return BoundMethod(found, target) if isinstance(found, FunctionValue) else found
+        if isinstance(target, External):
+            return self._of_external(target, name, store)
+        return Opaque(("attribute", _owner(target), name))
 
     def truth(self, value: Value, store: Store) -> bool | None:
         """The truth of a value that is no constant, container or tensor."""
@@ -549,6 +547,19 @@ class Attributes:
                 return Repeated(calls.call_values(bound, [], node, store, activation))
             return self.iterate(result, node, store, activation)
         return Repeated(joins.fresh("item"))
+
+
+def _owner(value: Value) -> Hashable | None:
+    """Under what the attributes of a value stand in the store."""
+    if isinstance(value, (Instance, ClassValue, TensorValue, TorchModule)):
+        return value.address
+    if isinstance(value, Opaque):
+        return value.key
+    if isinstance(value, External):
+        return value.path
+    if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped)):
+        return value
+    return None
 
 
 def _bounds(index: SliceValue) -> slice | None:

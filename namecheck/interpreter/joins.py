@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     Entries,
+    Facts,
     Frame,
     Held,
     Instance,
@@ -82,17 +83,22 @@ def alternatives(value: Value) -> tuple[Alternative, ...]:
     return value.alternatives if isinstance(value, Union) else (Alternative(value),)
 
 
+def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
+    """The alternatives of a value that is had under some facts."""
+    for choice in alternatives(value):
+        yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
+
+
 def union(choices: Sequence[Alternative]) -> Value:
     """One of these values; a single opaque one where there are too many."""
     distinct: list[Alternative] = []
     for choice in choices:
-        for inner in alternatives(choice.value):
-            facts = tuple(dict.fromkeys((*choice.facts, *inner.facts)))
+        for inner in _under(choice.facts, choice.value):
             known = next((c for c in distinct if c.value == inner.value), None)
             if known is None:
-                distinct.append(Alternative(inner.value, facts))
-            elif known.facts != facts:
-                shared = tuple(f for f in known.facts if f in facts)
+                distinct.append(inner)
+            elif known.facts != inner.facts:
+                shared = tuple(f for f in known.facts if f in inner.facts)
                 distinct[distinct.index(known)] = Alternative(inner.value, shared)
     if len(distinct) == 1:
         return distinct[0].value
@@ -103,10 +109,14 @@ def union(choices: Sequence[Alternative]) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Joiner:
-    """Joins the values of two stores; what is mutable and differs gets a new address."""
+    """Joins the values of two stores; what is mutable and differs gets a new address.
+
+    `facts` are those under which the values of either store are had.
+    """
 
     left: Store
     right: Store
+    facts: tuple[Facts, Facts] = ((), ())
 
     def value(self, a: Value, b: Value) -> Value:
         """The least value that covers both."""
@@ -135,7 +145,9 @@ class Joiner:
             return fresh("join")
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
             return fresh("join", _common_kind(a, b))
-        return union([Alternative(a), Alternative(b)])
+        if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
+            return fresh("join")
+        return union([Alternative(a, self.facts[0]), Alternative(b, self.facts[1])])
 
     def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
         if len(a.items) == len(b.items) and a.fields == b.fields:
@@ -145,17 +157,17 @@ class Joiner:
 
     def _unions(self, a: Value, b: Value) -> Value:
         """Alternatives of one sort are joined, so that a loop cannot add to them for ever."""
-        choices = [choice.value for choice in alternatives(a)]
-        for addition in (choice.value for choice in alternatives(b)):
+        choices = list(_under(self.facts[0], a))
+        for addition in _under(self.facts[1], b):
             for index, choice in enumerate(choices):
-                if type(choice) is type(addition):
-                    choices[index] = self.value(choice, addition)
+                if type(choice.value) is type(addition.value):
+                    choices[index] = Alternative(self.value(choice.value, addition.value))
                     break
             else:
                 choices.append(addition)
-        if any(isinstance(choice, Opaque) for choice in choices):
+        if any(isinstance(choice.value, Opaque) for choice in choices):
             return fresh("join")
-        return union([Alternative(choice) for choice in choices])
+        return union(choices)
 
     def tensors(self, a: Held, b: Held) -> Held:
         """What covers both tensors, with the origins of either."""
@@ -243,6 +255,9 @@ def merge(
     merged: dict[Hashable, Any] = {}
     parted = min(store.born for store in stores)
     chain = joiners(stores)
+    if len(stores) == 2:
+        facts = stores[0].facts_since(base), stores[1].facts_since(base)
+        chain = [Joiner(stores[0], stores[1], facts)]
     for key in keys:
         contents = [store.content(key, parted, _MISSING) for store in stores]
         if isinstance(key, Fact):

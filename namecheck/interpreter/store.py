@@ -93,7 +93,8 @@ class Store:
 
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
         """Write what has become of a mutable value that was made with `initial`."""
-        self.first.setdefault(address, initial)
+        if initial is not None:
+            self.first.setdefault(address, initial)
         self.cells[address] = content
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
@@ -101,7 +102,8 @@ class Store:
         found = self.get(key, _MISSING)
         if found is not _MISSING:
             return found
-        if isinstance(key, int) and key > parted:
+        owner = key[0] if isinstance(key, tuple) else key
+        if isinstance(owner, int) and owner > parted:
             return default
         return self.first.get(key, default)
 
