@@ -50,7 +50,7 @@ class Axis:
 
 
 Label: TypeAlias = str
-Name: TypeAlias = Label | Axis | None | Unknown
+Name: TypeAlias = Label | Axis | Unknown | None
 
 
 class Contradiction(Exception):
@@ -122,7 +122,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def check_label(label: str) -> None:
-    """Refuse what is no identifier (Tensor.names; recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
+    """Refuse what is no identifier (recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
     if not _IDENTIFIER.match(label):
         raise Contradiction(
             "NC105",
@@ -159,7 +159,7 @@ def nameless(help: str) -> Contradiction:
 
 
 def check_distinct(names: Sequence[Name]) -> None:
-    """Refuse a label that stands twice in one tensor; axes may (semantics.md, "Two kinds of name")."""
+    """Refuse a label that stands twice in one tensor; an axis may."""
     labels = [name for name in names if isinstance(name, str)]
     for label in labels:
         if labels.count(label) > 1:

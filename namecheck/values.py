@@ -54,7 +54,7 @@ Position: TypeAlias = int | Elsewhere
 
 @dataclass(frozen=True, slots=True)
 class Dims:
-    """The dimensions of a tensor, in order; `open` where there may be more between the two parts."""
+    """The dimensions of a tensor; `open` where there may be more between the two parts."""
 
     prefix: tuple[Dim, ...] = ()
     suffix: tuple[Dim, ...] = ()
