@@ -246,6 +246,8 @@ def infer(
     row, inplace = _find(key, rows)
     try:
         return _apply(row, Call(key, form, inplace), args, kwargs, semantics)
+    except signatures.Unbound:
+        return Inference(UNKNOWN)
     except Contradiction as contradiction:
         return Inference(UNKNOWN, contradiction=contradiction)
 

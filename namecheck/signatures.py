@@ -137,6 +137,10 @@ class Binding:
     arguments: dict[str, Any]
 
 
+class Unbound(Exception):
+    """A call that fits no signature of the table, for a reason that has nothing to do with names."""
+
+
 def bind(
     operator: str,
     signatures: Sequence[Signature],
@@ -148,7 +152,8 @@ def bind(
     """The alternatives that may be meant, up to the first that certainly is.
 
     An argument of which nothing is known may fit several. Raises `Contradiction` NC114, a
-    TypeError, where it is certain that none fits.
+    TypeError, where it is certain that none fits. With `by_name` only names are our ground: a call
+    without any that fits none raises `Unbound`, for torch may know more overloads than the table.
     """
     refusal: Contradiction | None = None
     found: list[Binding] = []
@@ -164,6 +169,8 @@ def bind(
     if found:
         return found
     assert refusal is not None
+    if by_name and not _speaks_of_names(args, kwargs):
+        raise Unbound(refusal.message)
     if len(signatures) == 1:
         raise refusal
     shown = [describe(arg) for arg in args] + [
@@ -172,6 +179,17 @@ def bind(
     raise _type_error(
         f"{operator}() received an invalid combination of arguments - got ({', '.join(shown)})"
     )
+
+
+def _speaks_of_names(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether any argument is, or holds, a string, or names are given."""
+    return "names" in kwargs or any(map(_holds_text, (*args, *kwargs.values())))
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_text, value))
+    return isinstance(value, str)
 
 
 def _bind_one(
