@@ -129,11 +129,18 @@ def _on_tensors(
     key = python_operators().get(name)
     if key is None or key not in machine.rows:
         return joins.fresh("operator")
-    if NONE in [value for _, value in operands]:
-        return joins.fresh("comparison", "bool")
+    if not all(_may_meet_tensor(value) for _, value in operands):
+        return joins.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
     # An unknown number is any number to a rule: it broadcasts and has no names.
     args = [Const(1.0) if _is_number(value) else value for _, value in operands]
     return machine.torch.call(key, args, {}, node, store, activation, operands)
+
+
+def _may_meet_tensor(value: Value) -> bool:
+    """Whether a tensor's operator takes the value, rather than leave it to the other side."""
+    if isinstance(value, Const):
+        return isinstance(value.value, (bool, int, float, complex))
+    return isinstance(value, (TensorValue, Opaque))
 
 
 def _is_number(value: Value) -> bool:
