@@ -159,9 +159,9 @@ def test_of_many_paths_those_with_one_set_of_names_are_joined() -> None:
         path = base.fork()
         path.set((0, "x"), tensor("N") if index % 2 else tensor("C"))
         paths.append(path)
-    assert len(joins.few(base, paths)) == 2
-    assert len(joins.few(base, paths[:2])) == 2
-    assert len(joins.few(base, paths[::2])) == 1
+    assert len(joins.few(base, paths, 8)) == 2
+    assert len(joins.few(base, paths[:2], 8)) == 2
+    assert len(joins.few(base, paths[::2], 8)) == 1
 
 
 CHANGED_ON_ONE_PATH = {

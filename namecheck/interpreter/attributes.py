@@ -158,12 +158,9 @@ class Attributes:
         self, value: Instance, name: str, node: Node, store: Store, activation: Activation
     ) -> Value:
         written: Value | None = store.get((value.address, name))
-        found = self.class_attribute(value.cls, name, store)
-        if isinstance(found, Wrapped) and found.kind in ("property", "cached"):
-            calls = self.machine.calls
-            return calls.call_values(found.function, [value], node, store, activation)
         if written is not None:
             return written
+        found = self.class_attribute(value.cls, name, store)
         if found is not None:
             return self._bind(found, value, value.cls, node, store, activation)
         if name == "__class__":
@@ -240,6 +237,13 @@ class Attributes:
                 calls = self.machine.calls
                 return calls.call_values(found.function, [receiver], node, store, activation)
             return BoundMethod(found, receiver)
+        if isinstance(found, Instance):
+            getter = self.class_attribute(found.cls, "__get__", store)
+            if getter is not None:
+                bound = BoundMethod(getter, found)
+                return self.machine.calls.call_values(
+                    bound, [receiver, cls], node, store, activation
+                )
         return found
 
     def mro(self, cls: ClassValue) -> Iterator[Value]:

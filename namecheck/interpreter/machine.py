@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
-from namecheck.interpreter.objects import Frame, FunctionValue, Value
+from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Value
 from namecheck.interpreter.store import Store
 from namecheck.names import Contradiction
 from namecheck.operators import Inference, Operator, Semantics
@@ -114,6 +114,7 @@ class Machine:
         self.silent = 0
         self.budget = BUDGET
         self.functions: dict[ast.AST, FunctionValue] = {}
+        self.classes: list[ClassValue] = []
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0

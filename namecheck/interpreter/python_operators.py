@@ -108,11 +108,11 @@ def apply(
     values = [value for _, value in operands]
     if name in ("Is", "IsNot", "In", "NotIn"):
         return _relation(machine, name, node, values, store, activation)
-    if any(isinstance(value, TensorValue) for value in values):
-        return _on_tensors(machine, name, node, operands, store, activation)
     special = _user_defined(machine, name, node, values, store, activation)
     if special is not None:
         return special
+    if any(isinstance(value, TensorValue) for value in values):
+        return _on_tensors(machine, name, node, operands, store, activation)
     if all(isinstance(value, Const) for value in values) and name in _PURE:
         return _on_constants(name, [v.value for v in values if isinstance(v, Const)])
     return _on_containers(name, values, store)
@@ -418,6 +418,13 @@ def _contains(
             return bool(item.value in container.value)
         except TypeError:
             return None
+    if isinstance(container, Instance):
+        found = machine.calls.find_method(container, "__contains__", store)
+        if found is None:
+            return None
+        bound = BoundMethod(found, container)
+        answer = machine.calls.call_values(bound, [item], node, store, activation)
+        return machine.expressions.truth(answer, store)
     if isinstance(container, DictValue):
         content = joins.entries(container, store)
         known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)

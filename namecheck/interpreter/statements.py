@@ -11,6 +11,7 @@ from namecheck.interpreter.loops import Loops
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
+    ClassValue,
     Const,
     DictValue,
     Entries,
@@ -485,6 +486,8 @@ class Statements:
         for decorator in reversed(node.decorator_list):
             value = self.machine.expressions.value(decorator, store, activation)
             made = libraries.decorate(value, made, decorator, store, activation)
+        if isinstance(made, ClassValue):
+            self.machine.classes.append(made)
         self.bind_name(node.name, made, store, activation.frame)
 
     # Imports

@@ -1,0 +1,239 @@
+"""Calls as code in other files might make them: on values of which nothing is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from namecheck.interpreter import joins
+from namecheck.interpreter.calls import Arguments, Call
+from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.objects import (
+    NONE,
+    BoundMethod,
+    ClassValue,
+    External,
+    FunctionValue,
+    Instance,
+    Opaque,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.store import Store
+from namecheck.values import Tensor
+
+# What analysing one function on unknown arguments may cost, however much is spent already.
+_LEAST: Final = 100
+_NUMBERS: Final = ("int", "float", "str", "bool")
+_SUBCLASSES: Final = 3
+
+
+class Callers:
+    """Calls the functions of a file as unknown code might."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._names: dict[ast.ClassDef, frozenset[str]] = {}
+
+    def call(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+        """Call a function on unknown arguments, and with its defaults; a method for each class."""
+        if isinstance(function.node, ast.Lambda):
+            return
+        self.machine.budget = max(self.machine.budget, _LEAST)
+        for cls in self._classes(function, store):
+            for defaults in (False, True) if function.defaults else (False,):
+                layer = store.fork()
+                arguments = self._arguments(function, cls, layer, activation, defaults=defaults)
+                try:
+                    self.machine.calls.function(
+                        function, Call(arguments, function.node, layer, activation)
+                    )
+                except PathEnds:
+                    continue
+
+    def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
+        """The class of a method and those that inherit it; for a plain function none."""
+        cls = function.cls
+        if cls is None or not isinstance(function.frame.scope, ast.ClassDef):
+            return [None]
+        attributes = self.machine.expressions.attributes
+        heirs = [
+            heir
+            for heir in self._derived(cls)
+            if _plain(attributes.class_attribute(heir, function.name, store)) == function
+        ]
+        own = next((known for known in self.machine.classes if known == cls), cls)
+        return [own, *heirs[:_SUBCLASSES]]
+
+    def _derived(self, cls: ClassValue) -> Iterator[ClassValue]:
+        """The classes of the file that derive from a class."""
+        attributes = self.machine.expressions.attributes
+        for known in self.machine.classes:
+            if known != cls and cls in attributes.mro(known):
+                yield known
+
+    def _arguments(
+        self,
+        function: FunctionValue,
+        cls: ClassValue | None,
+        store: Store,
+        activation: Activation,
+        *,
+        defaults: bool,
+    ) -> Arguments:
+        """Unknown values for the parameters; for those that have one the default, if asked.
+
+        A default of None most often stands for something that the body makes up its mind about.
+        """
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        arguments = Arguments(open=spec.vararg is not None or spec.kwarg is not None)
+        plain = len(positional) - len(function.defaults)
+        for index, parameter in enumerate(positional):
+            default = function.defaults[index - plain] if defaults and index >= plain else NONE
+            if default != NONE:
+                arguments.args.append(default)
+                continue
+            receiver = None
+            if cls is not None and not index:
+                receiver = self._receiver(function, cls, store, activation)
+            arguments.args.append(receiver or self._unknown(parameter, store, activation))
+        if not defaults:
+            for parameter in spec.kwonlyargs:
+                arguments.kwargs[parameter.arg] = self._unknown(parameter, store, activation)
+        return arguments
+
+    # Instances
+
+    def _receiver(
+        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+    ) -> Value | None:
+        """An instance for ``self``, made as unknown code would make it."""
+        decorators = _decorators(function.node)
+        if "staticmethod" in decorators:
+            return None
+        if "classmethod" in decorators or function.name == "__new__":
+            return cls
+        instance = Instance(joins.new_address(), cls)
+        if function.name != "__init__":
+            self._initialise(instance, store, activation)
+            self._leave_open(instance, store)
+        return instance
+
+    def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:
+        attributes = self.machine.expressions.attributes
+        maker = attributes.class_attribute(instance.cls, "__init__", store)
+        self.machine.silent += 1
+        try:
+            if isinstance(maker, FunctionValue):
+                arguments = self._arguments(maker, None, store, activation, defaults=False)
+                arguments.args = arguments.args[1:]
+                layer = store.fork()
+                call = Call(arguments, maker.node, layer, activation)
+                self.machine.calls.call(BoundMethod(maker, instance), call)
+                store.absorb(layer.changes_since(store))
+        except PathEnds:
+            pass
+        finally:
+            self.machine.silent -= 1
+        self._fill(instance, store, activation)
+
+    def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
+        """The annotated fields of a class that no ``__init__`` has set."""
+        annotations = {} if instance.cls.node is None else _annotations(instance.cls.node)
+        for name, _ in instance.cls.fields:
+            key = (instance.address, name)
+            if store.get(key) is None and name in annotations:
+                store.set(key, self._of_type(annotations[name], store, activation))
+
+    def _leave_open(self, instance: Instance, store: Store) -> None:
+        """What a class of another name may have otherwise: what is overridden here, and stubs.
+
+        The instance may be one of such a class.
+        """
+        attributes = self.machine.expressions.attributes
+        overridden = set[str]().union(*map(self._given, self._derived(instance.cls)))
+        inherited = set[str]().union(*map(self._given, attributes.mro(instance.cls)))
+        for name in inherited:
+            found = attributes.class_attribute(instance.cls, name, store)
+            if name in overridden or _is_stub(_plain(found)):
+                store.set((instance.address, name), joins.fresh("overridden"))
+
+    def _given(self, cls: Value) -> frozenset[str]:
+        """The names that a class gives to itself or, in its methods, to ``self``."""
+        node = cls.node if isinstance(cls, ClassValue) else None
+        if node is None:
+            return frozenset()
+        names = self._names.get(node)
+        if names is None:
+            attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
+            written = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
+            names = self._names[node] = frozenset(written | self.machine.scope(node).local)
+        return names
+
+    # Values by their annotations
+
+    def _unknown(self, parameter: ast.arg, store: Store, activation: Activation) -> Value:
+        """A value for a parameter, of the type that its annotation gives."""
+        if parameter.annotation is None:
+            return joins.fresh("parameter")
+        return self._of_type(parameter.annotation, store, activation)
+
+    def _of_type(self, annotation: ast.expr, store: Store, activation: Activation) -> Value:
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except SyntaxError:
+                return joins.fresh("parameter")
+        if not isinstance(annotation, (ast.Name, ast.Attribute)):
+            return joins.fresh("parameter")
+        kind = self.machine.expressions.value(annotation, store, activation)
+        if isinstance(kind, External):
+            if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
+                return self.machine.torch.tensor(Tensor())
+            name = kind.path.removeprefix("builtins.")
+            if name in _NUMBERS:
+                return joins.fresh("parameter", name)
+        if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
+            instance = Instance(joins.new_address(), kind)
+            self._leave_open(instance, store)
+            return instance
+        return Opaque(("parameter", joins.new_address()))
+
+
+def _annotations(node: ast.ClassDef) -> dict[str, ast.expr]:
+    return {
+        statement.target.id: statement.annotation
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+
+
+def _decorators(node: ast.AST) -> set[str]:
+    """The last words of the names of a function's decorators."""
+    found = set[str]()
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Attribute):
+            found.add(decorator.attr)
+        elif isinstance(decorator, ast.Name):
+            found.add(decorator.id)
+    return found
+
+
+def _plain(value: Value | None) -> Value | None:
+    """The function under a property, a static or a class method."""
+    return value.function if isinstance(value, Wrapped) else value
+
+
+def _is_stub(value: Value | None) -> bool:
+    """Whether a function is only there to be overridden: abstract, or without a body."""
+    if not isinstance(value, FunctionValue) or isinstance(value.node, ast.Lambda):
+        return False
+    if "abstractmethod" in _decorators(value.node):
+        return True
+    return all(
+        isinstance(statement, (ast.Pass, ast.Raise))
+        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
+        for statement in value.node.body
+    )
