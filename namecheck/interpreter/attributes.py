@@ -572,4 +572,6 @@ def _bounds(index: SliceValue) -> slice | None:
     known = [part.value for part in parts if isinstance(part, Const)]
     if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
         return None
+    if known[2] == 0:
+        return None
     return slice(*known)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.machine import Machine, PathEnds
 from namecheck.interpreter.objects import (
@@ -137,6 +137,8 @@ class BuiltinFunctions:
         return Opaque((name, *given), kind)
 
     def _pure(self, name: str, constants: list[Any], call: Call) -> Value:
+        if name == "pow" and python_operators.too_big(constants):
+            return joins.fresh("big")
         try:
             result = _PURE[name](*constants)
         except (TypeError, ValueError, ArithmeticError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, python_operators
 from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
@@ -82,6 +82,7 @@ _OPERATOR_NAMES: Final[Mapping[str, str]] = {
     "pos": "UAdd",
     "invert": "Invert",
 }
+_GROWING: Final = frozenset({"comb", "factorial", "perm"})
 
 
 class Libraries:
@@ -303,7 +304,8 @@ class Libraries:
 
         values = [arg.value for arg in call.args if isinstance(arg, Const)]
         function = getattr(math, name, None)
-        if len(values) == len(call.args) and callable(function):
+        growing = name in _GROWING and python_operators.too_big(values)
+        if len(values) == len(call.args) and callable(function) and not growing:
             try:
                 result = function(*values)
             except (TypeError, ValueError, OverflowError):
@@ -404,7 +406,11 @@ class Libraries:
         bounds = [arg.value for arg in call.args[1:] if isinstance(arg, Const)]
         if isinstance(content, Repeated) or len(bounds) != len(call.args) - 1:
             return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
-        return ListValue(joins.new_address(), content[slice(*bounds)], "iterator")
+        try:
+            part = content[slice(*bounds)]
+        except (TypeError, ValueError):
+            return Repeated(joins.fresh("item"))
+        return ListValue(joins.new_address(), part, "iterator")
 
     def _cycle(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)

@@ -118,11 +118,13 @@ class Natives:
             name not in _TEXT
             or call.arguments.open
             or not all(map(_plain, [*args, *kwargs.values()]))
+            or python_operators.too_big([*args, *kwargs.values()])
+            or (name == "format" and python_operators.too_wide(receiver.value))
         ):
             return joins.fresh("text", "str")
         try:
             result = getattr(receiver.value, name)(*args, **kwargs)
-        except (TypeError, ValueError, IndexError, KeyError):
+        except (TypeError, ValueError, LookupError, AttributeError):
             return joins.fresh("text")
         return torch.lift(result, {}, call.node)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.interpreter import joins
@@ -94,6 +95,7 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
 }
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 _BIG: Final = 1 << 16
+_WIDE: Final = re.compile(r"\d{5}|\*")
 
 
 def apply(
@@ -177,11 +179,22 @@ def augmented(
     return apply(machine, name, node, operands, store, activation)
 
 
-def _on_constants(name: str, values: list[Any]) -> Value:
-    if name in _GROWING and any(
+def too_big(values: Sequence[Any]) -> bool:
+    """Whether what grows with these constants may become larger than is worth computing."""
+    return any(
         isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG
         for v in values
-    ):
+    )
+
+
+def too_wide(template: str) -> bool:
+    """Whether a template asks for fields of more places than is worth writing."""
+    return _WIDE.search(template) is not None
+
+
+def _on_constants(name: str, values: list[Any]) -> Value:
+    wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
+    if wide or (name in _GROWING and too_big(values)):
         return joins.fresh("big")
     try:
         result = _PURE[name](*values)
@@ -256,6 +269,8 @@ def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
 def _percent(template: str, right: Value) -> Value:
     if isinstance(right, Const):
         return _on_constants("Mod", [template, right.value])
+    if too_wide(template):
+        return joins.fresh("formatted", "str")
     if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
         try:
             return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.reductions import Axis
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.values import Dims, Many, Position, Size, Tensor, locate
+
+# A tensor is rarely cut into more pieces for their sizes to matter.
+_MOST: Final = 256
 
 Sections = int | Sequence[int | Unknown] | Tensor | Unknown
 
@@ -22,7 +26,9 @@ def chunk(input: Tensor, chunks: int | Unknown, dim: Axis | None = 0) -> tuple[D
     size = input.dims[place].size
     if not isinstance(size, int) or not isinstance(chunks, int):
         return _any_number(input.dims, place)
-    return _pieces(input.dims, place, _equal(size, -(-size // chunks)) if size else [0] * chunks)
+    if not size:
+        return _pieces(input.dims, place, [0], chunks)
+    return _equal(input.dims, place, size, -(-size // chunks))
 
 
 @rule
@@ -45,7 +51,7 @@ def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Di
         )
     if not size:
         return _pieces(input.dims, place, [0])
-    return _pieces(input.dims, place, _equal(size, split_size))
+    return _equal(input.dims, place, size, split_size)
 
 
 @rule
@@ -182,7 +188,7 @@ def unbind(input: Tensor, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
         )
     place = locate(input.dims, dim)
     size, left = input.dims[place].size, input.dims.without(place)
-    return (left,) * size if isinstance(size, int) else Many(Tensor(left))
+    return (left,) * size if isinstance(size, int) and size <= _MOST else Many(Tensor(left))
 
 
 def _cut(input: Tensor, operator: str, dim: Axis | None) -> Position:
@@ -195,23 +201,27 @@ def _cut(input: Tensor, operator: str, dim: Axis | None) -> Position:
     return locate(input.dims, dim)
 
 
-def _equal(size: int, step: int) -> list[Size]:
-    return [min(step, size - start) for start in range(0, size, step)]
+def _equal(dims: Dims, place: Position, size: int, step: int) -> tuple[Dims, ...] | Many:
+    if size > step * _MOST:
+        return _any_number(dims, place)
+    return _pieces(dims, place, [min(step, size - start) for start in range(0, size, step)])
 
 
 def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ...] | Many:
     size = dims[place].size
     if isinstance(sections, int) and sections > 0:
         if not isinstance(size, int):
-            return _pieces(dims, place, [UNKNOWN] * sections)
+            return _pieces(dims, place, [UNKNOWN], sections)
         whole, rest = divmod(size, sections)
+        if sections > _MOST:
+            return _any_number(dims, place)
         return _pieces(dims, place, [whole + (n < rest) for n in range(sections)])
     if isinstance(sections, (tuple, list)):
         return _pieces(dims, place, _between(sections, size))
     if isinstance(sections, Tensor) and sections.dims.rank == 1:
         count = sections.dims.prefix[0].size
         if isinstance(count, int):
-            return _pieces(dims, place, [UNKNOWN] * (count + 1))
+            return _pieces(dims, place, [UNKNOWN], count + 1)
     return _any_number(dims, place)
 
 
@@ -222,8 +232,12 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
     return [max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)]
 
 
-def _pieces(dims: Dims, place: Position, sizes: Sequence[Size]) -> tuple[Dims, ...]:
-    return tuple(resized(dims, place, size) for size in sizes)
+def _pieces(
+    dims: Dims, place: Position, sizes: Sequence[Size], times: int = 1
+) -> tuple[Dims, ...] | Many:
+    if len(sizes) * times > _MOST:
+        return _any_number(dims, place)
+    return tuple(resized(dims, place, size) for size in sizes) * times
 
 
 def _any_number(dims: Dims, place: Position) -> Many:
