@@ -26,6 +26,9 @@ class Unknown(enum.Enum):
 
     UNKNOWN = "?"
 
+    # It stands in every key under which an inference is remembered.
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return "UNKNOWN"
 

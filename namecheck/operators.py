@@ -7,11 +7,11 @@ variants"; semantics.md, "Where 2.12.1 differs", 6 and 7).
 from __future__ import annotations
 
 import enum
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
-from importlib import resources
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -119,26 +119,47 @@ class Inference:
     fields: tuple[str, ...] = ()
 
 
-@cache
-def _shipped() -> Mapping[str, Any]:
-    text = resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
-    return tomllib.loads(text)
+class ShippedTable(Mapping[str, Operator]):
+    """The table that ships with namecheck, of which a row is read when it is asked for.
 
-
-@cache
-def table() -> Mapping[str, Operator]:
-    """All operators that ship with namecheck, by key.
-
-    Not checked row by row as a user's table is: a test does that, and every start would pay for it.
+    It rests on what a test holds: every row is one line under ``[operators]``. Reading the whole
+    at every start would cost more than most files do.
     """
-    rows = _shipped()["operators"]
-    return MappingProxyType({key: _operator(key, row) for key, row in rows.items()})
+
+    def __init__(self, text: str) -> None:
+        _, _, text = text.partition("\n[operators]\n")
+        rows, _, symbols = text.partition("\n[python]\n")
+        lines = (line for line in rows.splitlines() if " = " in line and not line.startswith("#"))
+        self._lines = {line.partition(" = ")[0].strip('"'): line for line in lines}
+        self._rows: dict[str, Operator] = {}
+        self.python: Mapping[str, str] = MappingProxyType(tomllib.loads(symbols))
+
+    def __getitem__(self, key: str) -> Operator:
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = _operator(key, tomllib.loads(self._lines[key])[key])
+        return row
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 @cache
+def table() -> ShippedTable:
+    """All operators that ship with namecheck, by key."""
+    with open(os.path.join(os.path.dirname(__file__), "operators.toml"), encoding="utf-8") as file:
+        return ShippedTable(file.read())
+
+
 def python_operators() -> Mapping[str, str]:
     """The operator of the table for each operator of Python, by the name of its syntax node."""
-    return MappingProxyType(dict(_shipped()["python"]))
+    return table().python
 
 
 _FIELDS: Final = frozenset(Operator.__dataclass_fields__) - {"key"}
@@ -249,7 +270,8 @@ def infer(
     except signatures.Unbound:
         return Inference(UNKNOWN)
     except Contradiction as contradiction:
-        return Inference(UNKNOWN, contradiction=contradiction)
+        # Without the frames that it went through: the answer may be remembered.
+        return Inference(UNKNOWN, contradiction=contradiction.with_traceback(None))
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:

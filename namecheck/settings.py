@@ -8,7 +8,7 @@ A path that is given on the command line is checked even if a pattern excludes i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import findings, operators
-from namecheck.operators import Operator, Semantics
+from namecheck.operators import Inference, Operator, Semantics
 
 OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
 COLORS: Final = ("auto", "always", "never")
@@ -113,6 +113,11 @@ class Settings:
         if "ignore" in said:
             said["ignore"] = self.ignore + tuple(said["ignore"])
         return replace(self, **said)
+
+    @cached_property
+    def inferences(self) -> dict[Hashable, Inference]:
+        """What the rules answered, remembered over all files with these settings."""
+        return {}
 
     def rows(self) -> Mapping[str, Operator] | None:
         """The operators, the user's over those of the table; None for the table alone.

@@ -138,7 +138,7 @@ class Binding:
 
 
 class Unbound(Exception):
-    """A call that fits no signature of the table, for a reason that has nothing to do with names."""
+    """A call that fits no signature of the table, for a reason that is none of the names'."""
 
 
 def bind(

@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from namecheck import operators
 from namecheck.operators import Operator, table
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
 
@@ -181,3 +182,9 @@ def test_the_forms_of_native_functions_are_read() -> None:
         "- func: abs_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n"
     )
     assert native_functions(yaml) == {"abs": {"f", "m", "o"}, "gelu": {"n"}, "abs_": {"m"}}
+
+
+def test_a_row_read_by_itself_is_the_row_of_the_whole_table() -> None:
+    path = Path(operators.__file__).with_name("operators.toml")
+    whole = operators.read(path.read_text("utf-8"), path.name)
+    assert dict(operators.table()) == whole

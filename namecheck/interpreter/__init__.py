@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from namecheck import operators
 from namecheck.findings import Finding
-from namecheck.interpreter.machine import Machine, Reveal
+from namecheck.interpreter.machine import Inferences, Machine, Reveal
 from namecheck.interpreter.program import Program
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
 
-__all__ = ["Analysis", "Reveal", "check", "run"]
+__all__ = ["Analysis", "Inferences", "Reveal", "check", "run"]
 
 _RECURSION_LIMIT = 12_000
 
@@ -36,12 +36,14 @@ def check(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     reveal: bool = False,
+    inferences: Inferences | None = None,
 ) -> Analysis:
     """Analyse one file; with `reveal` the dims of every tensor-valued expression are kept.
 
-    Raises RecursionError for code nested too deeply to descend into.
+    `inferences` remembers what the rules answered; files checked in the same semantics with the
+    same table may share it. Raises RecursionError for code nested too deeply to descend into.
     """
-    program = run(source, semantics=semantics, rows=rows, reveal=reveal)
+    program = run(source, semantics=semantics, rows=rows, reveal=reveal, inferences=inferences)
     machine = program.machine
     reveals = machine.reveals or {}
     return Analysis(
@@ -56,9 +58,12 @@ def run(
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     reveal: bool = False,
+    inferences: Inferences | None = None,
 ) -> Program:
     """Run one file, and hand back its variables with the findings."""
     machine = Machine(source, semantics, operators.table() if rows is None else rows, reveal=reveal)
+    if inferences is not None:
+        machine.inferences = inferences
     program = Program(machine)
     with _deep_recursion():
         program.run()

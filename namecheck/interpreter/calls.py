@@ -338,7 +338,7 @@ class Calls:
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
-        if not self.machine.sparing or function.node in self.machine.relevant:
+        if not self.machine.sparing or self.machine.can_matter(function.node):
             return True
         if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
             return True

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
@@ -31,6 +31,12 @@ PATHS: Final = 8
 SPARING_PATHS: Final = 3
 RECURSION: Final = 8
 BUDGET: Final = 20_000
+
+
+# What the rules answered, by operator and abstract inputs.
+Inferences: TypeAlias = dict[Hashable, Inference]
+# Up to how many lines all functions of a file are run: choosing among them would cost more.
+_SMALL: Final = 200
 
 
 class PathEnds(Exception):
@@ -120,12 +126,15 @@ class Machine:
         self.unknowns = 0
         self.round = 0
         self.sparing = False
-        self.inferences: dict[Hashable, Inference] = {}
+        self.inferences: Inferences = {}
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
 
+    def can_matter(self, node: ast.AST) -> bool:
+        """Whether a definition of the file can matter to names."""
+        return len(self.source.lines) <= _SMALL or node in self._relevant
+
     @cached_property
-    def relevant(self) -> frozenset[ast.AST]:
-        """The definitions of the file that can matter to names."""
+    def _relevant(self) -> frozenset[ast.AST]:
         return relevance.relevant_definitions(self.source.tree)
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:

@@ -54,7 +54,7 @@ class Program:
         self, node: ast.AST, function: FunctionValue, activation: Activation
     ) -> None:
         """Call a function as code in another file might, where that can say anything new."""
-        if node not in self.machine.relevant:
+        if not self.machine.can_matter(node):
             return
         nested = not isinstance(function.frame.scope, (ast.Module, ast.ClassDef))
         if node in self.machine.called and (nested or not function.node.args.args):

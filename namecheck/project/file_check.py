@@ -102,7 +102,13 @@ def analyse(source: Source, found: Settings, *, reveal: bool = False) -> interpr
     """What the interpreter finds out about one file; its own faults become findings."""
     rows = found.rows()
     try:
-        return interpreter.check(source, semantics=found.semantics, rows=rows, reveal=reveal)
+        return interpreter.check(
+            source,
+            semantics=found.semantics,
+            rows=rows,
+            reveal=reveal,
+            inferences=found.inferences,
+        )
     except RecursionError as error:
         if _depth(source.tree) < _DEEP:
             return _fault(source, error)

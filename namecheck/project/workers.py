@@ -19,10 +19,11 @@ from namecheck.project.file_check import Entry, Outcome
 Task: TypeAlias = tuple[Entry, bool]
 Progress: TypeAlias = Callable[[int, int], None]
 
-WORTH_IT: Final = 1_500_000
+WORTH_IT: Final = 100_000
 """Bytes of Python from which on a second process gains more than it costs."""
 
 _GROUP: Final = 400_000
+_GROUPS_EACH: Final = 3
 
 
 def spread(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
@@ -44,7 +45,7 @@ def _one_by_one(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
 
 
 def _in_parallel(tasks: Sequence[Task], progress: Progress, processors: int) -> list[Outcome]:
-    groups = _grouped(tasks)
+    groups = _grouped(tasks, processors)
     answers: dict[int, list[Outcome]] = {}
     done = 0
     with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
@@ -75,11 +76,14 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _grouped(tasks: Sequence[Task]) -> list[list[Task]]:
+def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
+    """Runs of files, a few for each processor, and none too large."""
+    total = sum(entry.size + 1_000 for entry, _ in tasks)
+    limit = min(_GROUP, total // (processors * _GROUPS_EACH))
     groups: list[list[Task]] = [[]]
     size = 0
     for task in tasks:
-        if size > _GROUP:
+        if size > limit:
             groups.append([])
             size = 0
         groups[-1].append(task)
