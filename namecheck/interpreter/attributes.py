@@ -8,9 +8,10 @@ from collections.abc import Hashable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
-from namecheck.interpreter import joins, python_operators
+from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
+    FALSE,
     BoundMethod,
     ClassValue,
     Const,
@@ -88,7 +89,7 @@ class Attributes:
     ) -> Value:
         """``value.name``; the path ends where one of several alternatives has no such attribute."""
         if isinstance(value, Opaque):
-            return self._of_opaque(value, name, store)
+            return self._of_opaque(value, name, node, store, activation)
         if isinstance(value, TensorValue):
             return self._of_tensor(value, name, node, store, activation)
         if isinstance(value, External):
@@ -113,11 +114,16 @@ class Attributes:
             return self._of_callable(value, name, store)
         return joins.fresh("attribute")
 
-    def _of_opaque(self, value: Opaque, name: str, store: Store) -> Value:
+    def _of_opaque(
+        self, value: Opaque, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
         written: Value | None = store.get((value.key, name))
         if written is not None:
             return written
-        if store.get(("tensor", value.key)) is not None or name in TENSOR_ONLY:
+        if narrowing.is_tensor(value, store):
+            tensor = self.machine.torch.promote(value)
+            return self._of_tensor(tensor, name, node, store, activation)
+        if name in TENSOR_ONLY:
             operator = self.machine.torch.method(name)
             if operator is not None:
                 return TorchMethod(operator, self.machine.torch.promote(value))
@@ -151,6 +157,8 @@ class Attributes:
         constant = torch_constant(path)
         if constant is not None:
             return Const(constant)
+        if path == "typing.TYPE_CHECKING":
+            return FALSE
         plain = getattr(_MODULES.get(value.path), name, None)
         return Const(plain) if isinstance(plain, (str, float)) else External(path)
 
@@ -354,18 +362,13 @@ class Attributes:
         if isinstance(index, SliceValue):
             return self._slice_of(value, content, index)
         if isinstance(content, Repeated):
-            return content.each
+            return joins.pick(content, joins.identity(index, store), store)
         if isinstance(index, Const) and isinstance(index.value, int):
             position = index.value
             if -len(content) <= position < len(content):
                 return content[position]
             return joins.fresh("item")
-        if not content:
-            return joins.fresh("item")
-        each = content[0]
-        for item in content[1:]:
-            each = joins.Joiner(store, store).value(each, item)
-        return each
+        return joins.pick(content, joins.identity(index, store), store)
 
     def _slice_of(
         self,
@@ -404,18 +407,22 @@ class Attributes:
                 return entry
         if isinstance(index, Const):
             if value.factory is not None and content.rest is None:
-                made = self.machine.calls.call_values(value.factory, [], node, store, activation)
+                made = self._made(value.factory, node, store, activation)
                 joins.write(value, store, Entries((*content.items, (index, made)), None))
                 return made
-            return joins.fresh("entry") if content.rest is None else content.rest
+            if content.rest is None:
+                return joins.fresh("entry")
+            return joins.pick(Repeated(content.rest), index, store)
         choices = [entry for _, entry in content.items]
         choices += [] if content.rest is None else [content.rest]
-        if not choices:
-            return joins.fresh("entry")
-        each = choices[0]
-        for choice in choices[1:]:
-            each = joins.Joiner(store, store).value(each, choice)
-        return each
+        if value.factory is not None and content.rest is None:
+            choices.append(self._made(value.factory, node, store, activation))
+            joins.write(value, store, Entries(content.items, choices[-1]))
+        return joins.pick(tuple(choices), joins.identity(index, store), store)
+
+    def _made(self, factory: Value, node: Node, store: Store, activation: Activation) -> Value:
+        """What a defaultdict puts under a key that is missing."""
+        return self.machine.calls.call_values(factory, [], node, store, activation)
 
     def write_item(
         self,
@@ -475,7 +482,7 @@ class Attributes:
             joins.write(target, store, tuple(items))
             return
         if isinstance(content, Repeated):
-            each = joins.Joiner(store, store).value(content.each, value)
+            each = joins.either((content.each, value), store)
             joins.write(target, store, Repeated(each))
         elif isinstance(index, Const) and isinstance(index.value, int):
             if -len(content) <= index.value < len(content):

@@ -290,11 +290,11 @@ class BuiltinFunctions:
     def _next(self, call: Call) -> Value:
         value = call.argument(0)
         if isinstance(value, Repeated):
-            return value.each
+            return joins.pick(value, joins.new_address(), call.store)
         if isinstance(value, ListValue):
             content = joins.items(value, call.store)
             if isinstance(content, Repeated):
-                return content.each
+                return joins.pick(content, joins.new_address(), call.store)
             if content:
                 joins.write(value, call.store, content[1:])
                 return content[0]

@@ -511,12 +511,7 @@ class Expressions:
         return ListValue(joins.new_address(), self._alike(values, store), kind)
 
     def _alike(self, values: Sequence[Value], store: Store) -> Repeated:
-        if not values:
-            return Repeated(joins.fresh("item"))
-        each = values[0]
-        for value in values[1:]:
-            each = joins.Joiner(store, store).value(each, value)
-        return Repeated(each)
+        return Repeated(joins.either(values, store))
 
     def _dict_of(self, results: list[tuple[Value, Value]], exact: bool, store: Store) -> Value:
         if exact:
@@ -546,8 +541,9 @@ class Expressions:
         )
         limit = self.machine.statements.unroll_limit(activation)
         exact = not isinstance(content, Repeated) and len(content) <= limit * 4
-        each: Sequence[Value] = (content.each,) if isinstance(content, Repeated) else content
-        for item in each if exact else each[:1]:
+        if isinstance(content, Repeated) or not exact:
+            content = (joins.pick(content, joins.new_address(), store),)
+        for item in content:
             self.machine.statements.bind(generator.target, item, store, activation)
             paths, certain = self._passing(generator.ifs, store, activation)
             if not paths:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from namecheck import values
@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     Instance,
     ListValue,
     Opaque,
+    Picked,
     Repeated,
     TensorValue,
     TupleValue,
@@ -76,6 +77,54 @@ def identity(value: Value, store: Store) -> Hashable:
 def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any) -> None:
     """Write what a tensor, a list or a dict holds from now on."""
     store.write(value.address, value.initial, content)
+    if isinstance(value.address, Picked):
+        for origin in value.address.of:
+            if type(origin) is type(value):
+                before = store.get(origin.address, origin.initial)
+                write(origin, store, Joiner(store, store).cell(before, content))
+
+
+def either(choices: Sequence[Value], store: Store) -> Value:
+    """What covers all of these values of one store."""
+    if not choices:
+        return fresh("item")
+    joiner = Joiner(store, store)
+    each = choices[0]
+    for choice in choices[1:]:
+        each = joiner.value(each, choice)
+    return each
+
+
+def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
+    """One of some items; `where` tells it from others that are picked of them."""
+    known = _each(content)
+    if len(set(known)) == 1 and not isinstance(content, Repeated):
+        return known[0]
+    return _told_apart(either(known, store), known, where, store)
+
+
+def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
+    if isinstance(each, Opaque):
+        return Opaque(("item", each.key, where), each.kind)
+    if isinstance(each, (TensorValue, ListValue, DictValue)):
+        content: Any = store.get(each.address, each.initial)
+        return replace(each, address=Picked(of, where), initial=content)
+    if isinstance(each, TupleValue):
+        rows = [row.items for row in of if isinstance(row, TupleValue)]
+        items = [
+            _told_apart(item, tuple(row[n] for row in rows if n < len(row)), (where, n), store)
+            for n, item in enumerate(each.items)
+        ]
+        return replace(each, items=tuple(items))
+    if isinstance(each, Union):
+        flat = tuple(choice.value for value in of for choice in alternatives(value))
+        return Union(
+            tuple(
+                Alternative(_told_apart(choice.value, flat, where, store), choice.facts)
+                for choice in each.alternatives
+            )
+        )
+    return each
 
 
 def alternatives(value: Value) -> tuple[Alternative, ...]:

@@ -53,21 +53,14 @@ class Loops:
         content = expressions.spread_iterable(value, node.iter, store, activation)
         if not isinstance(content, Repeated) and len(content) <= self.limit(activation):
             return self._each(node, content, store, activation)
-        each = content.each if isinstance(content, Repeated) else self._any(content, store)
 
         def enter(layer: Store) -> list[Store]:
-            item = joins.fresh("item", each.kind) if isinstance(each, Opaque) else each
+            item = joins.pick(content, joins.new_address(), layer)
             self.machine.statements.bind(node.target, item, layer, activation)
             return [layer]
 
         certain = not isinstance(content, Repeated)
         return self._to_rest(node, enter, lambda layer: [layer], store, activation, certain)
-
-    def _any(self, content: Sequence[Value], store: Store) -> Value:
-        each = content[0]
-        for item in content[1:]:
-            each = joins.Joiner(store, store).value(each, item)
-        return each
 
     def _each(
         self,

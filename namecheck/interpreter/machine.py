@@ -199,7 +199,8 @@ class Machine:
         places: list[Place] = []
         current: Activation | None = activation
         while current is not None and current.caller is not None:
-            if current.site is not None:
+            # A call as from another file has no place of its own, but that of the function.
+            if current.site is not None and current.site is not current.frame.scope:
                 places.append(self.place(current.site, f"'{current.name}' is called here"))
             current = current.caller
         return tuple(places)

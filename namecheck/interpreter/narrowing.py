@@ -97,9 +97,9 @@ def assume(
 ) -> bool:
     """Write into the store what the test's outcome says; False where it cannot come out so."""
     known = machine.expressions.truth(value, store)
-    if known is not None:
-        return known is truth
-    if isinstance(value, (Opaque, TensorValue)):
+    if known is not None and known is not truth:
+        return False
+    if known is None and isinstance(value, (Opaque, TensorValue)):
         key, positive = _positive(joins.identity(value, store), truth)
         store.set(Fact(key), positive)
         if isinstance(key, Key):
@@ -114,6 +114,9 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
         for opaque, other in (operands, operands[::-1]):
             if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
                 _compared(opaque, (other,), truth, store)
+    elif kind == "isinstance":
+        if truth and operands[1] == External("torch.Tensor"):
+            store.set(Fact(("tensor", operands[0])), True)
     elif kind == "In":
         opaque, container = operands
         listed = _listed(container)
@@ -222,9 +225,16 @@ def _tensor(
     machine: Machine, node: ast.expr, store: Store, activation: Activation
 ) -> TensorValue | None:
     value = machine.expressions.value(node, store, activation)
-    if isinstance(value, Opaque) and store.get(("tensor", value.key)) is not None:
+    if isinstance(value, Opaque) and is_tensor(value, store):
         return machine.torch.promote(value)
     return value if isinstance(value, TensorValue) else None
+
+
+def is_tensor(value: Opaque, store: Store) -> bool:
+    """Whether an unknown value was tested to be a tensor, or was changed as one in place."""
+    if store.get(("tensor", value.key)) is not None:
+        return True
+    return store.get(Fact(("tensor", value.key))) is True
 
 
 def _refine_rank(

@@ -225,7 +225,7 @@ class Natives:
         content = self._content(receiver, call.store)
         where = call.argument(0, default=Const(-1))
         if isinstance(content, Repeated):
-            return content.each
+            return joins.pick(content, joins.new_address(), call.store)
         if not isinstance(where, Const) or not isinstance(where.value, int):
             joins.write(receiver, call.store, Repeated(joins.fresh("item")))
             return joins.fresh("item")
@@ -288,10 +288,10 @@ class Natives:
             return default
         choices = [entry for _, entry in content.items] if not isinstance(key, Const) else []
         choices += [] if content.rest is None else [content.rest]
-        each = default
-        for choice in choices:
-            each = joins.Joiner(call.store, call.store).value(each, choice)
-        return each if choices else joins.fresh("entry")
+        if not choices:
+            return joins.fresh("entry")
+        found = joins.pick(tuple(choices), joins.identity(key, call.store), call.store)
+        return joins.either((default, found), call.store)
 
     def _items(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
@@ -313,10 +313,8 @@ class Natives:
 
     def _any(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
-        each = content.rest or joins.fresh("entry")
-        for _, entry in content.items:
-            each = joins.Joiner(call.store, call.store).value(each, entry)
-        return each
+        rest = content.rest or joins.fresh("entry")
+        return joins.either((rest, *(entry for _, entry in content.items)), call.store)
 
     def _pop_entry(self, receiver: DictValue, call: Call) -> Value:
         found = self._get(receiver, call)

@@ -90,6 +90,15 @@ FALSE: Final = Const(False)
 
 
 @dataclass(frozen=True, slots=True)
+class Picked:
+    """The address of one of some mutable values, where it is not known which: what is written
+    to it may have been written to any of them."""
+
+    of: tuple[Value, ...]
+    where: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a tensor's cell holds: what is known of it, and where each of its names came from."""
 

@@ -97,7 +97,8 @@ class Patterns:
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
         if isinstance(content, Repeated):
             for pattern in patterns:
-                self._capture(pattern, content.each, store, activation)
+                item = joins.pick(content, joins.new_address(), store)
+                self._capture(pattern, item, store, activation)
             return None
         if len(content) < len(patterns) - (star is not None) or (
             star is None and len(content) != len(patterns)

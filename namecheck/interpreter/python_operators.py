@@ -14,9 +14,11 @@ from namecheck.interpreter.objects import (
     TRANSPARENT,
     TRUE,
     BoundMethod,
+    ClassValue,
     Const,
     DictValue,
     Entries,
+    External,
     Instance,
     Key,
     ListValue,
@@ -94,6 +96,7 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
     for reflected, method in reversed(tuple(enumerate(pair)))
 }
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+_BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
 _BIG: Final = 1 << 16
 _WIDE: Final = re.compile(r"\d{5}|\*")
 
@@ -288,10 +291,7 @@ def _concatenate(
         *((left.each,) if isinstance(left, Repeated) else left),
         *((right.each,) if isinstance(right, Repeated) else right),
     ]
-    each = parts[0]
-    for part in parts[1:]:
-        each = joins.Joiner(store, store).value(each, part)
-    return Repeated(each)
+    return Repeated(joins.either(parts, store))
 
 
 def _repeat(left: Value, right: Value, store: Store) -> Value:
@@ -357,10 +357,27 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
         return False if False in answers else None if None in answers else True
     if isinstance(left, Const) or isinstance(right, Const):
         known = (TupleValue, ListValue, DictValue)
-        return False if isinstance(left, known) or isinstance(right, known) else None
+        if isinstance(left, known) or isinstance(right, known):
+            return False
+        other = right if isinstance(left, Const) else left
+        return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
     if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
         return left == right
     return True if left == right else None
+
+
+def _is_only_itself(value: Instance, store: Store) -> bool:
+    """Whether an instance equals no constant: all of its classes are here, and none compares."""
+    classes = [value.cls]
+    for cls in classes:
+        if cls.style not in ("plain", "dataclass") or store.get((cls.address, "__eq__")):
+            return False
+        for base in cls.bases:
+            if isinstance(base, ClassValue):
+                classes.append(base)
+            elif base not in _BARE:
+                return False
+    return True
 
 
 def _excluded(left: Value, right: Value, store: Store) -> bool | None:

@@ -141,11 +141,9 @@ class Statements:
         count = len(target.elts)
         if isinstance(content, Repeated):
             for element in target.elts:
-                each = content.each
-                if isinstance(element, ast.Starred):
-                    each = ListValue(joins.new_address(), content)
-                elif isinstance(each, Opaque):
-                    each = joins.fresh("unpacked", each.kind)
+                each: Value = ListValue(joins.new_address(), content)
+                if not isinstance(element, ast.Starred):
+                    each = joins.pick(content, joins.new_address(), store)
                 self.bind(element, each, store, activation)
             return
         if star is None:
@@ -342,7 +340,10 @@ class Statements:
             entered = libraries.enter(value, item, store, activation)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, entered, store, activation)
-        if not any(_expects_error(item.context_expr) for item in node.items):
+        expected = any(_expects_error(item.context_expr) for item in node.items)
+        if not expected and not any(
+            libraries.suppresses(value, item, store, activation) for value, item in contexts
+        ):
             through = self.block(node.body, [store], activation)
             for end in through:
                 for value, item in reversed(contexts):
