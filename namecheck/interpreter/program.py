@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from namecheck.interpreter import joins
+from namecheck import values
+from namecheck.interpreter import joins, scopes
 from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
@@ -12,7 +13,7 @@ from namecheck.interpreter.expressions import Expressions
 from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import Natives
-from namecheck.interpreter.objects import Frame, FunctionValue, Value
+from namecheck.interpreter.objects import Frame, FunctionValue, Held, Value
 from namecheck.interpreter.statements import Statements
 from namecheck.interpreter.store import Store
 from namecheck.interpreter.torch_calls import TorchCalls
@@ -33,6 +34,7 @@ class Program:
         self.callers = Callers(machine)
         self.frame = Frame(0, machine.source.tree)
         self.store = Store()
+        self._ever: Store | None = None
 
     def run(self) -> None:
         """Run the module, then its functions on arguments of which nothing is known."""
@@ -57,6 +59,23 @@ class Program:
         if not self.machine.can_matter(node):
             return
         nested = not isinstance(function.frame.scope, (ast.Module, ast.ClassDef))
-        if node in self.machine.called and (nested or not function.node.args.args):
-            return
-        self.callers.call(function, self.store, activation)
+        if node not in self.machine.called:
+            self.callers.call(function, self.store, activation)
+        elif not nested and function.node.args.args:
+            self.callers.call(function, self._any_time(), activation)
+
+    def _any_time(self) -> Store:
+        """The module as it is at any time: what it binds or changes again is not known.
+
+        A function that the file itself calls may be meant for an earlier state than the last.
+        """
+        if self._ever is None:
+            self._ever = self.store.fork()
+            for name in scopes.rebound(self.machine.source.tree):
+                self._ever.set((self.frame.number, name), joins.fresh("rebound"))
+            for address, first in self.store.first.items():
+                last = self.store.get(address, first)
+                if isinstance(first, Held) and isinstance(last, Held):
+                    both = Held(values.join(first.tensor, last.tensor), last.origins)
+                    self._ever.set(address, both)
+        return self._ever

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -38,6 +39,22 @@ def examine(node: ast.AST) -> ScopeInfo:
             _note(inner, info)
     info.local -= info.global_ | info.nonlocal_
     return info
+
+
+def rebound(module: ast.Module) -> frozenset[str]:
+    """The names that a module binds in more than one place, in a loop, or from its functions."""
+    places: Counter[str] = Counter()
+    for statement in module.body:
+        looped = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+        for inner in _walk(statement):
+            once = ScopeInfo()
+            _note(inner, once)
+            places.update(dict.fromkeys(once.local, 1 + looped))
+    again = {name for name, number in places.items() if number > 1}
+    for inner in ast.walk(module):
+        if isinstance(inner, ast.Global):
+            again.update(inner.names)
+    return frozenset(again)
 
 
 def parameters(arguments: ast.arguments) -> list[ast.arg]:
