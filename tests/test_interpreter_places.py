@@ -33,7 +33,7 @@ def test_each_name_came_from_where_it_is_written() -> None:
     y = torch.zeros(2, 4).refine_names('N', 'T')
     x + y.relu()
     """
-    places = dict((message, line) for line, message in related(source))
+    places = {message: line for line, message in related(source)}
     assert places["'C' is named here"] == "x = torch.zeros(2, 3, names=('N', 'C'))"
     assert places["'T' is named here"] == "y = torch.zeros(2, 4).refine_names('N', 'T')"
 

@@ -222,6 +222,54 @@ def test_a_context_that_lets_errors_through() -> None:
     """)
 
 
+@pytest.mark.parametrize(
+    "unnamed",
+    [
+        """
+    class unnamed:
+        def __init__(self, x):
+            self.x = x
+
+        def __enter__(self):
+            self.names = self.x.names
+            self.x.rename_(None)
+            return self.x
+
+        def __exit__(self, *error):
+            self.x.rename_(*self.names)
+        """,
+        """
+    import contextlib
+
+    @contextlib.contextmanager
+    def unnamed(x):
+        names = x.names
+        x.rename_(None)
+        try:
+            yield x
+        finally:
+            x.rename_(*names)
+        """,
+        """
+    import contextlib
+
+    @contextlib.contextmanager
+    def unnamed(x):
+        yield x.rename(None)
+        """,
+    ],
+)
+def test_a_context_that_takes_the_names_away_and_gives_them_back(unnamed: str) -> None:
+    check(f"""
+    {unnamed}
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    with unnamed(x) as y:
+        y.refine_names('A', 'B')
+    x.mean('C')
+    x.mean('T')  # BUG
+    """)
+
+
 def test_a_handler_runs_if_its_block_may_raise() -> None:
     check("""
     class Missing(Exception):

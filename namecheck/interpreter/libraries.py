@@ -11,16 +11,15 @@ from namecheck.interpreter import joins, python_operators
 from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
+from namecheck.interpreter.contexts import Contexts
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
     TRANSPARENT,
-    BoundMethod,
     ClassValue,
     Const,
     DictValue,
     External,
-    FunctionValue,
     Instance,
     ListValue,
     Opaque,
@@ -92,6 +91,7 @@ class Libraries:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.classes = Classes(machine)
+        self.contexts = Contexts(machine)
         self.builtins = BuiltinFunctions(machine)
         self._cases: Mapping[str, Callable[[Call], Value]] = {
             "namecheck.reveal_names": self._reveal_names,
@@ -485,60 +485,9 @@ class Libraries:
             for layer in function.function.items:
                 result = self._invoke(layer, [result], call)
             return result
-        result = self.machine.calls.call(function.function, call)
-        if function.kind != "contextmanager":
-            return result
-        return Wrapped("suppressing" if _catches_errors(function) else "context", result)
-
-    def enter(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> Value:
-        """What ``with value as name`` binds."""
-        node = item.context_expr
-        if isinstance(value, Wrapped) and value.kind in ("context", "suppressing"):
-            yielded = self.machine.expressions.iterate(value.function, node, store, activation)
-            if isinstance(yielded, Repeated):
-                return yielded.each
-            return yielded[0] if yielded else NONE
-        if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__enter__", store)
-            if found is not None:
-                bound = BoundMethod(found, value)
-                return self.machine.calls.call_values(bound, [], node, store, activation)
-        return joins.fresh("entered")
-
-    def leave(self, value: Value, item: ast.withitem, store: Store, activation: Activation) -> None:
-        """What the end of a ``with`` block does."""
-        if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__exit__", store)
-            if found is not None:
-                bound = BoundMethod(found, value)
-                args: list[Value] = [NONE, NONE, NONE]
-                self.machine.calls.call_values(bound, args, item.context_expr, store, activation)
-
-    def suppresses(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> bool:
-        """Whether a context may swallow an error of its block."""
-        if isinstance(value, Wrapped):
-            return value.kind == "suppressing"
-        found = None
-        if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__exit__", store)
-        if found is None:
-            return False
-        self.machine.silent += 1
-        layer = store.fork()
-        error = [joins.fresh("error") for _ in range(3)]
-        try:
-            answer = self.machine.calls.call_values(
-                BoundMethod(found, value), error, item.context_expr, layer, activation
-            )
-            return self.machine.expressions.truth(answer, layer) is not False
-        except PathEnds:
-            return False
-        finally:
-            self.machine.silent -= 1
+        if function.kind == "contextmanager":
+            return self.contexts.make(function, call)
+        return self.machine.calls.call(function.function, call)
 
     def import_all(self, module: str, store: Store, activation: Activation) -> None:
         """``from module import *``: of torch the names that the table knows."""
@@ -547,16 +496,3 @@ class Libraries:
         for key, row in self.machine.rows.items():
             if "f" in row.forms and "." not in key:
                 store.set((activation.frame.number, key), External(f"{module}.{key}"))
-
-
-def _catches_errors(function: Wrapped) -> bool:
-    """Whether the ``yield`` of a context manager stands in a ``try`` with handlers."""
-    node = function.function.node if isinstance(function.function, FunctionValue) else None
-    tries = [] if node is None else [n for n in ast.walk(node) if isinstance(n, ast.Try)]
-    return any(
-        isinstance(inner, (ast.Yield, ast.YieldFrom))
-        for guarded in tries
-        if guarded.handlers
-        for statement in guarded.body
-        for inner in ast.walk(statement)
-    )

@@ -332,22 +332,22 @@ class Statements:
     # with, try
 
     def _with(self, node: ast.With, store: Store, activation: Activation) -> list[Store]:
-        libraries = self.machine.calls.libraries
+        manager = self.machine.calls.libraries.contexts
         contexts: list[tuple[Value, ast.withitem]] = []
         for item in node.items:
             value = self.machine.expressions.value(item.context_expr, store, activation)
             contexts.append((value, item))
-            entered = libraries.enter(value, item, store, activation)
+            entered = manager.enter(value, item, store, activation)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, entered, store, activation)
         expected = any(_expects_error(item.context_expr) for item in node.items)
         if not expected and not any(
-            libraries.suppresses(value, item, store, activation) for value, item in contexts
+            manager.suppresses(value, item, store, activation) for value, item in contexts
         ):
             through = self.block(node.body, [store], activation)
             for end in through:
                 for value, item in reversed(contexts):
-                    libraries.leave(value, item, end, activation)
+                    manager.leave(value, item, end, activation)
             return through
         ends, raised = self._expecting(node.body, store.fork(), activation)
         return [joins.merged(store, [*ends, *raised])] if ends or raised else [store]
