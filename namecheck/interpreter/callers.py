@@ -24,7 +24,7 @@ from namecheck.interpreter.store import Store
 from namecheck.values import Tensor
 
 # What analysing one function on unknown arguments may cost, however much is spent already.
-_LEAST: Final = 100
+_LEAST: Final = 500
 _NUMBERS: Final = ("int", "float", "str", "bool")
 _SUBCLASSES: Final = 3
 

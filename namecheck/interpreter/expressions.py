@@ -84,6 +84,8 @@ class Expressions:
         case = self._cases.get(type(node))
         if case is None:
             return joins.fresh("expression")
+        if activation.caller is not None:
+            self.machine.budget -= 1
         result = case(node, store, activation)
         if isinstance(result, Opaque):
             result = store.get(Fact(("value", result.key)), result)

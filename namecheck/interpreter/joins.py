@@ -239,10 +239,10 @@ class Joiner:
 
     def dicts(self, a: Entries, b: Entries) -> Entries:
         """Entries key by key; what is on one side only may be there."""
-        others = dict(b.items)
+        own, others = dict(a.items), dict(b.items)
         joined = [(k, self.value(v, others[k])) for k, v in a.items if k in others]
         left_over = [v for k, v in a.items if k not in others]
-        left_over += [v for k, v in b.items if k not in dict(a.items)]
+        left_over += [v for k, v in b.items if k not in own]
         left_over += [rest for rest in (a.rest, b.rest) if rest is not None]
         rest: Value | None = None
         for value in left_over:

@@ -171,7 +171,7 @@ class Loops:
         states = [] if certain else [store]
         current = store
         # In silence nothing is judged, and the states themselves are all that is wanted.
-        for _ in range(1 if machine.silent else 2):
+        for _ in range(1 if machine.silent or machine.budget <= 0 else 2):
             ends = self._once(node.body, enter, current, broken, activation)
             if not ends:
                 break
@@ -207,6 +207,7 @@ class Loops:
         """A state that the body leaves as it is, found in silence."""
         machine = self.machine
         rounds = _SILENT_ROUNDS if machine.silent else _ROUNDS
+        rounds = rounds if machine.budget > 0 else 0
         late: list[Store] = []
         machine.silent += 1
         try:
@@ -223,7 +224,7 @@ class Loops:
                 if round_ >= rounds - 2:
                     state = self._forget(base, state)
             broken.extend(late)
-            return state
+            return state if rounds else self._forget(base, state)
         finally:
             machine.silent -= 1
 

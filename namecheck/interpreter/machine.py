@@ -30,7 +30,7 @@ SPARING_DEPTH: Final = 6
 PATHS: Final = 8
 SPARING_PATHS: Final = 3
 RECURSION: Final = 8
-BUDGET: Final = 20_000
+BUDGET: Final = 100_000
 
 
 # What the rules answered, by operator and abstract inputs.
@@ -94,7 +94,7 @@ class Machine:
     """What the parts of the interpreter share.
 
     While `silent` nothing is reported. `budget` is what running the functions may still cost, in
-    statements; `sparing` tells that functions are run on unknown arguments, and only those that
+    expressions; `sparing` tells that functions are run on unknown arguments, and only those that
     can matter to names. `unknowns` counts the expressions of which nothing could be told; `round`
     is the number of the loop's body that is being run.
     """

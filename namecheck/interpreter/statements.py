@@ -92,8 +92,6 @@ class Statements:
         case = self._cases.get(type(statement))
         if case is None:
             return [store]
-        if activation.caller is not None:
-            self.machine.budget -= 1
         try:
             ends = case(statement, store, activation)
         except PathEnds:
