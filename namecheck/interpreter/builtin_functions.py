@@ -434,11 +434,8 @@ class BuiltinFunctions:
         found = self.machine.expressions.attributes.read(
             value, name.value, call.node, call.store, call.activation
         )
-        if isinstance(found, Opaque) and len(call.args) > 2:
-            if isinstance(value, Instance) and isinstance(found.key, tuple):
-                return call.args[2]
-            return joins.fresh("attribute")
-        return found
+        given = isinstance(found, Opaque) and len(call.args) > 2
+        return joins.fresh("attribute") if given else found
 
     def _setattr(self, call: Call) -> Value:
         name = call.argument(1)
