@@ -1,7 +1,7 @@
 """Joins the table and the rules: `infer` is the only door to a rule.
 
 In-place and ``out=`` semantics live here, once (name_inference.rst, "out function and in-place
-variants"; semantics.md, "Where 2.12.1 differs", 6 and 7).
+variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join
 
 
 class Semantics(enum.Enum):
-    """Whose answers are given (semantics.md, "Two semantics, one switch")."""
+    """Whose answers are given (docs/semantics.md, "Two semantics, one switch")."""
 
     NAMECHECK = "namecheck"
     NATIVE = "torch-2.12"

@@ -25,7 +25,7 @@ class Dim:
     """One dimension: its name, its size, and whether a size of 1 was put there on purpose.
 
     Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``
-    (semantics.md, "Two kinds of name").
+    (docs/semantics.md, "Two kinds of name").
     """
 
     name: Name = UNKNOWN

@@ -291,7 +291,11 @@ class Calls:
             if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
                 nodes.insert(0, call.node.func.value)
             if not call.arguments.open and len(nodes) == len(args):
-                operands = list(zip(nodes, args, strict=True))
+                operands = [
+                    part
+                    for node, arg in zip(nodes, args, strict=True)
+                    for part in self._parts(node, arg, call.store)
+                ]
         return torch.call(
             operator, args, call.kwargs, call.node, call.store, call.activation, operands
         )

@@ -1,7 +1,7 @@
 """Loops: followed item by item while that is cheap, else to a fixed point.
 
 The body is judged on the state it is entered with and on the state it leaves; then the state is
-widened in silence until nothing changes (semantics.md, "Findings and lints").
+widened in silence until nothing changes (docs/semantics.md, "Findings and lints").
 """
 
 from __future__ import annotations

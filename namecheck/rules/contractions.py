@@ -1,7 +1,7 @@
 """Contracts away dims (name_inference.rst, the section of this name).
 
 The names of the contracted dims are not compared: ``(N, D) @ (in, out)`` is ``(N, out)``. Axes,
-which annotations give, must be the same (semantics.md, "Two kinds of name").
+which annotations give, must be the same (docs/semantics.md, "Two kinds of name").
 """
 
 from __future__ import annotations
