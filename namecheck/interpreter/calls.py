@@ -300,6 +300,14 @@ class Calls:
             operator, args, call.kwargs, call.node, call.store, call.activation, operands
         )
 
+    def _parts(self, node: Node, value: Value, store: Store) -> list[Operand]:
+        """The items of a list that is written out are operands, each by itself."""
+        if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (ListValue, TupleValue)):
+            content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+            if not isinstance(content, Repeated) and len(content) == len(node.elts):
+                return list(zip(node.elts, content, strict=True))
+        return [(node, value)]
+
     def _module(self, module: TorchModule, call: Call) -> Value:
         if not self.machine.torch.has(module.key, "c"):
             return joins.fresh("result")
