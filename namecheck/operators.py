@@ -110,13 +110,15 @@ class Inference:
 
     `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
     `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
-    it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN.
+    it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN,
+    as it is where the call fits no signature of the table (`fits` is False).
     """
 
     result: Any
     after: Mapping[int | str, Any] = field(default_factory=dict)
     contradiction: Contradiction | None = None
     fields: tuple[str, ...] = ()
+    fits: bool = True
 
 
 class ShippedTable(Mapping[str, Operator]):
@@ -268,7 +270,7 @@ def infer(
     try:
         return _apply(row, Call(key, form, inplace), args, kwargs, semantics)
     except signatures.Unbound:
-        return Inference(UNKNOWN)
+        return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
         # Without the frames that it went through: the answer may be remembered.
         return Inference(UNKNOWN, contradiction=contradiction.with_traceback(None))

@@ -91,6 +91,8 @@ def test_concrete_in_concrete_out(rule: str, data: st.DataObject) -> None:
     semantics, row, call = data.draw(drawn_calls(rule))
     answer = _infer(semantics, call)
     native = semantics is Semantics.NATIVE and row.native not in ("", "refuses")
+    if not answer.fits:
+        return  # what fits no signature of the table is no call of it
     if answer.contradiction is None and (row.native if native else rule) not in SILENT:
         assert is_concrete(answer.result)
         assert all(is_concrete(tensor) for tensor in answer.after.values())
@@ -112,6 +114,8 @@ def test_forgetting_is_sound(rule: str, data: st.DataObject) -> None:
     abstract = data.draw(forgotten_call(concrete))
     known = _infer(semantics, concrete)
     guess = _infer(semantics, abstract)
+    if not known.fits:
+        return
     if guess.contradiction is not None:
         assert known.contradiction is not None, f"made up: {guess.contradiction.message}"
     elif known.contradiction is None:
