@@ -474,7 +474,8 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
         if written:
             after["out"] = (*written, *map(_tensor, outs[len(written) :]))
         return Inference(UNKNOWN, after, contradiction)
-    single = not isinstance(result if isinstance(out, Unknown) else out, (tuple, list))
+    several = result if isinstance(out, (Unknown, Many)) else out
+    single = not isinstance(several, (tuple, list))
     value = written[0] if single else tuple(written)
     return Inference(value, {"out": value}, fields=row.returns)
 

@@ -216,7 +216,8 @@ def _check_module(dim: Axis, sizes: Any) -> None:
 
 def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -> Dims:
     if isinstance(sizes, Unknown):
-        return _split(dims, locate(dims, dim), None, None)
+        known = dim if isinstance(dim, (int, str)) else UNKNOWN
+        return _split(dims, locate(dims, known), None, None)
     if not sizes:
         raise _empty()
     pairs = None if strict and type(sizes) is dict else _pairs(sizes)

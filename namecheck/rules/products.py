@@ -126,9 +126,10 @@ def _distinct(*parts: Dims) -> Dims:
 @rule
 def inner_natively(input: Tensor, other: Tensor) -> Dims:
     """torch 2.12 takes names only where one input is a scalar (recorded: inner)."""
-    answer = inner(input, other) if 0 in (input.dims.rank, other.dims.rank) else None
-    if answer is not None:
-        return answer
+    if 0 in (input.dims.rank, other.dims.rank):
+        return inner(input, other)
+    if 0 in (input.dims.min_rank, other.dims.min_rank):
+        return OPEN  # one of them may be a scalar
     result = inner(Tensor(input.dims.unnamed()), Tensor(other.dims.unnamed()))
     refuse_named("permute", (input, other))
     return result
