@@ -75,7 +75,8 @@ def max_pool(
 
 
 def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: str) -> Dims:
-    ones = size == 1 or (isinstance(size, (tuple, list)) and set(size) == {1})
+    many = isinstance(size, (tuple, list)) and bool(size) and all(each == 1 for each in size)
+    ones = size == 1 or many
     if not ones and not isinstance(size, Unknown):
         refuse_named(aten, [input])
     return input.dims.sizeless()
