@@ -185,13 +185,15 @@ def _check(arguments: argparse.Namespace) -> int:
         result = result.joined(project.check_text(data, name, found))
     elif not entries and not walk.missing:
         print("namecheck: no Python files found", file=sys.stderr)
-    _print_findings(result, given, here)
+    _print_findings(result, given, here, complete=not walk.missing)
     if walk.missing or result.faults:
         return WRONG
     return FOUND if result.errors and not arguments.exit_zero else CLEAN
 
 
-def _print_findings(result: Result, given: dict[str, bytes], found: Settings) -> None:
+def _print_findings(
+    result: Result, given: dict[str, bytes], found: Settings, *, complete: bool
+) -> None:
     from namecheck import report
     from namecheck.report.wording import counted
 
@@ -206,7 +208,8 @@ def _print_findings(result: Result, given: dict[str, bytes], found: Settings) ->
         _print(report.full(result.findings, report.reader(given), paint))
     else:
         _print(report.concise(result.findings, paint))
-    print(paint("bold" if result.errors else "good", report.summary(result.findings)))
+    if complete or result.errors:
+        print(paint("bold" if result.errors else "good", report.summary(result.findings)))
     if result.unparsed:
         files = counted(result.unparsed, "file")
         print(

@@ -385,3 +385,10 @@ def test_reveal_names_prints_and_returns(capsys: pytest.CaptureFixture[str]) -> 
     tensor = Tensor()
     assert reveal_names(tensor) is tensor
     assert capsys.readouterr().out == "revealed: N=2 _=3\n"
+
+
+def test_a_missing_path_is_no_check_that_passed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "no_such_file.py"]) == 2
+    printed = capsys.readouterr()
+    assert "passed" not in printed.out
+    assert "there is no no_such_file.py" in printed.err
