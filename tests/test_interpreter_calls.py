@@ -283,3 +283,18 @@ def test_awaited_calls() -> None:
 
     asyncio.run(main())
     """)
+
+
+def test_what_stands_after_a_yield_runs_only_if_it_is_asked_for() -> None:
+    check(
+        """
+        import torch
+
+        def parts(x):
+            yield x.sum("C")
+            yield x.sum("Q")
+
+        first = next(parts(torch.rand(2, 3, names=("N", "C"))))
+        first.sum("C")  # BUG
+        """
+    )

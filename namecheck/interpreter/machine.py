@@ -169,8 +169,8 @@ class Machine:
         """Enter a finding at a node; where an error is expected the path ends instead."""
         if activation.expects_error:
             raise PathEnds
-        if self.silent:
-            return
+        if self.silent or activation.yields:
+            return  # what stands after a yield runs only if somebody asks for the next item
         span = self.source.span(node)
         related = (*origins, *self._calls(activation))
         self.findings.setdefault(
