@@ -147,6 +147,11 @@ def dropout3d_natively(
     return _drops_channels(input, p, training, 3)
 
 
+def _drops(p: float | Unknown, training: bool | Unknown) -> bool:
+    """Whether a dropout certainly drops some elements and keeps others."""
+    return training is True and not isinstance(p, Unknown) and 0 < p < 1
+
+
 def _drops_channels(
     input: Tensor, p: float | Unknown, training: bool | Unknown, spatial: int
 ) -> Dims:
@@ -154,7 +159,7 @@ def _drops_channels(
         dropout1d(input)
     if spatial != 2 and input.dims.rank == spatial + 1:
         refuse_named("unsqueeze", [input])
-    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
+    if _drops(p, training):
         refuse_named("new_empty", [input])
     return input.dims
 
@@ -164,7 +169,7 @@ def alpha_dropout_natively(
     input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
 ) -> Dims:
     """torch 2.12 scales by a number, which it does not support (nn.functional.alpha_dropout)."""
-    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
+    if _drops(p, training):
         refuse_named("mul_.Scalar", [input])
     return input.dims
 
@@ -174,7 +179,7 @@ def feature_dropout_natively(
     input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
 ) -> Dims:
     """torch 2.12 drops channels with what it does not support (feature_alpha_dropout)."""
-    if training is True and not isinstance(p, Unknown) and 0 < p < 1:
+    if _drops(p, training):
         refuse_named("new_empty", [input])
     return input.dims
 
