@@ -12,12 +12,29 @@ from dataclasses import dataclass
 
 from namecheck import operators
 from namecheck.findings import Finding
-from namecheck.interpreter.machine import Inferences, Machine, Reveal
+from namecheck.interpreter.machine import Inferences, Machine
+from namecheck.interpreter.observations import (
+    Observation,
+    Observations,
+    Position,
+    Recorder,
+    Reveal,
+)
 from namecheck.interpreter.program import Program
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
 
-__all__ = ["Analysis", "Inferences", "Reveal", "check", "run"]
+__all__ = [
+    "Analysis",
+    "Inferences",
+    "Observation",
+    "Observations",
+    "Position",
+    "Reveal",
+    "check",
+    "observe",
+    "run",
+]
 
 _RECURSION_LIMIT = 12_000
 
@@ -43,12 +60,13 @@ def check(
     `inferences` remembers what the rules answered; files checked in the same semantics with the
     same table may share it. Raises RecursionError for code nested too deeply to descend into.
     """
-    program = run(source, semantics=semantics, rows=rows, reveal=reveal, inferences=inferences)
-    machine = program.machine
-    reveals = machine.reveals or {}
+    recorder = Recorder() if reveal else None
+    machine = _machine(source, semantics, rows, inferences, recorder)
+    with _deep_recursion():
+        Program(machine).run()
     return Analysis(
         tuple(sorted(machine.findings.values(), key=lambda f: (f.span, f.code))),
-        tuple(reveals[span] for span in sorted(reveals)),
+        () if recorder is None else tuple(sorted(recorder.reveals(source), key=lambda r: r.span)),
     )
 
 
@@ -57,17 +75,43 @@ def run(
     *,
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
-    reveal: bool = False,
     inferences: Inferences | None = None,
 ) -> Program:
     """Run one file, and hand back its variables with the findings."""
-    machine = Machine(source, semantics, operators.table() if rows is None else rows, reveal=reveal)
-    if inferences is not None:
-        machine.inferences = inferences
-    program = Program(machine)
+    program = Program(_machine(source, semantics, rows, inferences))
     with _deep_recursion():
         program.run()
     return program
+
+
+def observe(
+    source: Source,
+    *,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+) -> Observations:
+    """Run one file as a program, and tell what each of its expressions gives, file by file.
+
+    Functions that the program does not call are not run. Raises RecursionError as `check` does.
+    """
+    recorder = Recorder()
+    with _deep_recursion():
+        Program(_machine(source, semantics, rows, inferences, recorder)).run_main()
+    return {source.filename: recorder.observations()}
+
+
+def _machine(
+    source: Source,
+    semantics: Semantics,
+    rows: Mapping[str, Operator] | None,
+    inferences: Inferences | None,
+    recorder: Recorder | None = None,
+) -> Machine:
+    machine = Machine(source, semantics, operators.table() if rows is None else rows, recorder)
+    if inferences is not None:
+        machine.inferences = inferences
+    return machine
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.interpreter import joins, narrowing, python_operators
-from namecheck.interpreter.machine import Activation, Machine, PathEnds, Reveal
+from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     FALSE,
     NONE,
@@ -91,20 +91,9 @@ class Expressions:
             result = store.get(Fact(("value", result.key)), result)
         if isinstance(result, (Opaque, Union)):
             self.machine.unknowns += 1
-        if self.machine.reveals is not None and isinstance(result, TensorValue):
-            self._reveal(node, result, store)
+        if self.machine.recorder is not None:
+            self.machine.recorder.value(node, result, store)
         return result
-
-    def _reveal(self, node: Node, result: TensorValue, store: Store) -> None:
-        reveals = self.machine.reveals
-        assert reveals is not None
-        span = self.machine.source.span(node)
-        dims = joins.held(result, store).tensor.dims.brief()
-        source = self.machine.source.segment(span)
-        earlier = reveals.get(span)
-        if earlier is not None and dims not in earlier.dims.split(" | "):
-            dims = f"{earlier.dims} | {dims}"
-        reveals[span] = Reveal(span, source, dims)
 
     def spread(
         self,

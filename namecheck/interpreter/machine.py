@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Value
+from namecheck.interpreter.observations import Recorder
 from namecheck.interpreter.store import Store
 from namecheck.names import Contradiction
 from namecheck.operators import Inference, Operator, Semantics
@@ -81,22 +82,14 @@ class Activation:
         return self.tolerant > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reveal:
-    """The dims of one tensor-valued expression, as `Dims.brief` writes them."""
-
-    span: Span
-    source: str
-    dims: str
-
-
 class Machine:
     """What the parts of the interpreter share.
 
-    While `silent` nothing is reported. `budget` is what running the functions may still cost, in
-    expressions; `sparing` tells that functions are run on unknown arguments, and only those that
-    can matter to names. `unknowns` counts the expressions of which nothing could be told; `round`
-    is the number of the loop's body that is being run.
+    While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
+    what running the functions may still cost, in expressions; `sparing` tells that functions are
+    run on unknown arguments, and only those that can matter to names. `unknowns` counts the
+    expressions of which nothing could be told; `round` is the number of the loop's body that is
+    being run.
     """
 
     expressions: Expressions
@@ -109,13 +102,12 @@ class Machine:
         source: Source,
         semantics: Semantics,
         rows: Mapping[str, Operator],
-        *,
-        reveal: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self.source = source
         self.semantics = semantics
         self.rows = rows
-        self.reveals: dict[Span, Reveal] | None = {} if reveal else None
+        self.recorder = recorder
         self.findings: dict[tuple[Span, str], Finding] = {}
         self.silent = 0
         self.budget = BUDGET
@@ -167,25 +159,26 @@ class Machine:
         origins: tuple[Place, ...] = (),
     ) -> None:
         """Enter a finding at a node; where an error is expected the path ends instead."""
-        if activation.expects_error:
-            raise PathEnds
-        if self.silent or activation.yields:
-            return  # what stands after a yield runs only if somebody asks for the next item
-        span = self.source.span(node)
-        related = (*origins, *self._calls(activation))
-        self.findings.setdefault(
-            (span, contradiction.code),
-            Finding(
+        # What stands after a yield runs only if somebody asks for the next item.
+        judged = not self.silent and not activation.yields
+        expected = activation.expects_error
+        if judged and (self.recorder is not None or not expected):
+            finding = Finding(
                 contradiction.code,
                 contradiction.message,
                 self.source.filename,
-                span,
+                self.source.span(node),
                 contradiction.help,
                 marks,
-                related,
+                (*origins, *self._calls(activation)),
                 contradiction.error,
-            ),
-        )
+            )
+            if self.recorder is not None:
+                self.recorder.finding(node, finding)
+            if not expected:
+                self.findings.setdefault((finding.span, finding.code), finding)
+        if expected:
+            raise PathEnds
 
     def note(self, code: str, message: str, node: Node) -> None:
         """Enter a note, once for each place and message."""

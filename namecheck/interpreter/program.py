@@ -38,14 +38,19 @@ class Program:
 
     def run(self) -> None:
         """Run the module, then its functions on arguments of which nothing is known."""
+        activation = self.run_main()
+        self.machine.sparing = True
+        for node, function in list(self.machine.functions.items()):
+            self._from_elsewhere(node, function, activation)
+
+    def run_main(self) -> Activation:
+        """Run the module alone, as a program."""
         activation = Activation(self.frame)
         base = self.store
         ends = self.machine.statements.block(self.machine.source.tree.body, [base], activation)
         if ends and ends != [base]:
             base.absorb(joins.merge(base, ends))
-        self.machine.sparing = True
-        for node, function in list(self.machine.functions.items()):
-            self._from_elsewhere(node, function, activation)
+        return activation
 
     def variable(self, name: str) -> Value | None:
         """What a variable of the module holds at the end."""

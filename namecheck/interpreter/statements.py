@@ -229,6 +229,8 @@ class Statements:
                 activation,
             ),
         )
+        if self.machine.recorder is not None:
+            self.machine.recorder.value(node, result, store)
         self.bind(node.target, result, store, activation)
 
     def _return(self, node: ast.Return, store: Store, activation: Activation) -> list[Store]:

@@ -1,0 +1,154 @@
+"""What each expression gave, over all the times it was reached: for `reveal`, and for comparing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from namecheck import values
+from namecheck.findings import Finding, Span
+from namecheck.interpreter import joins
+from namecheck.interpreter.objects import Opaque, Repeated, TensorValue, TupleValue, Union, Value
+from namecheck.interpreter.store import Store
+from namecheck.names import UNKNOWN
+from namecheck.syntax import Located as Node
+from namecheck.syntax import Source
+from namecheck.values import Many, Tensor
+
+# How many different values of one expression are kept apart.
+_KINDS: Final = 8
+
+
+class Position(NamedTuple):
+    """Where an expression stands, as `ast` and the ``co_positions`` of code objects count.
+
+    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An augmented assignment
+    stands for its operator, as it does in the code object.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is known of one expression over all the times it was reached.
+
+    `value` covers each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
+    value too. `findings` are the contradictions found in it, those that the program expects
+    and catches included; a time that ends in one gives no value. It was reached `times` times.
+    """
+
+    value: Any = UNKNOWN
+    findings: tuple[Finding, ...] = ()
+    times: int = 0
+
+
+Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """The dims of one tensor-valued expression, as `Dims.brief` writes them."""
+
+    span: Span
+    source: str
+    dims: str
+
+
+@dataclass(slots=True)
+class _Record:
+    """One expression: the different values it had, its findings, and how often it was reached."""
+
+    seen: list[Any] = field(default_factory=list)
+    findings: dict[tuple[Span, str], Finding] = field(default_factory=dict)
+    times: int = 0
+
+    @property
+    def value(self) -> Any:
+        """What covers all the values."""
+        return reduce(join, self.seen) if self.seen else UNKNOWN
+
+
+class Recorder:
+    """Records expressions while the program is run."""
+
+    def __init__(self) -> None:
+        self._records: dict[Node, _Record] = {}
+
+    def _record(self, node: Node) -> _Record:
+        record = self._records.get(node)
+        if record is None:
+            record = self._records[node] = _Record()
+        return record
+
+    def value(self, node: Node, value: Value, store: Store) -> None:
+        """An expression was reached, and gave a value."""
+        record = self._record(node)
+        record.times += 1
+        if isinstance(value, Opaque) and value.key.parts[0] == "contradiction":
+            return
+        seen = observed(value, store)
+        if seen not in record.seen:
+            record.seen.append(seen)
+            if len(record.seen) > _KINDS:
+                record.seen[:] = [record.value]
+
+    def finding(self, node: Node, finding: Finding) -> None:
+        """A contradiction was found at an expression."""
+        self._record(node).findings.setdefault((finding.span, finding.code), finding)
+
+    def observations(self) -> dict[Position, Observation]:
+        """Every expression that was reached, by its position."""
+        found: dict[Position, Observation] = {}
+        for node, record in self._records.items():
+            if isinstance(node, (ast.Constant, ast.Slice)):
+                continue
+            own = Observation(record.value, tuple(record.findings.values()), record.times)
+            found[_position(node)] = own
+        return found
+
+    def reveals(self, source: Source) -> Iterator[Reveal]:
+        """The dims of the tensor-valued expressions."""
+        for node, record in self._records.items():
+            dims = [seen.dims.brief() for seen in record.seen if isinstance(seen, Tensor)]
+            if dims:
+                span = source.span(node)
+                yield Reveal(span, source.segment(span), " | ".join(dict.fromkeys(dims)))
+
+
+def _position(node: Node) -> Position:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return Position(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+
+
+def observed(value: Value, store: Store) -> Any:
+    """What of a value is worth telling: its tensors; UNKNOWN where it has none."""
+    if isinstance(value, TensorValue):
+        return joins.held(value, store).tensor
+    if isinstance(value, TupleValue):
+        return tuple(observed(item, store) for item in value.items)
+    if isinstance(value, Repeated):
+        each = observed(value.each, store)
+        return Many(each) if isinstance(each, Tensor) else UNKNOWN
+    if isinstance(value, Union):
+        every = [c.value for c in value.alternatives if store.allows(c.facts)]
+        return reduce(join, [observed(one, store) for one in every]) if every else UNKNOWN
+    return UNKNOWN
+
+
+def join(left: Any, right: Any) -> Any:
+    """What covers two observed values."""
+    if left == right:
+        return left
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        return values.join(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+        return tuple(map(join, left, right))
+    return UNKNOWN
