@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import dis
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
 from types import CodeType
 
 import pytest
@@ -115,6 +118,83 @@ def test_findings_stand_with_their_expression() -> None:
     assert [finding.code for finding in both.findings] == ["NC103"]
     assert brief(both) == "C=3"
     assert [finding.code for finding in found["x.mean('T')"].findings] == ["NC103"]
+
+
+PACKAGE = {
+    "layouts.py": """
+        import torch
+        DIMS = ('N', 'C')
+        def made():
+            return torch.zeros(2, 3, names=DIMS)
+        """,
+    "models/__init__.py": """
+        from .blocks import *
+        from . import blocks as inner
+        """,
+    "models/blocks.py": """
+        from layouts import made
+        _hidden = 1
+        def pooled(x, dim):
+            return x.mean(dim)
+        whole = pooled(made(), 'N')
+        """,
+}
+
+
+def tree(folder: Path, main: str) -> interpreter.Observations:
+    """The observations of a program of several files, by paths relative to its folder."""
+    for name, text in PACKAGE.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(dedent(text))
+    finder = interpreter.below(str(folder))
+    found = interpreter.observe(parsed(main), finder=finder)
+    return {
+        os.path.relpath(name, folder) if name[0] == "/" else name: of for name, of in found.items()
+    }
+
+
+def test_imported_files_are_run(tmp_path: Path) -> None:
+    found = tree(
+        tmp_path,
+        """
+        import layouts, models.blocks
+        import unknown
+        from models import pooled, inner
+        x = layouts.made()
+        a = models.whole
+        b = pooled(x, 'C')
+        c = inner.pooled(layouts.made(), 'T')
+        layouts.DIMS = ('A', 'B')
+        d = layouts.made()
+        e = (models.whole2, models.blocks.whole)
+        """,
+    )
+    right = {at.line: brief(of) for at, of in sorted(found["program.py"].items()) if at.column == 4}
+    expected = {5: "N=2 C=3", 6: "C=3", 7: "N=2", 8: "?", 10: "A=2 B=3", 11: "?, C=3"}
+    assert {line: right[line] for line in expected} == expected
+    assert set(found) == {"program.py", *PACKAGE}
+    (reduced,) = [of for of in found["models/blocks.py"].values() if of.findings]
+    assert (reduced.times, brief(reduced)) == (3, "?")
+    (finding,) = reduced.findings
+    places = [(os.path.relpath(p.filename, tmp_path), p.span.line) for p in finding.related]
+    assert os.path.relpath(finding.filename, tmp_path) == "models/blocks.py"
+    assert places[-1][1] == 8
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "try:\n    import models\nexcept ImportError:\n    models = None",
+        "if library.flag():\n    import models\nelse:\n    from models import whole",
+        "for _ in range(3):\n    import models",
+        "def f():\n    import models\n    return models\nf(); f()",
+    ],
+)
+def test_files_are_run_once_on_a_path(tmp_path: Path, main: str) -> None:
+    found = tree(tmp_path, main)
+    created = [of for of in found["layouts.py"].values() if brief(of) == "N=2 C=3"]
+    assert {of.times for of in created} <= {1, 2}
 
 
 def instructions(code: CodeType) -> Iterator[tuple[str, Position]]:

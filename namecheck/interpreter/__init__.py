@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from namecheck import operators
 from namecheck.findings import Finding
+from namecheck.interpreter.imports import Finder, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.observations import (
     Observation,
@@ -26,11 +27,13 @@ from namecheck.syntax import Source
 
 __all__ = [
     "Analysis",
+    "Finder",
     "Inferences",
     "Observation",
     "Observations",
     "Position",
     "Reveal",
+    "below",
     "check",
     "observe",
     "run",
@@ -87,18 +90,21 @@ def run(
 def observe(
     source: Source,
     *,
+    finder: Finder = nothing_found,
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
 ) -> Observations:
     """Run one file as a program, and tell what each of its expressions gives, file by file.
 
-    Functions that the program does not call are not run. Raises RecursionError as `check` does.
+    `finder` finds the files that it imports. Functions that the program does not call are not
+    run. Raises RecursionError as `check` does.
     """
     recorder = Recorder()
+    machine = _machine(source, semantics, rows, inferences, recorder)
     with _deep_recursion():
-        Program(_machine(source, semantics, rows, inferences, recorder)).run_main()
-    return {source.filename: recorder.observations()}
+        Program(machine, finder).run_main()
+    return {file.filename: recorder.observations(file) for file in machine.sources.values()}
 
 
 def _machine(

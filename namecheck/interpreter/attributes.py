@@ -154,6 +154,10 @@ class Attributes:
         if written is not None:
             return written
         path = f"{value.path}.{name}"
+        module = self.machine.imports.frame(value.path, store)
+        if module is not None:
+            held: Value | None = store.get((module.number, name))
+            return External(path) if held is None else held
         constant = torch_constant(path)
         if constant is not None:
             return Const(constant)
@@ -296,6 +300,9 @@ class Attributes:
                 self.machine.calls.call_values(setter, [target, value], node, store, act)
                 return
         owner = _owner(target)
+        if isinstance(target, External):
+            module = self.machine.imports.frame(target.path, store)
+            owner = owner if module is None else module.number
         if owner is not None:
             store.write((owner, name), self._unwritten(target, name, store), value)
 

@@ -339,7 +339,11 @@ class Calls:
         if not self._bind(function, frame, call, layer):
             return joins.fresh("result")
         inner = Activation(frame, call.activation, call.node, function.name)
-        returns = self._run(function, layer, inner)
+        outer, machine.source = machine.source, machine.source_of(frame)
+        try:
+            returns = self._run(function, layer, inner)
+        finally:
+            machine.source = outer
         if machine.scope(function.node).generator:
             returns = [(store, self._generated(inner)) for store, _ in returns[:1]]
             if not returns:

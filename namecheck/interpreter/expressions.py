@@ -142,9 +142,7 @@ class Expressions:
                 return Opaque(("variable", holder.number, name))
         if name in BUILTINS:
             return External(f"builtins.{name}")
-        if name == "__name__":
-            return Const("__main__")
-        return Opaque(("variable", 0, name))
+        return Opaque(("variable", self.module_of(frame).number, name))
 
     def owner(self, name: str, frame: Frame) -> Frame | None:
         """The scope that a name belongs to, seen from a frame."""
@@ -153,13 +151,14 @@ class Expressions:
             info = self.machine.scope(current.scope)
             visible = current is frame or not isinstance(current.scope, ast.ClassDef)
             if name in info.global_:
-                return self._module(current)
+                return self.module_of(current)
             if visible and name in info.local:
                 return current
             current = current.enclosing
-        return self._module(frame)
+        return self.module_of(frame)
 
-    def _module(self, frame: Frame) -> Frame:
+    def module_of(self, frame: Frame) -> Frame:
+        """The frame of the module that a frame is in."""
         while frame.enclosing is not None:
             frame = frame.enclosing
         return frame

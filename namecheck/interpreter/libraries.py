@@ -488,11 +488,3 @@ class Libraries:
         if function.kind == "contextmanager":
             return self.contexts.make(function, call)
         return self.machine.calls.call(function.function, call)
-
-    def import_all(self, module: str, store: Store, activation: Activation) -> None:
-        """``from module import *``: of torch the names that the table knows."""
-        if not module.startswith("torch"):
-            return
-        for key, row in self.machine.rows.items():
-            if "f" in row.forms and "." not in key:
-                store.set((activation.frame.number, key), External(f"{module}.{key}"))

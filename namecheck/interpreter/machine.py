@@ -21,6 +21,7 @@ from namecheck.syntax import Source
 if TYPE_CHECKING:
     from namecheck.interpreter.calls import Calls
     from namecheck.interpreter.expressions import Expressions
+    from namecheck.interpreter.imports import Imports
     from namecheck.interpreter.statements import Statements
     from namecheck.interpreter.torch_calls import TorchCalls
 
@@ -85,6 +86,7 @@ class Activation:
 class Machine:
     """What the parts of the interpreter share.
 
+    `source` is the file whose code is being run, of the `sources` that the program has.
     While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
     what running the functions may still cost, in expressions; `sparing` tells that functions are
     run on unknown arguments, and only those that can matter to names. `unknowns` counts the
@@ -95,6 +97,7 @@ class Machine:
     expressions: Expressions
     statements: Statements
     calls: Calls
+    imports: Imports
     torch: TorchCalls
 
     def __init__(
@@ -105,6 +108,7 @@ class Machine:
         recorder: Recorder | None = None,
     ) -> None:
         self.source = source
+        self.sources: dict[ast.AST, Source] = {}
         self.semantics = semantics
         self.rows = rows
         self.recorder = recorder
@@ -146,9 +150,19 @@ class Machine:
         self.budget -= cost
         return self.budget > 0
 
+    def enter(self, source: Source) -> None:
+        """Run code of this file from here on."""
+        self.source = self.sources.setdefault(source.tree, source)
+
+    def source_of(self, frame: Frame) -> Source:
+        """The file that the code of a frame stands in."""
+        while frame.enclosing is not None:
+            frame = frame.enclosing
+        return self.sources[frame.scope]
+
     def place(self, node: Node, message: str) -> Place:
-        """A stretch of this file with a word on it."""
-        return Place(self.source.filename, self.source.span(node), message)
+        """A stretch of the file that is being run, with a word on it."""
+        return _placed(self.source, node, message)
 
     def report(
         self,
@@ -194,6 +208,12 @@ class Machine:
         while current is not None and current.caller is not None:
             # A call as from another file has no place of its own, but that of the function.
             if current.site is not None and current.site is not current.frame.scope:
-                places.append(self.place(current.site, f"'{current.name}' is called here"))
+                source = self.source_of(current.caller.frame)
+                message = f"'{current.name}' is called here"
+                places.append(_placed(source, current.site, message))
             current = current.caller
         return tuple(places)
+
+
+def _placed(source: Source, node: Node, message: str) -> Place:
+    return Place(source.filename, source.span(node), message)

@@ -79,7 +79,7 @@ class Recorder:
     """Records expressions while the program is run."""
 
     def __init__(self) -> None:
-        self._records: dict[Node, _Record] = {}
+        self._records: dict[ast.AST, _Record] = {}
 
     def _record(self, node: Node) -> _Record:
         record = self._records.get(node)
@@ -103,19 +103,25 @@ class Recorder:
         """A contradiction was found at an expression."""
         self._record(node).findings.setdefault((finding.span, finding.code), finding)
 
-    def observations(self) -> dict[Position, Observation]:
-        """Every expression that was reached, by its position."""
-        found: dict[Position, Observation] = {}
-        for node, record in self._records.items():
-            if isinstance(node, (ast.Constant, ast.Slice)):
-                continue
-            own = Observation(record.value, tuple(record.findings.values()), record.times)
-            found[_position(node)] = own
-        return found
+    def _of(self, source: Source) -> Iterator[tuple[Node, _Record]]:
+        for node in ast.walk(source.tree):
+            record = self._records.get(node)
+            if record is not None and not isinstance(node, (ast.Constant, ast.Slice)):
+                assert isinstance(node, (ast.expr, ast.stmt))
+                yield node, record
+
+    def observations(self, source: Source) -> dict[Position, Observation]:
+        """Every expression of a file that was reached, by its position."""
+        return {
+            _position(node): Observation(
+                record.value, tuple(record.findings.values()), record.times
+            )
+            for node, record in self._of(source)
+        }
 
     def reveals(self, source: Source) -> Iterator[Reveal]:
-        """The dims of the tensor-valued expressions."""
-        for node, record in self._records.items():
+        """The dims of the tensor-valued expressions of a file."""
+        for node, record in self._of(source):
             dims = [seen.dims.brief() for seen in record.seen if isinstance(seen, Tensor)]
             if dims:
                 span = source.span(node)

@@ -10,6 +10,7 @@ from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
 from namecheck.interpreter.expressions import Expressions
+from namecheck.interpreter.imports import Finder, Imports, nothing_found
 from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import Natives
@@ -22,8 +23,9 @@ from namecheck.interpreter.torch_calls import TorchCalls
 class Program:
     """The run of one file."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, finder: Finder = nothing_found) -> None:
         self.machine = machine
+        machine.imports = Imports(machine, finder)
         machine.expressions = Expressions(machine)
         machine.expressions.attributes = Attributes(machine)
         machine.statements = Statements(machine)
@@ -47,7 +49,7 @@ class Program:
         """Run the module alone, as a program."""
         activation = Activation(self.frame)
         base = self.store
-        ends = self.machine.statements.block(self.machine.source.tree.body, [base], activation)
+        ends = self.machine.imports.run_main(activation, base)
         if ends and ends != [base]:
             base.absorb(joins.merge(base, ends))
         return activation

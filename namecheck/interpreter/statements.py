@@ -15,7 +15,6 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     Entries,
-    External,
     Frame,
     FunctionValue,
     ListValue,
@@ -59,8 +58,8 @@ class Statements:
             ast.FunctionDef: self._function,
             ast.AsyncFunctionDef: self._function,
             ast.ClassDef: self._class,
-            ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
+            ast.Import: machine.imports.run_import,
+            ast.ImportFrom: machine.imports.run_import_from,
             ast.Delete: self._delete,
             ast.Break: self._break,
             ast.Continue: self._continue,
@@ -490,25 +489,6 @@ class Statements:
         if isinstance(made, ClassValue):
             self.machine.classes.append(made)
         self.bind_name(node.name, made, store, activation.frame)
-
-    # Imports
-
-    def _import(self, node: ast.Import, store: Store, activation: Activation) -> None:
-        for alias in node.names:
-            path = alias.name if alias.asname else alias.name.split(".")[0]
-            self.bind_name(alias.asname or path, External(path), store, activation.frame)
-
-    def _import_from(self, node: ast.ImportFrom, store: Store, activation: Activation) -> None:
-        module = "." * node.level + (node.module or "")
-        for alias in node.names:
-            if alias.name == "*":
-                self.machine.calls.libraries.import_all(module, store, activation)
-                continue
-            external = External(module)
-            value = self.machine.expressions.attributes.read(
-                external, alias.name, node, store, activation
-            )
-            self.bind_name(alias.asname or alias.name, value, store, activation.frame)
 
 
 def _catches(handler: ast.ExceptHandler, errors: frozenset[str]) -> bool:
