@@ -27,7 +27,7 @@ from tests.interpreting import check
 
 
 def tensor(*names: str | None) -> TensorValue:
-    return TensorValue(joins.new_address(), Held(Tensor(Dims.of(*names))))
+    return TensorValue(object(), Held(Tensor(Dims.of(*names))))
 
 
 @st.composite
@@ -47,10 +47,10 @@ def values(draw: st.DrawFn, depth: int = 2) -> Value:
         return TupleValue(items)
     if kind == "list":
         if draw(st.booleans()):
-            return ListValue(joins.new_address(), Repeated(items[0] if items else NONE))
-        return ListValue(joins.new_address(), items)
+            return ListValue(object(), Repeated(items[0] if items else NONE))
+        return ListValue(object(), items)
     entries = tuple((Const(index), item) for index, item in enumerate(items))
-    return DictValue(joins.new_address(), Entries(entries))
+    return DictValue(object(), Entries(entries))
 
 
 @given(values())
@@ -144,7 +144,7 @@ def test_a_variable_bound_on_one_path_keeps_its_value() -> None:
 
 def test_what_one_path_changed_the_other_has_as_it_was_made() -> None:
     base = Store()
-    value = ListValue(joins.new_address(), (Const("N"),))
+    value = ListValue(object(), (Const("N"),))
     left, right = base.fork(), base.fork()
     joins.write(value, left, (Const("C"),))
     content = joins.items(value, joins.merged(base, [left, right]))

@@ -112,7 +112,7 @@ class Attributes:
             return Native(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
             return self._of_callable(value, name, store)
-        return joins.fresh("attribute")
+        return self.machine.fresh("attribute")
 
     def _of_opaque(
         self, value: Opaque, name: str, node: Node, store: Store, activation: Activation
@@ -178,7 +178,7 @@ class Attributes:
         if name == "__class__":
             return value.cls
         if name == "__dict__":
-            return joins.fresh("dict")
+            return self.machine.fresh("dict")
         if name in _REGISTERING and self.derives(value.cls, "Module"):
             return Native(value, name)
         getter = self.class_attribute(value.cls, "__getattr__", store)
@@ -355,8 +355,8 @@ class Attributes:
         if isinstance(value, (External, ClassValue)):
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):
-            return joins.fresh("layer")
-        return joins.fresh("item")
+            return self.machine.fresh("layer")
+        return self.machine.fresh("item")
 
     def _item_of(
         self, value: TupleValue | ListValue | Repeated, index: Value, store: Store
@@ -374,7 +374,7 @@ class Attributes:
             position = index.value
             if -len(content) <= position < len(content):
                 return content[position]
-            return joins.fresh("item")
+            return self.machine.fresh("item")
         return joins.pick(content, joins.identity(index, store), store)
 
     def _slice_of(
@@ -389,9 +389,9 @@ class Attributes:
         elif bounds is not None:
             part = content[bounds]
         else:
-            part = Repeated(content[0] if len(set(content)) == 1 else joins.fresh("item"))
+            part = Repeated(content[0] if len(set(content)) == 1 else self.machine.fresh("item"))
         if isinstance(value, ListValue):
-            return ListValue(joins.new_address(), part)
+            return ListValue(self.machine.new_address(), part)
         return part if isinstance(part, Repeated) else TupleValue(part)
 
     def _item_of_text(self, value: Const, index: Value) -> Value:
@@ -403,7 +403,7 @@ class Attributes:
         try:
             return Const(value.value[key])
         except (TypeError, IndexError, ValueError):
-            return joins.fresh("item", "str")
+            return self.machine.fresh("item", "str")
 
     def _entry(
         self, value: DictValue, index: Value, node: Node, store: Store, activation: Activation
@@ -418,7 +418,7 @@ class Attributes:
                 joins.write(value, store, Entries((*content.items, (index, made)), None))
                 return made
             if content.rest is None:
-                return joins.fresh("entry")
+                return self.machine.fresh("entry")
             return joins.pick(Repeated(content.rest), index, store)
         choices = [entry for _, entry in content.items]
         choices += [] if content.rest is None else [content.rest]
@@ -482,7 +482,7 @@ class Attributes:
             more = self.iterate(value, node, store, activation)
             bounds = _bounds(index)
             if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
-                joins.write(target, store, Repeated(joins.fresh("item")))
+                joins.write(target, store, Repeated(self.machine.fresh("item")))
                 return
             items = list(content)
             items[bounds] = more
@@ -497,7 +497,7 @@ class Attributes:
                 items[index.value] = value
                 joins.write(target, store, tuple(items))
         else:
-            joins.write(target, store, Repeated(joins.fresh("item")))
+            joins.write(target, store, Repeated(self.machine.fresh("item")))
 
     # Iteration
 
@@ -518,7 +518,7 @@ class Attributes:
             entries = joins.entries(value, store)
             if entries.rest is None:
                 return tuple(key for key, _ in entries.items)
-            return Repeated(joins.fresh("key"))
+            return Repeated(self.machine.fresh("key"))
         if isinstance(value, Const) and isinstance(value.value, str):
             return tuple(Const(letter) for letter in value.value)
         if isinstance(value, TensorValue):
@@ -529,19 +529,19 @@ class Attributes:
             return tuple(
                 member for name, _ in value.fields if (member := store.get((value.address, name)))
             )
-        return Repeated(joins.fresh("item"))
+        return Repeated(self.machine.fresh("item"))
 
     def _rows_of(
         self, value: TensorValue, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         if not self.machine.torch.has("unbind", "m"):
-            return Repeated(joins.fresh("row"))
+            return Repeated(self.machine.fresh("row"))
         rows = self.machine.torch.call("unbind", [value], {}, node, store, activation)
         if isinstance(rows, TupleValue):
             return rows.items
         if isinstance(rows, Repeated):
             return rows
-        return Repeated(joins.fresh("row"))
+        return Repeated(self.machine.fresh("row"))
 
     def _iterate_instance(
         self, value: Instance, node: Node, store: Store, activation: Activation
@@ -552,7 +552,7 @@ class Attributes:
             if found is None:
                 continue
             if name == "__getitem__":
-                index = [joins.fresh("index", "int")]
+                index = [self.machine.fresh("index", "int")]
                 return Repeated(
                     calls.call_values(BoundMethod(found, value), index, node, store, activation)
                 )
@@ -560,11 +560,11 @@ class Attributes:
             if isinstance(result, Instance):
                 step = self.class_attribute(result.cls, "__next__", store)
                 if step is None:
-                    return Repeated(joins.fresh("item"))
+                    return Repeated(self.machine.fresh("item"))
                 bound = BoundMethod(step, result)
                 return Repeated(calls.call_values(bound, [], node, store, activation))
             return self.iterate(result, node, store, activation)
-        return Repeated(joins.fresh("item"))
+        return Repeated(self.machine.fresh("item"))
 
 
 def _owner(value: Value) -> Hashable | None:

@@ -125,10 +125,10 @@ class BuiltinFunctions:
         if name.startswith("object."):
             return NONE
         if name.endswith(("Error", "Exception", "Warning")):
-            return joins.fresh("error")
+            return self.machine.fresh("error")
         kind = _KINDS.get(name)
         if name in _IMPURE or kind is None or call.arguments.open:
-            return joins.fresh("builtin", kind)
+            return self.machine.fresh("builtin", kind)
         return self._answer(name, kind, call)
 
     def _answer(self, name: str, kind: str, call: Call) -> Opaque:
@@ -138,11 +138,11 @@ class BuiltinFunctions:
 
     def _pure(self, name: str, constants: list[Any], call: Call) -> Value:
         if name == "pow" and python_operators.too_big(constants):
-            return joins.fresh("big")
+            return self.machine.fresh("big")
         try:
             result = _PURE[name](*constants)
         except (TypeError, ValueError, ArithmeticError):
-            return joins.fresh("builtin", _KINDS.get(name))
+            return self.machine.fresh("builtin", _KINDS.get(name))
         return self.machine.torch.lift(result, {}, call.node)
 
     def _items(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
@@ -156,7 +156,7 @@ class BuiltinFunctions:
         )
 
     def _iterator(self, items: Sequence[Value]) -> Value:
-        return ListValue(joins.new_address(), tuple(items), "iterator")
+        return ListValue(self.machine.new_address(), tuple(items), "iterator")
 
     def _len(self, call: Call) -> Value:
         value = call.argument(0)
@@ -192,21 +192,24 @@ class BuiltinFunctions:
             try:
                 numbers = range(*bounds)
             except (TypeError, ValueError):
-                return Repeated(joins.fresh("index", "int"))
+                return Repeated(self.machine.fresh("index", "int"))
             if len(numbers) <= 256:
                 return TupleValue(tuple(map(Const, numbers)))
-        return Repeated(joins.fresh("index", "int"))
+        return Repeated(self.machine.fresh("index", "int"))
 
     def _enumerate(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         start = call.argument(1, "start", Const(0))
         if isinstance(content, Repeated):
-            return Repeated(TupleValue((joins.fresh("index", "int"), content.each)))
+            return Repeated(TupleValue((self.machine.fresh("index", "int"), content.each)))
         first = start.value if isinstance(start, Const) and isinstance(start.value, int) else None
         return self._iterator(
             [
                 TupleValue(
-                    (joins.fresh("index", "int") if first is None else Const(first + i), item)
+                    (
+                        self.machine.fresh("index", "int") if first is None else Const(first + i),
+                        item,
+                    )
                 )
                 for i, item in enumerate(content)
             ]
@@ -216,7 +219,11 @@ class BuiltinFunctions:
         contents = [self._items(arg, call) for arg in call.args]
         if any(isinstance(content, Repeated) for content in contents):
             each = [
-                c.each if isinstance(c, Repeated) else c[0] if len(set(c)) == 1 else joins.fresh()
+                c.each
+                if isinstance(c, Repeated)
+                else c[0]
+                if len(set(c)) == 1
+                else self.machine.fresh("item")
                 for c in contents
             ]
             return Repeated(TupleValue(tuple(each)))
@@ -230,19 +237,19 @@ class BuiltinFunctions:
     def _sorted(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
-            return ListValue(joins.new_address(), content)
-        return ListValue(joins.new_address(), self.ordered(content, call))
+            return ListValue(self.machine.new_address(), content)
+        return ListValue(self.machine.new_address(), self.ordered(content, call))
 
     def ordered(self, content: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
         """The items in the order that ``sorted`` and ``list.sort`` give them."""
         keys = self._keys(content, call)
         reverse = call.kwargs.get("reverse", FALSE)
         if keys is None or not isinstance(reverse, Const):
-            return Repeated(content[0] if len(set(content)) == 1 else joins.fresh("item"))
+            return Repeated(content[0] if len(set(content)) == 1 else self.machine.fresh("item"))
         try:
             order = sorted(range(len(content)), key=keys.__getitem__, reverse=bool(reverse.value))
         except TypeError:
-            return Repeated(joins.fresh("item"))
+            return Repeated(self.machine.fresh("item"))
         return tuple(content[index] for index in order)
 
     def _keys(self, content: Sequence[Value], call: Call) -> list[Any] | None:
@@ -260,7 +267,9 @@ class BuiltinFunctions:
     def _map(self, call: Call) -> Value:
         contents = [self._items(arg, call) for arg in call.args[1:]]
         if any(isinstance(content, Repeated) for content in contents):
-            each = [c.each if isinstance(c, Repeated) else joins.fresh() for c in contents]
+            each = [
+                c.each if isinstance(c, Repeated) else self.machine.fresh("item") for c in contents
+            ]
             return Repeated(self._invoke(call.argument(0), each, call))
         known = [content for content in contents if not isinstance(content, Repeated)]
         rows = zip(*known, strict=False)
@@ -275,7 +284,7 @@ class BuiltinFunctions:
             test = item if call.argument(0) == NONE else self._invoke(call.args[0], [item], call)
             truth = self.machine.expressions.truth(test, call.store)
             if truth is None:
-                return Repeated(joins.fresh("item"))
+                return Repeated(self.machine.fresh("item"))
             if truth:
                 kept.append(item)
         return self._iterator(kept)
@@ -290,11 +299,11 @@ class BuiltinFunctions:
     def _next(self, call: Call) -> Value:
         value = call.argument(0)
         if isinstance(value, Repeated):
-            return joins.pick(value, joins.new_address(), call.store)
+            return joins.pick(value, self.machine.new_address(), call.store)
         if isinstance(value, ListValue):
             content = joins.items(value, call.store)
             if isinstance(content, Repeated):
-                return joins.pick(content, joins.new_address(), call.store)
+                return joins.pick(content, self.machine.new_address(), call.store)
             if content:
                 joins.write(value, call.store, content[1:])
                 return content[0]
@@ -305,15 +314,15 @@ class BuiltinFunctions:
             found = self.machine.calls.find_method(value, "__next__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
-        return joins.fresh("next")
+        return self.machine.fresh("next")
 
     def _collect(self, call: Call, kind: str) -> Value:
         if not call.args:
-            return ListValue(joins.new_address(), (), kind)
+            return ListValue(self.machine.new_address(), (), kind)
         content = self._items(call.args[0], call)
         if kind == "set" and not isinstance(content, Repeated):
             content = tuple(dict.fromkeys(content))
-        return ListValue(joins.new_address(), content, kind)
+        return ListValue(self.machine.new_address(), content, kind)
 
     def list_(self, call: Call) -> Value:
         """``list(items)``, ``deque(items)``."""
@@ -343,21 +352,21 @@ class BuiltinFunctions:
             if isinstance(content, Repeated) or not all(
                 isinstance(pair, TupleValue) and len(pair.items) == 2 for pair in pairs
             ):
-                rest = joins.fresh("entry")
+                rest = self.machine.fresh("entry")
                 continue
             for pair in pairs:
                 assert isinstance(pair, TupleValue)
                 items[pair.items[0]] = pair.items[1]
         items.update({Const(name): value for name, value in call.kwargs.items()})
-        return DictValue(joins.new_address(), Entries(tuple(items.items()), rest))
+        return DictValue(self.machine.new_address(), Entries(tuple(items.items()), rest))
 
     def _from_keys(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         value = call.argument(1)
         if isinstance(content, Repeated):
-            return DictValue(joins.new_address(), Entries((), value))
+            return DictValue(self.machine.new_address(), Entries((), value))
         items = tuple((key, value) for key in dict.fromkeys(content))
-        return DictValue(joins.new_address(), Entries(items))
+        return DictValue(self.machine.new_address(), Entries(items))
 
     def _slice(self, call: Call) -> Value:
         if len(call.args) == 1:
@@ -377,7 +386,7 @@ class BuiltinFunctions:
         return (
             total
             if not isinstance(content, Repeated) or isinstance(total, TensorValue)
-            else (joins.fresh("sum"))
+            else (self.machine.fresh("sum"))
         )
 
     def _plus(self, pair: list[Value], store: Store, call: Call) -> Value:
@@ -388,27 +397,29 @@ class BuiltinFunctions:
         content: tuple[Value, ...] | Repeated
         content = self._items(call.args[0], call) if len(call.args) == 1 else tuple(call.args)
         if isinstance(content, Repeated):
-            return content.each if isinstance(content.each, Opaque) else joins.fresh("extreme")
+            return (
+                content.each if isinstance(content.each, Opaque) else self.machine.fresh("extreme")
+            )
         if not content:
             return call.kwargs.get("default", NONE)
         keys = self._keys(content, call)
         if keys is None:
-            return joins.fresh("extreme", "int" if all(map(_is_int, content)) else None)
+            return self.machine.fresh("extreme", "int" if all(map(_is_int, content)) else None)
         choose = max if name == "max" else min
         try:
             return content[choose(range(len(content)), key=keys.__getitem__)]
         except TypeError:
-            return joins.fresh("extreme")
+            return self.machine.fresh("extreme")
 
     def _any_all(self, name: str, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
-            return joins.fresh(name, "bool")
+            return self.machine.fresh(name, "bool")
         truths = [self.machine.expressions.truth(item, call.store) for item in content]
         decisive = name == "any"
         if decisive in truths:
             return TRUE if decisive else FALSE
-        return joins.fresh(name, "bool") if None in truths else FALSE if decisive else TRUE
+        return self.machine.fresh(name, "bool") if None in truths else FALSE if decisive else TRUE
 
     def _isinstance(self, call: Call) -> Value:
         value, kind = call.argument(0), call.argument(1)
@@ -430,12 +441,12 @@ class BuiltinFunctions:
     def _getattr(self, call: Call) -> Value:
         value, name = call.argument(0), call.argument(1)
         if not isinstance(name, Const) or not isinstance(name.value, str):
-            return joins.fresh("attribute")
+            return self.machine.fresh("attribute")
         found = self.machine.expressions.attributes.read(
             value, name.value, call.node, call.store, call.activation
         )
         given = isinstance(found, Opaque) and len(call.args) > 2
-        return joins.fresh("attribute") if given else found
+        return self.machine.fresh("attribute") if given else found
 
     def _setattr(self, call: Call) -> Value:
         name = call.argument(1)
@@ -458,7 +469,7 @@ class BuiltinFunctions:
             return External("torch.Tensor")
         if isinstance(value, Const):
             return External(f"builtins.{type(value.value).__name__}")
-        return joins.fresh("type")
+        return self.machine.fresh("type")
 
     def _callable(self, call: Call) -> Value:
         value = call.argument(0)

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from namecheck.interpreter import joins
 from namecheck.interpreter.calls import Arguments, Call
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
@@ -115,7 +114,7 @@ class Callers:
             return None
         if "classmethod" in decorators or function.name == "__new__":
             return cls
-        instance = Instance(joins.new_address(), cls)
+        instance = Instance(self.machine.new_address(), cls)
         if function.name != "__init__":
             self._initialise(instance, store, activation)
             self._leave_open(instance, store)
@@ -158,7 +157,7 @@ class Callers:
         for name in inherited:
             found = attributes.class_attribute(instance.cls, name, store)
             if name in overridden or _is_stub(_plain(found)):
-                store.set((instance.address, name), joins.fresh("overridden"))
+                store.set((instance.address, name), self.machine.fresh("overridden"))
 
     def _given(self, cls: Value) -> frozenset[str]:
         """The names that a class gives to itself or, in its methods, to ``self``."""
@@ -177,7 +176,7 @@ class Callers:
     def _unknown(self, parameter: ast.arg, store: Store, activation: Activation) -> Value:
         """A value for a parameter, of the type that its annotation gives."""
         if parameter.annotation is None:
-            return joins.fresh("parameter")
+            return self.machine.fresh("parameter")
         return self._of_type(parameter.annotation, store, activation)
 
     def _of_type(self, annotation: ast.expr, store: Store, activation: Activation) -> Value:
@@ -185,21 +184,21 @@ class Callers:
             try:
                 annotation = ast.parse(annotation.value, mode="eval").body
             except SyntaxError:
-                return joins.fresh("parameter")
+                return self.machine.fresh("parameter")
         if not isinstance(annotation, (ast.Name, ast.Attribute)):
-            return joins.fresh("parameter")
+            return self.machine.fresh("parameter")
         kind = self.machine.expressions.value(annotation, store, activation)
         if isinstance(kind, External):
             if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
                 return self.machine.torch.tensor(Tensor())
             name = kind.path.removeprefix("builtins.")
             if name in _NUMBERS:
-                return joins.fresh("parameter", name)
+                return self.machine.fresh("parameter", name)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
-            instance = Instance(joins.new_address(), kind)
+            instance = Instance(self.machine.new_address(), kind)
             self._leave_open(instance, store)
             return instance
-        return Opaque(("parameter", joins.new_address()))
+        return Opaque(("parameter", self.machine.new_address()))
 
 
 def _annotations(node: ast.ClassDef) -> dict[str, ast.expr]:

@@ -212,7 +212,7 @@ class Calls:
             kind, *_, name = function.key.parts
             return self.unknown(function, str(name) if kind in _NAMED else "", call)
         self.escape(call)
-        return joins.fresh("result")
+        return self.machine.fresh("result")
 
     def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
         """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
@@ -225,7 +225,7 @@ class Calls:
             asked = joins.identity(function, call.store)
             return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
         self.escape(call)
-        return joins.fresh("result", kind)
+        return self.machine.fresh("result", kind)
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""
@@ -234,9 +234,9 @@ class Calls:
     def _give_away(self, values: Iterable[Value], store: Store) -> None:
         for value in values:
             if isinstance(value, ListValue):
-                joins.write(value, store, Repeated(joins.fresh("item")))
+                joins.write(value, store, Repeated(self.machine.fresh("item")))
             elif isinstance(value, DictValue):
-                joins.write(value, store, Entries((), joins.fresh("item")))
+                joins.write(value, store, Entries((), self.machine.fresh("item")))
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
         arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)
@@ -256,13 +256,13 @@ class Calls:
             if found is not None:
                 return self._prepend(found, receiver, call)
         self.escape(call)
-        return joins.fresh("result")
+        return self.machine.fresh("result")
 
     def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
         attributes = self.machine.expressions.attributes
         found = attributes.class_attribute(cls, "__call__", call.store)
         if found is None:
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         return self._prepend(found, receiver, call)
 
     def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
@@ -283,7 +283,7 @@ class Calls:
             gathered = torch.gathered(operator, args)
             if gathered is None:
                 torch.forget(operator, args, call.kwargs, call.store)
-                return joins.fresh("result")
+                return self.machine.fresh("result")
             args = gathered
         operands: list[Operand] = []
         if isinstance(call.node, ast.Call):
@@ -310,7 +310,7 @@ class Calls:
 
     def _module(self, module: TorchModule, call: Call) -> Value:
         if not self.machine.torch.has(module.key, "c"):
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         kwargs = {**dict(module.kwargs), **call.kwargs}
         arguments = Arguments([*module.args, *call.args], kwargs, call.arguments.open)
         call = Call(arguments, call.node, call.store, call.activation)
@@ -324,20 +324,20 @@ class Calls:
         machine.called.add(function.node)
         if not self._matters(function, call):
             self.escape(call)
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         if self._too_deep(function, call.activation) or not machine.spend():
             self.escape(call)
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         layer = call.store.fork()
         frame = Frame(
-            joins.new_address(),
+            self.machine.new_address(),
             function.node,
             function.frame,
             function.cls,
             call.args[0] if call.args else None,
         )
         if not self._bind(function, frame, call, layer):
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         inner = Activation(frame, call.activation, call.node, function.name)
         outer, machine.source = machine.source, machine.source_of(frame)
         try:
@@ -400,8 +400,8 @@ class Calls:
     def _generated(self, activation: Activation) -> Value:
         if any(isinstance(value, Repeated) for value in activation.yields):
             each = [v.each if isinstance(v, Repeated) else v for v in activation.yields]
-            return Repeated(each[0] if len(set(each)) == 1 else joins.fresh("item"))
-        return ListValue(joins.new_address(), tuple(activation.yields), "iterator")
+            return Repeated(each[0] if len(set(each)) == 1 else self.machine.fresh("item"))
+        return ListValue(self.machine.new_address(), tuple(activation.yields), "iterator")
 
     def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
@@ -420,7 +420,7 @@ class Calls:
                     break
             else:
                 choices.append((end, Alternative(value, held)))
-        return joins.union([choice for _, choice in choices])
+        return joins.union([choice for _, choice in choices], store.numbers)
 
     def _bind(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
         """Give the parameters their values; False where the call cannot be bound."""
@@ -443,7 +443,7 @@ class Calls:
                 return False
         if spec.vararg is not None:
             rest = (
-                Repeated(joins.fresh("argument"))
+                Repeated(self.machine.fresh("argument"))
                 if call.arguments.open
                 else TupleValue(tuple(args))
             )
@@ -455,10 +455,10 @@ class Calls:
                 return False
         if spec.kwarg is not None:
             entries = tuple((Const(name), value) for name, value in kwargs.items())
-            unknown = joins.fresh("argument") if call.arguments.open else None
+            unknown = self.machine.fresh("argument") if call.arguments.open else None
             store.set(
                 (frame.number, spec.kwarg.arg),
-                DictValue(joins.new_address(), Entries(entries, unknown)),
+                DictValue(self.machine.new_address(), Entries(entries, unknown)),
             )
             return True
         return not kwargs

@@ -41,7 +41,7 @@ class Classes:
         """Run a class body; its names become attributes of the class."""
         value = self.machine.expressions.value
         bases = tuple(value(base, store, activation) for base in node.bases)
-        address = joins.new_address()
+        address = self.machine.new_address()
         cls = ClassValue(address, node.name, bases, node, (), _style(bases))
         cls = replace(cls, fields=_inherited(bases))
         frame = Frame(address, node, activation.frame, cls)
@@ -77,7 +77,7 @@ class Classes:
             raw: Value | None = store.get((cls.address, name))
             if raw is None:
                 continue
-            member = Instance(joins.new_address(), cls)
+            member = Instance(self.machine.new_address(), cls)
             store.set((member.address, "value"), raw)
             store.set((member.address, "name"), Const(name))
             store.set((cls.address, name), member)
@@ -88,7 +88,7 @@ class Classes:
             return self._named_tuple(cls, call)
         if cls.style == "enum":
             return self._member(cls, call)
-        instance = Instance(joins.new_address(), cls)
+        instance = Instance(self.machine.new_address(), cls)
         attributes = self.machine.expressions.attributes
         maker = attributes.class_attribute(cls, "__init__", call.store)
         if maker is not None:
@@ -104,10 +104,10 @@ class Classes:
         given.update(call.kwargs)
         for name, default in cls.fields:
             if name not in given and call.arguments.open:
-                given[name] = joins.fresh("field")
+                given[name] = self.machine.fresh("field")
             elif name not in given:
                 made = NONE if default is None else self._default(default, call)
-                given[name] = joins.fresh("field") if default is None else made
+                given[name] = self.machine.fresh("field") if default is None else made
         return given
 
     def _default(self, default: Value, call: Call) -> Value:
@@ -143,7 +143,7 @@ class Classes:
             member: Value | None = call.store.get((cls.address, name))
             if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
                 return member
-        return joins.fresh("member")
+        return self.machine.fresh("member")
 
 
 def _style(bases: tuple[Value, ...]) -> str:

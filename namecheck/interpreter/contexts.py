@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from namecheck.interpreter import joins
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
@@ -72,7 +71,7 @@ class Contexts:
             if found is not None:
                 bound = BoundMethod(found, value)
                 return self.machine.calls.call_values(bound, [], node, store, activation)
-        return joins.fresh("entered")
+        return self.machine.fresh("entered")
 
     def leave(self, value: Value, item: ast.withitem, store: Store, activation: Activation) -> None:
         """What the end of a ``with`` block does."""
@@ -101,7 +100,7 @@ class Contexts:
             return False
         self.machine.silent += 1
         layer = store.fork()
-        error = [joins.fresh("error") for _ in range(3)]
+        error = [self.machine.fresh("error") for _ in range(3)]
         try:
             answer = self.machine.calls.call_values(
                 BoundMethod(found, value), error, item.context_expr, layer, activation

@@ -83,7 +83,7 @@ class Expressions:
         """What an expression gives."""
         case = self._cases.get(type(node))
         if case is None:
-            return joins.fresh("expression")
+            return self.machine.fresh("expression")
         if activation.caller is not None:
             self.machine.budget -= 1
         result = case(node, store, activation)
@@ -121,7 +121,7 @@ class Expressions:
         if not results:
             raise PathEnds
         joins.rejoin(store, layers)
-        return joins.union(results)
+        return joins.union(results, store.numbers)
 
     # Names and constants
 
@@ -286,7 +286,7 @@ class Expressions:
     def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
         if exits != [store]:
             joins.rejoin(store, exits)
-        return joins.union(results)
+        return joins.union(results, store.numbers)
 
     def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
         holds, fails = narrowing.decide(self.machine, node.test, store, activation)
@@ -305,7 +305,7 @@ class Expressions:
         if not results:
             raise PathEnds
         joins.rejoin(store, layers)
-        return joins.union(results)
+        return joins.union(results, store.numbers)
 
     def truth(self, value: Value, store: Store) -> bool | None:
         """Whether a value is true; None where that is not known."""
@@ -388,13 +388,13 @@ class Expressions:
         return content if isinstance(content, Repeated) else TupleValue(content)
 
     def _list(self, node: ast.List, store: Store, activation: Activation) -> Value:
-        return ListValue(joins.new_address(), self._elements(node.elts, store, activation))
+        return ListValue(self.machine.new_address(), self._elements(node.elts, store, activation))
 
     def _set(self, node: ast.Set, store: Store, activation: Activation) -> Value:
         content = self._elements(node.elts, store, activation)
         if not isinstance(content, Repeated):
             content = tuple(dict.fromkeys(content))
-        return ListValue(joins.new_address(), content, "set")
+        return ListValue(self.machine.new_address(), content, "set")
 
     def _dict(self, node: ast.Dict, store: Store, activation: Activation) -> Value:
         items: dict[Value, Value] = {}
@@ -407,10 +407,10 @@ class Expressions:
                     items.update(content.items)
                     rest = content.rest or rest
                 else:
-                    rest = joins.fresh("unpacked")
+                    rest = self.machine.fresh("unpacked")
                 continue
             items[self.value(key_node, store, activation)] = value
-        return DictValue(joins.new_address(), Entries(tuple(items.items()), rest))
+        return DictValue(self.machine.new_address(), Entries(tuple(items.items()), rest))
 
     def _joined(self, node: ast.JoinedStr, store: Store, activation: Activation) -> Value:
         parts = [self.value(part, store, activation) for part in node.values]
@@ -425,11 +425,11 @@ class Expressions:
             if node.conversion == ord("r"):
                 return Const(repr(value.value))
             return Const(str(value.value))
-        return joins.fresh("formatted", "str")
+        return self.machine.fresh("formatted", "str")
 
     def _starred(self, node: ast.Starred, store: Store, activation: Activation) -> Value:
         self.value(node.value, store, activation)
-        return joins.fresh("starred")
+        return self.machine.fresh("starred")
 
     def _lambda(self, node: ast.Lambda, store: Store, activation: Activation) -> Value:
         return self.machine.statements.function(node, store, activation)
@@ -446,7 +446,7 @@ class Expressions:
         activation.yields.append(
             NONE if node.value is None else self.value(node.value, store, activation)
         )
-        return joins.fresh("sent")
+        return self.machine.fresh("sent")
 
     def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:
         value = self.value(node.value, store, activation)
@@ -455,7 +455,7 @@ class Expressions:
             activation.yields.append(content)
         else:
             activation.yields.extend(content)
-        return joins.fresh("sent")
+        return self.machine.fresh("sent")
 
     # Iteration
 
@@ -486,7 +486,7 @@ class Expressions:
         )
 
     def _comprehension(self, node: Comprehension, store: Store, activation: Activation) -> Value:
-        number = joins.new_address()
+        number = self.machine.new_address()
         frame = Frame(number, node, activation.frame, activation.frame.cls)
         inner = Activation(frame, activation, None, activation.name)
         inner.tolerant = activation.tolerant
@@ -497,17 +497,17 @@ class Expressions:
         values = tuple(value for _, value in results)
         kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "iterator")
         if exact:
-            return ListValue(joins.new_address(), values, kind)
-        return ListValue(joins.new_address(), self._alike(values, store), kind)
+            return ListValue(self.machine.new_address(), values, kind)
+        return ListValue(self.machine.new_address(), self._alike(values, store), kind)
 
     def _alike(self, values: Sequence[Value], store: Store) -> Repeated:
         return Repeated(joins.either(values, store))
 
     def _dict_of(self, results: list[tuple[Value, Value]], exact: bool, store: Store) -> Value:
         if exact:
-            return DictValue(joins.new_address(), Entries(tuple(dict(results).items())))
+            return DictValue(self.machine.new_address(), Entries(tuple(dict(results).items())))
         rest = self._alike([value for _, value in results], store).each
-        return DictValue(joins.new_address(), Entries((), rest))
+        return DictValue(self.machine.new_address(), Entries((), rest))
 
     def _generate(
         self,
@@ -532,7 +532,7 @@ class Expressions:
         limit = self.machine.statements.unroll_limit(activation)
         exact = not isinstance(content, Repeated) and len(content) <= limit * 4
         if isinstance(content, Repeated) or not exact:
-            content = (joins.pick(content, joins.new_address(), store),)
+            content = (joins.pick(content, self.machine.new_address(), store),)
         for item in content:
             self.machine.statements.bind(generator.target, item, store, activation)
             paths, certain = self._passing(generator.ifs, store, activation)

@@ -143,7 +143,7 @@ class Imports:
                 self._import_file(name, source, store, activation)
 
     def _import_file(self, name: str, source: Source, store: Store, activation: Activation) -> None:
-        frame = self._frames.setdefault(name, Frame(joins.new_address(), source.tree))
+        frame = self._frames.setdefault(name, Frame(self.machine.new_address(), source.tree))
         package = name if _is_package(source) else name.rpartition(".")[0]
         store.set(("module", name), True)
         store.set((frame.number, "__name__"), Const(name))

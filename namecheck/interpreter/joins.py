@@ -26,21 +26,11 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.store import Fact, Store, changed_keys, new_number
+from namecheck.interpreter.store import Fact, Numbers, Store, changed_keys
 from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
 _WIDTH: Final = 4
-
-
-def fresh(reason: str = "value", kind: str | None = None) -> Opaque:
-    """An opaque value equal to no other."""
-    return Opaque((reason, new_number()), kind)
-
-
-def new_address() -> int:
-    """An address that nothing else has."""
-    return new_number()
 
 
 def held(value: TensorValue, store: Store) -> Held:
@@ -87,7 +77,7 @@ def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any
 def either(choices: Sequence[Value], store: Store) -> Value:
     """What covers all of these values of one store."""
     if not choices:
-        return fresh("item")
+        return store.numbers.fresh("item")
     joiner = Joiner(store, store)
     each = choices[0]
     for choice in choices[1:]:
@@ -138,7 +128,7 @@ def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
         yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
 
 
-def union(choices: Sequence[Alternative]) -> Value:
+def union(choices: Sequence[Alternative], numbers: Numbers) -> Value:
     """One of these values; a single opaque one where there are too many."""
     distinct: list[Alternative] = []
     for choice in choices:
@@ -152,7 +142,7 @@ def union(choices: Sequence[Alternative]) -> Value:
     if len(distinct) == 1:
         return distinct[0].value
     if len(distinct) > _WIDTH:
-        return fresh("union")
+        return numbers.fresh("union")
     return Union(tuple(distinct))
 
 
@@ -172,12 +162,14 @@ class Joiner:
         if a == b:
             return a
         if isinstance(a, TensorValue) and isinstance(b, TensorValue):
-            return TensorValue(new_address(), self.tensors(held(a, self.left), held(b, self.right)))
+            return TensorValue(
+                self.left.numbers.new(), self.tensors(held(a, self.left), held(b, self.right))
+            )
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return self._tuples(a, b)
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
             content = self.sequences(items(a, self.left), items(b, self.right))
-            return ListValue(new_address(), content, a.kind)
+            return ListValue(self.left.numbers.new(), content, a.kind)
         if isinstance(a, (TupleValue, Repeated)) and isinstance(b, (TupleValue, Repeated)):
             left = a if isinstance(a, Repeated) else a.items
             right = b if isinstance(b, Repeated) else b.items
@@ -185,18 +177,20 @@ class Joiner:
             return shared if isinstance(shared, Repeated) else TupleValue(shared)
         if isinstance(a, DictValue) and isinstance(b, DictValue):
             content_ = self.dicts(entries(a, self.left), entries(b, self.right))
-            return DictValue(new_address(), content_, a.factory)
+            return DictValue(self.left.numbers.new(), content_, a.factory)
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) and isinstance(b, Opaque):
-            return fresh("join", a.kind if a.kind == b.kind else None)
+            return self.left.numbers.fresh("join", a.kind if a.kind == b.kind else None)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
-            return fresh("join")
+            return self.left.numbers.fresh("join")
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
-            return fresh("join", _common_kind(a, b))
+            return self.left.numbers.fresh("join", _common_kind(a, b))
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
-            return fresh("join")
-        return union([Alternative(a, self.facts[0]), Alternative(b, self.facts[1])])
+            return self.left.numbers.fresh("join")
+        return union(
+            [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.numbers
+        )
 
     def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
         if len(a.items) == len(b.items) and a.fields == b.fields:
@@ -215,8 +209,8 @@ class Joiner:
             else:
                 choices.append(addition)
         if any(isinstance(choice.value, Opaque) for choice in choices):
-            return fresh("join")
-        return union(choices)
+            return self.left.numbers.fresh("join")
+        return union(choices, self.left.numbers)
 
     def tensors(self, a: Held, b: Held) -> Held:
         """What covers both tensors, with the origins of either."""

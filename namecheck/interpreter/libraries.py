@@ -150,7 +150,7 @@ class Libraries:
             return self._torch(path, call)
         if not takes_stars:
             self.machine.calls.escape(call)
-            return joins.fresh("result")
+            return self.machine.fresh("result")
         if self.machine.torch.has(path, "f"):
             return self.machine.calls.torch_call(path, call.args, call)
         if path.startswith("operator."):
@@ -167,7 +167,7 @@ class Libraries:
         key = path.removeprefix("torch.")
         if key.startswith("nn.") and torch.has(key, "c"):
             return TorchModule(
-                joins.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
+                self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
             )
         operator = torch.function(path)
         if operator is None:
@@ -186,20 +186,20 @@ class Libraries:
         if isinstance(kind, Const) and isinstance(kind.value, str):
             number = f":{index.value}" if isinstance(index, Const) and index != NONE else ""
             return Const(Constant("device", f"{kind.value}{number}"))
-        return joins.fresh("device")
+        return self.machine.fresh("device")
 
     def _same_tensor(self, call: Call) -> Value:
         """``nn.Parameter(x)`` has the names of x."""
         value = call.argument(0, "data")
         if isinstance(value, TensorValue):
-            return TensorValue(joins.new_address(), joins.held(value, call.store))
-        return joins.fresh("parameter")
+            return TensorValue(self.machine.new_address(), joins.held(value, call.store))
+        return self.machine.fresh("parameter")
 
     def _sequential(self, call: Call) -> Value:
         if call.arguments.open or not all(
             isinstance(arg, (TorchModule, Instance)) for arg in call.args
         ):
-            return joins.fresh("module")
+            return self.machine.fresh("module")
         return Wrapped("sequential", TupleValue(tuple(call.args)))
 
     def _reveal_names(self, call: Call) -> Value:
@@ -233,7 +233,7 @@ class Libraries:
         if len(call.args) > 2:
             rest.insert(0, call.args[2])
         if not rest:
-            return joins.fresh("reduced")
+            return self.machine.fresh("reduced")
         result = rest[0]
         for item in rest[1:]:
             result = self._invoke(call.argument(0), [result, item], call)
@@ -247,8 +247,8 @@ class Libraries:
     def _replace(self, call: Call) -> Value:
         value = call.argument(0)
         if not isinstance(value, Instance):
-            return joins.fresh("replaced")
-        made = Instance(joins.new_address(), value.cls)
+            return self.machine.fresh("replaced")
+        made = Instance(self.machine.new_address(), value.cls)
         for name, _ in value.cls.fields:
             field = call.kwargs.get(name) or call.store.get((value.address, name))
             if field is not None:
@@ -259,16 +259,16 @@ class Libraries:
         listed = self.machine.torch.lower(call.argument(1, "field_names"), call.store)
         names = listed.replace(",", " ").split() if isinstance(listed, str) else listed
         if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-            return joins.fresh("class")
+            return self.machine.fresh("class")
         title = call.argument(0, "typename")
         name = str(title.value) if isinstance(title, Const) else "namedtuple"
         fields = tuple((n, None) for n in names)
-        return ClassValue(joins.new_address(), name, (), None, fields, "namedtuple")
+        return ClassValue(self.machine.new_address(), name, (), None, fields, "namedtuple")
 
     def _namespace(self, call: Call) -> Value:
         """An object that has what it was made with."""
         cls = ClassValue("SimpleNamespace", "SimpleNamespace")
-        made = Instance(joins.new_address(), cls)
+        made = Instance(self.machine.new_address(), cls)
         for name, value in call.kwargs.items():
             call.store.set((made.address, name), value)
         return made
@@ -293,12 +293,14 @@ class Libraries:
     def _copy(self, call: Call) -> Value:
         value = call.argument(0)
         if isinstance(value, TensorValue):
-            return TensorValue(joins.new_address(), joins.held(value, call.store))
+            return TensorValue(self.machine.new_address(), joins.held(value, call.store))
         if isinstance(value, ListValue):
-            return ListValue(joins.new_address(), joins.items(value, call.store), value.kind)
+            return ListValue(self.machine.new_address(), joins.items(value, call.store), value.kind)
         if isinstance(value, DictValue):
-            return DictValue(joins.new_address(), joins.entries(value, call.store), value.factory)
-        return value if isinstance(value, (Const, TupleValue)) else joins.fresh("copy")
+            return DictValue(
+                self.machine.new_address(), joins.entries(value, call.store), value.factory
+            )
+        return value if isinstance(value, (Const, TupleValue)) else self.machine.fresh("copy")
 
     def _math(self, name: str, call: Call) -> Value:
         import math
@@ -310,15 +312,15 @@ class Libraries:
             try:
                 result = function(*values)
             except (TypeError, ValueError, OverflowError):
-                return joins.fresh("math")
+                return self.machine.fresh("math")
             if isinstance(result, (int, float)):
                 return Const(result)
-        return joins.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")
+        return self.machine.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")
 
     def _prod(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
-            return joins.fresh("product", "int")
+            return self.machine.fresh("product", "int")
         total: Value = Const(1)
         for item in content:
             operands = [(call.node, total), (call.node, item)]
@@ -357,7 +359,7 @@ class Libraries:
         symbol = _OPERATOR_NAMES.get(name) or _OPERATOR_NAMES.get(name[1:] if in_place else "")
         symbol = symbol or _OPERATOR_NAMES.get(f"{name[1:]}_" if in_place else "")
         if symbol is None or not call.args:
-            return joins.fresh("operator")
+            return self.machine.fresh("operator")
         nodes = call.node.args if isinstance(call.node, ast.Call) else []
         places: list[Node] = list(nodes) if len(nodes) == len(call.args) else [call.node] * 2
         operands = list(zip(places, call.args, strict=False))
@@ -379,16 +381,16 @@ class Libraries:
         outer = self._items(call.argument(0), call)
         if isinstance(outer, Repeated):
             inner = self._items(outer.each, call)
-            return inner if isinstance(inner, Repeated) else Repeated(joins.fresh("item"))
+            return inner if isinstance(inner, Repeated) else Repeated(self.machine.fresh("item"))
         return self._chained([self._items(item, call) for item in outer])
 
     def _chained(self, parts: list[tuple[Value, ...] | Repeated]) -> Value:
         items: list[Value] = []
         for part in parts:
             if isinstance(part, Repeated):
-                return Repeated(part.each if len(parts) == 1 else joins.fresh("item"))
+                return Repeated(part.each if len(parts) == 1 else self.machine.fresh("item"))
             items.extend(part)
-        return ListValue(joins.new_address(), tuple(items), "iterator")
+        return ListValue(self.machine.new_address(), tuple(items), "iterator")
 
     def _product(self, call: Call) -> Value:
         import itertools
@@ -398,30 +400,32 @@ class Libraries:
         for part in parts:
             total *= 99 if isinstance(part, Repeated) else len(part)
         if total > 64 or "repeat" in call.kwargs:
-            return Repeated(joins.fresh("item"))
+            return Repeated(self.machine.fresh("item"))
         combined = itertools.product(*(p for p in parts if not isinstance(p, Repeated)))
-        return ListValue(joins.new_address(), tuple(map(TupleValue, combined)), "iterator")
+        return ListValue(self.machine.new_address(), tuple(map(TupleValue, combined)), "iterator")
 
     def _islice(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         bounds = [arg.value for arg in call.args[1:] if isinstance(arg, Const)]
         if isinstance(content, Repeated) or len(bounds) != len(call.args) - 1:
-            return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
+            return (
+                content if isinstance(content, Repeated) else Repeated(self.machine.fresh("item"))
+            )
         try:
             part = content[slice(*bounds)]
         except (TypeError, ValueError):
-            return Repeated(joins.fresh("item"))
-        return ListValue(joins.new_address(), part, "iterator")
+            return Repeated(self.machine.fresh("item"))
+        return ListValue(self.machine.new_address(), part, "iterator")
 
     def _cycle(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
-        return content if isinstance(content, Repeated) else Repeated(joins.fresh("item"))
+        return content if isinstance(content, Repeated) else Repeated(self.machine.fresh("item"))
 
     def _accumulate(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         function = call.argument(1, "func")
         if isinstance(content, Repeated) or not content:
-            return Repeated(joins.fresh("item"))
+            return Repeated(self.machine.fresh("item"))
         totals = [content[0]]
         for item in content[1:]:
             pair: list[Operand] = [(call.node, totals[-1]), (call.node, item)]
@@ -433,7 +437,7 @@ class Libraries:
                 )
             else:
                 totals.append(self._invoke(function, [totals[-1], item], call))
-        return ListValue(joins.new_address(), tuple(totals), "iterator")
+        return ListValue(self.machine.new_address(), tuple(totals), "iterator")
 
     # super, decorators, contexts, imports
 
@@ -443,7 +447,7 @@ class Libraries:
             values = [self.machine.expressions.value(a, store, activation) for a in node.args]
             if len(values) == 2 and isinstance(values[0], ClassValue):
                 return Super(values[0], values[1])
-            return joins.fresh("super")
+            return self.machine.fresh("super")
         frame = activation.frame
         while frame.enclosing is not None and not isinstance(
             frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -451,7 +455,7 @@ class Libraries:
             frame = frame.enclosing
         if frame.cls is not None and frame.receiver is not None:
             return Super(frame.cls, frame.receiver)
-        return joins.fresh("super")
+        return self.machine.fresh("super")
 
     def decorate(
         self, decorator: Value, value: Value, node: Node, store: Store, activation: Activation
@@ -476,7 +480,7 @@ class Libraries:
             return value
         call = self.machine.calls.call_values
         result = call(decorator, [value], node, store, activation)
-        return joins.fresh("decorated") if isinstance(result, Opaque) else result
+        return self.machine.fresh("decorated") if isinstance(result, Opaque) else result
 
     def call_wrapped(self, function: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""

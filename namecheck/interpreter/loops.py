@@ -55,7 +55,7 @@ class Loops:
             return self._each(node, content, store, activation)
 
         def enter(layer: Store) -> list[Store]:
-            item = joins.pick(content, joins.new_address(), layer)
+            item = joins.pick(content, self.machine.new_address(), layer)
             self.machine.statements.bind(node.target, item, layer, activation)
             return [layer]
 
@@ -101,7 +101,7 @@ class Loops:
         """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
         activation.breaks.append([])
         activation.continues.append([])
-        outer, self.machine.round = self.machine.round, joins.new_address()
+        outer, self.machine.round = self.machine.round, self.machine.new_address()
         try:
             ends = self.machine.statements.block(body, stores, activation)
         finally:
@@ -237,7 +237,7 @@ class Loops:
             elif isinstance(content, Held):
                 layer.set(key, Held(Tensor()))
             elif isinstance(content, (TensorValue, Const, Opaque)):
-                layer.set(key, joins.fresh("loop"))
+                layer.set(key, self.machine.fresh("loop"))
             else:
                 layer.set(key, content)
         return layer

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
-from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Value
+from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Opaque, Value
 from namecheck.interpreter.observations import Recorder
-from namecheck.interpreter.store import Store
+from namecheck.interpreter.store import Numbers, Store
 from namecheck.names import Contradiction
 from namecheck.operators import Inference, Operator, Semantics
 from namecheck.syntax import Located as Node
@@ -108,6 +108,7 @@ class Machine:
         recorder: Recorder | None = None,
     ) -> None:
         self.source = source
+        self.numbers = Numbers()
         self.sources: dict[ast.AST, Source] = {}
         self.semantics = semantics
         self.rows = rows
@@ -159,6 +160,14 @@ class Machine:
         while frame.enclosing is not None:
             frame = frame.enclosing
         return self.sources[frame.scope]
+
+    def fresh(self, reason: str, kind: str | None = None) -> Opaque:
+        """An opaque value equal to no other."""
+        return self.numbers.fresh(reason, kind)
+
+    def new_address(self) -> int:
+        """An address that nothing else has."""
+        return self.numbers.new()
 
     def place(self, node: Node, message: str) -> Place:
         """A stretch of the file that is being run, with a word on it."""

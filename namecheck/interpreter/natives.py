@@ -79,14 +79,14 @@ class Natives:
         if call.arguments.open:
             call.arguments.args.append(receiver)
             self.machine.calls.escape(call)
-            return joins.fresh("native")
+            return self.machine.fresh("native")
         if isinstance(receiver, ListValue) and name in self._lists:
             return self._lists[name](receiver, call)
         if isinstance(receiver, DictValue) and name in self._dicts:
             return self._dicts[name](receiver, call)
         if isinstance(receiver, (TupleValue, ListValue)):
             return self._sequence(receiver, name, call)
-        return joins.fresh("native")
+        return self.machine.fresh("native")
 
     def _special_method(self, receiver: TensorValue, name: str, call: Call) -> Value:
         """``x.__radd__(y)`` is ``y + x``."""
@@ -110,7 +110,7 @@ class Natives:
 
     def _constant(self, receiver: Const, name: str, call: Call) -> Value:
         if not isinstance(receiver.value, str):
-            return joins.fresh("native")
+            return self.machine.fresh("native")
         torch = self.machine.torch
         args = [torch.lower(arg, call.store) for arg in call.args]
         kwargs = {key: torch.lower(value, call.store) for key, value in call.kwargs.items()}
@@ -121,11 +121,11 @@ class Natives:
             or python_operators.too_big([*args, *kwargs.values()])
             or (name == "format" and python_operators.too_wide(receiver.value))
         ):
-            return joins.fresh("text", "str")
+            return self.machine.fresh("text", "str")
         try:
             result = getattr(receiver.value, name)(*args, **kwargs)
         except (TypeError, ValueError, LookupError, AttributeError):
-            return joins.fresh("text")
+            return self.machine.fresh("text")
         return torch.lift(result, {}, call.node)
 
     # Sequences
@@ -162,16 +162,16 @@ class Natives:
             return TupleValue(items, receiver.fields, receiver.cls)
         if name == "_asdict" and isinstance(receiver, TupleValue):
             pairs = zip(map(Const, receiver.fields), receiver.items, strict=True)
-            return DictValue(joins.new_address(), Entries(tuple(pairs)))
+            return DictValue(self.machine.new_address(), Entries(tuple(pairs)))
         if name in ("union", "intersection", "difference") and isinstance(receiver, ListValue):
             operator = {"union": "BitOr", "intersection": "BitAnd", "difference": "Sub"}[name]
-            other = ListValue(joins.new_address(), self._more(call.argument(0), call), "set")
+            other = ListValue(self.machine.new_address(), self._more(call.argument(0), call), "set")
             operands: list[Operand] = [(call.node, receiver), (call.node, other)]
             return python_operators.apply(
                 self.machine, operator, call.node, operands, call.store, call.activation
             )
         kinds = {"index": "int", "count": "int", "numel": "int"}
-        return joins.fresh("native", kinds.get(name))
+        return self.machine.fresh("native", kinds.get(name))
 
     def _content(self, receiver: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
         return joins.items(receiver, store)
@@ -225,10 +225,10 @@ class Natives:
         content = self._content(receiver, call.store)
         where = call.argument(0, default=Const(-1))
         if isinstance(content, Repeated):
-            return joins.pick(content, joins.new_address(), call.store)
+            return joins.pick(content, self.machine.new_address(), call.store)
         if not isinstance(where, Const) or not isinstance(where.value, int):
-            joins.write(receiver, call.store, Repeated(joins.fresh("item")))
-            return joins.fresh("item")
+            joins.write(receiver, call.store, Repeated(self.machine.fresh("item")))
+            return self.machine.fresh("item")
         if not -len(content) <= where.value < len(content):
             raise PathEnds
         rest = list(content)
@@ -252,7 +252,7 @@ class Natives:
             rest.remove(call.argument(0))
             joins.write(receiver, call.store, tuple(rest))
         elif not all(isinstance(item, Const) for item in (*content, call.argument(0))):
-            joins.write(receiver, call.store, Repeated(joins.fresh("item")))
+            joins.write(receiver, call.store, Repeated(self.machine.fresh("item")))
         return NONE
 
     def _clear(self, receiver: ListValue, call: Call) -> Value:
@@ -274,7 +274,9 @@ class Natives:
         return NONE
 
     def _copy(self, receiver: ListValue, call: Call) -> Value:
-        return ListValue(joins.new_address(), self._content(receiver, call.store), receiver.kind)
+        return ListValue(
+            self.machine.new_address(), self._content(receiver, call.store), receiver.kind
+        )
 
     # Dicts
 
@@ -289,31 +291,33 @@ class Natives:
         choices = [entry for _, entry in content.items] if not isinstance(key, Const) else []
         choices += [] if content.rest is None else [content.rest]
         if not choices:
-            return joins.fresh("entry")
+            return self.machine.fresh("entry")
         found = joins.pick(tuple(choices), joins.identity(key, call.store), call.store)
         return joins.either((default, found), call.store)
 
     def _items(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
-            return ListValue(joins.new_address(), tuple(TupleValue(pair) for pair in content.items))
-        return Repeated(TupleValue((joins.fresh("key"), self._any(receiver, call))))
+            return ListValue(
+                self.machine.new_address(), tuple(TupleValue(pair) for pair in content.items)
+            )
+        return Repeated(TupleValue((self.machine.fresh("key"), self._any(receiver, call))))
 
     def _keys(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
-            return ListValue(joins.new_address(), tuple(key for key, _ in content.items))
-        return Repeated(joins.fresh("key"))
+            return ListValue(self.machine.new_address(), tuple(key for key, _ in content.items))
+        return Repeated(self.machine.fresh("key"))
 
     def _values(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
-            return ListValue(joins.new_address(), tuple(entry for _, entry in content.items))
+            return ListValue(self.machine.new_address(), tuple(entry for _, entry in content.items))
         return Repeated(self._any(receiver, call))
 
     def _any(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
-        rest = content.rest or joins.fresh("entry")
+        rest = content.rest or self.machine.fresh("entry")
         return joins.either((rest, *(entry for _, entry in content.items)), call.store)
 
     def _pop_entry(self, receiver: DictValue, call: Call) -> Value:
@@ -342,14 +346,14 @@ class Natives:
                 items.update(more.items)
                 rest = more.rest or rest
             else:
-                rest = joins.fresh("entry")
+                rest = self.machine.fresh("entry")
         items.update({Const(name): value for name, value in call.kwargs.items()})
         joins.write(receiver, call.store, Entries(tuple(items.items()), rest))
         return NONE
 
     def _copy_dict(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
-        return DictValue(joins.new_address(), content, receiver.factory)
+        return DictValue(self.machine.new_address(), content, receiver.factory)
 
     def _clear_dict(self, receiver: DictValue, call: Call) -> Value:
         joins.write(receiver, call.store, Entries())

@@ -93,11 +93,11 @@ class Patterns:
         elif isinstance(value, (Const, DictValue, Instance)):
             return False
         else:
-            content = Repeated(joins.fresh("item"))
+            content = Repeated(self.machine.fresh("item"))
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
         if isinstance(content, Repeated):
             for pattern in patterns:
-                item = joins.pick(content, joins.new_address(), store)
+                item = joins.pick(content, self.machine.new_address(), store)
                 self._capture(pattern, item, store, activation)
             return None
         if len(content) < len(patterns) - (star is not None) or (
@@ -113,7 +113,9 @@ class Patterns:
             )
         after = len(patterns) - star - 1
         middle = content[star : len(content) - after]
-        self._capture(patterns[star], ListValue(joins.new_address(), middle), store, activation)
+        self._capture(
+            patterns[star], ListValue(self.machine.new_address(), middle), store, activation
+        )
         pairs = [
             *zip(patterns[:star], content[:star], strict=True),
             *zip(patterns[star + 1 :], content[len(content) - after :], strict=True),

@@ -35,7 +35,7 @@ class Program:
         machine.calls.libraries = Libraries(machine)
         self.callers = Callers(machine)
         self.frame = Frame(0, machine.source.tree)
-        self.store = Store()
+        self.store = Store(numbers=machine.numbers)
         self._ever: Store | None = None
 
     def run(self) -> None:
@@ -79,7 +79,7 @@ class Program:
         if self._ever is None:
             self._ever = self.store.fork()
             for name in scopes.rebound(self.machine.source.tree):
-                self._ever.set((self.frame.number, name), joins.fresh("rebound"))
+                self._ever.set((self.frame.number, name), self.machine.fresh("rebound"))
             for address, first in self.store.first.items():
                 last = self.store.get(address, first)
                 if isinstance(first, Held) and isinstance(last, Held):

@@ -119,7 +119,7 @@ def apply(
     if any(isinstance(value, TensorValue) for value in values):
         return _on_tensors(machine, name, node, operands, store, activation)
     if all(isinstance(value, Const) for value in values) and name in _PURE:
-        return _on_constants(name, [v.value for v in values if isinstance(v, Const)])
+        return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
     return _on_containers(name, values, store)
 
 
@@ -133,9 +133,11 @@ def _on_tensors(
 ) -> Value:
     key = python_operators().get(name)
     if key is None or key not in machine.rows:
-        return joins.fresh("operator")
+        return store.numbers.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
-        return joins.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
+        return store.numbers.fresh(
+            "comparison", "bool"
+        )  # of two kinds: no business of the tensor's
     # An unknown number is any number to a rule: it broadcasts and has no names.
     args = [Const(1.0) if _is_number(value) else value for _, value in operands]
     return machine.torch.call(key, args, {}, node, store, activation, operands)
@@ -195,17 +197,17 @@ def too_wide(template: str) -> bool:
     return _WIDE.search(template) is not None
 
 
-def _on_constants(name: str, values: list[Any]) -> Value:
+def _on_constants(name: str, values: list[Any], store: Store) -> Value:
     wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
     if wide or (name in _GROWING and too_big(values)):
-        return joins.fresh("big")
+        return store.numbers.fresh("big")
     try:
         result = _PURE[name](*values)
     except (TypeError, ValueError, ArithmeticError):
-        return joins.fresh("failed")
+        return store.numbers.fresh("failed")
     if isinstance(result, (bool, int, float, complex, str, bytes)):
         return Const(result)
-    return joins.fresh("constant")
+    return store.numbers.fresh("constant")
 
 
 def _on_containers(name: str, values: list[Value], store: Store) -> Value:
@@ -215,9 +217,9 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return TupleValue(left.items + right.items)
         if name == "Add" and isinstance(left, ListValue) and isinstance(right, ListValue):
             content = _concatenate(joins.items(left, store), joins.items(right, store), store)
-            return ListValue(joins.new_address(), content)
+            return ListValue(store.numbers.new(), content)
         if name == "Add" and _sequences(left, right):
-            return Repeated(joins.fresh("item"))
+            return Repeated(store.numbers.fresh("item"))
         if name == "Mult":
             return _repeat(left, right, store)
         if name in _ORDERINGS:
@@ -229,7 +231,7 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
         if name in ("Eq", "NotEq"):
             return _equal(name, left, right, store)
         if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
-            return _percent(left.value, right)
+            return _percent(left.value, right, store)
     key = (name, *(joins.identity(value, store) for value in values))
     if name in _COMPARISONS:
         return Opaque(key, "bool")
@@ -255,31 +257,31 @@ def _all_sets(values: list[Value]) -> bool:
 def _on_sets(name: str, values: list[Value], store: Store) -> Value:
     left, right = (joins.items(v, store) for v in values if isinstance(v, ListValue))
     if isinstance(left, Repeated) or isinstance(right, Repeated):
-        return ListValue(joins.new_address(), Repeated(joins.fresh("item")), "set")
+        return ListValue(store.numbers.new(), Repeated(store.numbers.fresh("item")), "set")
     if name == "BitOr":
         items = tuple(dict.fromkeys((*left, *right)))
     else:
         items = tuple(item for item in left if (item in right) is (name == "BitAnd"))
-    return ListValue(joins.new_address(), items, "set")
+    return ListValue(store.numbers.new(), items, "set")
 
 
 def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
     a, b = joins.entries(left, store), joins.entries(right, store)
     merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
-    return DictValue(joins.new_address(), merged)
+    return DictValue(store.numbers.new(), merged)
 
 
-def _percent(template: str, right: Value) -> Value:
+def _percent(template: str, right: Value, store: Store) -> Value:
     if isinstance(right, Const):
-        return _on_constants("Mod", [template, right.value])
+        return _on_constants("Mod", [template, right.value], store)
     if too_wide(template):
-        return joins.fresh("formatted", "str")
+        return store.numbers.fresh("formatted", "str")
     if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
         try:
             return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))
         except (TypeError, ValueError):
-            return joins.fresh("formatted", "str")
-    return joins.fresh("formatted", "str")
+            return store.numbers.fresh("formatted", "str")
+    return store.numbers.fresh("formatted", "str")
 
 
 def _concatenate(
@@ -301,15 +303,15 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
         if isinstance(sequence, TupleValue):
             if small and number is not None:
                 return TupleValue(sequence.items * number)
-            return Repeated(sequence.items[0] if sequence.items else joins.fresh("item"))
+            return Repeated(sequence.items[0] if sequence.items else store.numbers.fresh("item"))
         if isinstance(sequence, ListValue):
             content = joins.items(sequence, store)
             if small and number is not None and not isinstance(content, Repeated):
-                return ListValue(joins.new_address(), content * number)
+                return ListValue(store.numbers.new(), content * number)
             return (
-                ListValue(joins.new_address(), _concatenate(content, content, store))
+                ListValue(store.numbers.new(), _concatenate(content, content, store))
                 if (isinstance(content, Repeated))
-                else ListValue(joins.new_address(), Repeated(joins.fresh("item")))
+                else ListValue(store.numbers.new(), Repeated(store.numbers.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
     key = ("Mult", joins.identity(left, store), joins.identity(right, store))

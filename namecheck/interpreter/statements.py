@@ -138,9 +138,9 @@ class Statements:
         count = len(target.elts)
         if isinstance(content, Repeated):
             for element in target.elts:
-                each: Value = ListValue(joins.new_address(), content)
+                each: Value = ListValue(self.machine.new_address(), content)
                 if not isinstance(element, ast.Starred):
-                    each = joins.pick(content, joins.new_address(), store)
+                    each = joins.pick(content, self.machine.new_address(), store)
                 self.bind(element, each, store, activation)
             return
         if star is None:
@@ -155,7 +155,7 @@ class Statements:
         middle = content[star : len(content) - after]
         parts: list[Value] = [
             *content[:star],
-            ListValue(joins.new_address(), middle),
+            ListValue(self.machine.new_address(), middle),
             *content[len(content) - after :],
         ]
         for element, item in zip(target.elts, parts, strict=True):
@@ -267,7 +267,7 @@ class Statements:
     def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.bind_name(target.id, joins.fresh("deleted"), store, activation.frame)
+                self.bind_name(target.id, self.machine.fresh("deleted"), store, activation.frame)
             elif isinstance(target, ast.Subscript):
                 self._delete_item(target, store, activation)
 
@@ -288,7 +288,7 @@ class Statements:
                     del rest[index.value]
                 joins.write(receiver, store, tuple(rest))
             else:
-                joins.write(receiver, store, Repeated(joins.fresh("item")))
+                joins.write(receiver, store, Repeated(self.machine.fresh("item")))
 
     def _break(self, node: ast.Break, store: Store, activation: Activation) -> list[Store]:
         if activation.breaks:
@@ -417,7 +417,9 @@ class Statements:
             for handler in node.handlers:
                 layer = entry.fork()
                 if handler.name:
-                    self.bind_name(handler.name, joins.fresh("error"), layer, activation.frame)
+                    self.bind_name(
+                        handler.name, self.machine.fresh("error"), layer, activation.frame
+                    )
                 ends.extend(self.block(handler.body, [layer], activation))
         if node.finalbody and not node.handlers and raised:
             self.block(node.finalbody, [joins.merged(store, raised).fork()], activation)

@@ -14,10 +14,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck.interpreter.objects import Facts
+from namecheck.interpreter.objects import Facts, Opaque
 
 _MISSING: Final = object()
-_numbers = itertools.count()
 _DEEP: Final = 4
 _STRIDE: Final = 6
 
@@ -33,25 +32,41 @@ class Fact:
     key: Hashable
 
 
-def new_number() -> int:
-    """A number higher than all before: an address made before a layer is lower than its number."""
-    return next(_numbers)
+class Numbers:
+    """Counts what is made in one analysis: each number is higher than all before.
+
+    So an address made before a layer is lower than the number of the layer.
+    """
+
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = itertools.count()
+
+    def new(self) -> int:
+        """The next number: an address that nothing else has."""
+        return next(self._count)
+
+    def fresh(self, reason: str, kind: str | None = None) -> Opaque:
+        """An opaque value equal to no other."""
+        return Opaque((reason, self.new()), kind)
 
 
 class Store:
     """One layer of cells over another.
 
-    `born` numbers the layer among the addresses; `first` is shared by all layers, and holds what
-    the mutable values that were written were made with.
+    `born` numbers the layer among the addresses. All layers share `numbers`, and `first`, which
+    holds what the mutable values that were written were made with.
     """
 
-    __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "parent")
+    __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "numbers", "parent")
 
-    def __init__(self, parent: Store | None = None) -> None:
+    def __init__(self, parent: Store | None = None, numbers: Numbers | None = None) -> None:
         self.parent = parent
+        self.numbers: Numbers = numbers or (Numbers() if parent is None else parent.numbers)
         self.cells: dict[Hashable, Any] = {}
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.born: int = new_number()
+        self.born: int = self.numbers.new()
         self.first: dict[Hashable, Any] = {} if parent is None else parent.first
         # Every few layers all that stands below is gathered, so that no look-up walks far. It
         # stays true, as no layer is written under one that lives.

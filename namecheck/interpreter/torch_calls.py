@@ -77,7 +77,7 @@ class TorchCalls:
 
     def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
         """A new tensor."""
-        return TensorValue(joins.new_address(), Held(known, origins or {}))
+        return TensorValue(self.machine.new_address(), Held(known, origins or {}))
 
     def promote(self, value: Opaque) -> TensorValue:
         """An unknown value, seen as the tensor that it must be."""
@@ -154,7 +154,7 @@ class TorchCalls:
             )
             origins = self._origins_of(contradiction.names, every, store)
             self.machine.report(contradiction, node, activation, marks, origins)
-            return joins.fresh("contradiction")
+            return self.machine.fresh("contradiction")
         before = self._gather(every, store)
         for key, tensor in answer.after.items():
             target = args[key] if isinstance(key, int) else kwargs[key]
@@ -209,7 +209,7 @@ class TorchCalls:
         for signature in row.signatures:
             for index, parameter in enumerate(signature):
                 if parameter.variadic and parameter.kinds and index <= len(args):
-                    return [*args[:index], joins.fresh("arguments")]
+                    return [*args[:index], self.machine.fresh("arguments")]
         return None
 
     def forget(
@@ -300,9 +300,9 @@ class TorchCalls:
             return Repeated(self.lift(answer.each, before, node))
         if isinstance(answer, Maybe):
             filled = self.lift(answer.tensor, before, node)
-            return joins.union([Alternative(NONE), Alternative(filled)])
+            return joins.union([Alternative(NONE), Alternative(filled)], self.machine.numbers)
         if answer is UNKNOWN:
-            return Opaque(("answer", *query)) if query else joins.fresh("unknown")
+            return Opaque(("answer", *query)) if query else self.machine.fresh("unknown")
         if isinstance(answer, tuple):
             parts = [
                 self.lift(part, before, node, (*query, index) if query else ())
@@ -311,10 +311,10 @@ class TorchCalls:
             return TupleValue(tuple(parts))
         if isinstance(answer, list):
             content = tuple(self.lift(part, before, node) for part in answer)
-            return ListValue(joins.new_address(), content)
+            return ListValue(self.machine.new_address(), content)
         if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
             return Const(answer)
-        return joins.fresh("value")
+        return self.machine.fresh("value")
 
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
