@@ -1,6 +1,29 @@
-"""Dimension names for PyTorch tensors, checked before anything runs."""
+"""Dimension names for PyTorch tensors, checked before anything runs, and while it runs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from namecheck.revealing import reveal_names
 from namecheck.version import VERSION as __version__
 
-__all__ = ["__version__", "reveal_names"]
+if TYPE_CHECKING:
+    from namecheck.runtime import NameMismatch, install, installed, runtime, uninstall
+
+__all__ = [
+    "NameMismatch",
+    "__version__",
+    "install",
+    "installed",
+    "reveal_names",
+    "runtime",
+    "uninstall",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What runs on torch is loaded when it is asked for: torch takes seconds to import."""
+    if name in __all__:
+        return getattr(importlib.import_module("namecheck.runtime"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

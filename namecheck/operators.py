@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.pointwise import broadcast
-from namecheck.signatures import Signature
+from namecheck.signatures import Parameter, Signature
 from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join
 
 
@@ -274,6 +274,27 @@ def infer(
     except Contradiction as contradiction:
         # Without the frames that it went through: the answer may be remembered.
         return Inference(UNKNOWN, contradiction=contradiction.with_traceback(None))
+
+
+def parameters(
+    operator: str,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    rows: Mapping[str, Operator] | None = None,
+) -> tuple[list[Parameter | None], dict[str, Parameter]]:
+    """The parameter that each argument of a call is for, by place and by keyword.
+
+    Of the overloads the first that the call fits; none where it fits none.
+    """
+    form, key = _form(operator)
+    row, inplace = _find(key, table() if rows is None else rows)
+    alternatives = row.alternatives("i" if inplace else form)
+    found = [signature for _, signature in alternatives]
+    try:
+        [binding, *_] = signatures.bind(key, found, args, kwargs, by_name=True)
+    except (signatures.Unbound, Contradiction):
+        return [None] * len(args), {}
+    return signatures.places(found[binding.overload], len(args), kwargs)
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
@@ -243,6 +243,22 @@ def _bind_one(
     for name in remaining:
         raise _type_error(f"{operator}() got an unexpected keyword argument '{name}'")
     return bound, fits
+
+
+def places(
+    signature: Signature, count: int, keywords: Iterable[str]
+) -> tuple[list[Parameter | None], dict[str, Parameter]]:
+    """The parameters that `count` arguments by place, and those by keyword, are for."""
+    by_place: list[Parameter | None] = []
+    for parameter in signature:
+        if parameter.variadic:
+            by_place += [parameter] * (count - len(by_place))
+        elif not parameter.keyword_only and not parameter.mapping:
+            by_place.append(parameter)
+    by_place = [*by_place[:count], *[None] * (count - len(by_place))]
+    named = {parameter.name: parameter for parameter in signature}
+    spelled = {keyword: _spelled(keyword, signature) for keyword in keywords}
+    return by_place, {key: named[word] for key, word in spelled.items() if word in named}
 
 
 def _spelled(keyword: str, signature: Signature) -> str:

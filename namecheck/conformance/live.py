@@ -1,0 +1,61 @@
+"""The sides that run: the recorded calls on real tensors, under the shim or natively."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from namecheck.conformance import program
+from namecheck.conformance.cases import Case, Raised
+from namecheck.conformance.program import Placed
+from namecheck.conformance.verdicts import Seen
+from namecheck.names import UNKNOWN
+from namecheck.operators import Semantics
+
+
+def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
+    """What happens under the shim when each of these calls is made."""
+    shim = importlib.import_module("namecheck.runtime")
+    with shim.runtime("error", semantics=semantics):
+        return _see(cases, native=False)
+
+
+def see_natively(cases: Sequence[Case]) -> list[Seen]:
+    """What happens when each of these calls is made on a torch that still has names."""
+    return _see(cases, native=True)
+
+
+def _see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
+    written = program.write(cases)
+    lines = written.text.splitlines()
+    return [_made(call, lines, native=native) for call in written.calls]
+
+
+def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
+    replay = importlib.import_module("namecheck.runtime.replay")
+    inputs = [*program.PREAMBLE, *lines[call.first_line - 1 : call.call_line - 1]]
+    before = replay.run("\n".join(inputs))
+    if before.error is not None:
+        return Seen(early=_raised(before.error))
+    ended = replay.run("\n".join(lines[call.call_line - 1 : call.end_line - 1]), before)
+
+    def held(name: str | None) -> Any:
+        if name is None:
+            return None
+        value = ended.variables.get(name, UNKNOWN)
+        return value if value is UNKNOWN else replay.known(value, native=native)
+
+    return Seen(
+        result=UNKNOWN if ended.error is not None else held(call.result),
+        inputs=tuple(map(held, call.inputs)),
+        raised=None if ended.error is None else _raised(ended.error),
+    )
+
+
+def _raised(error: Exception) -> Raised:
+    """An exception by the type of torch's that it is of."""
+    for kind in (TypeError, IndexError, ValueError, NotImplementedError, RuntimeError):
+        if isinstance(error, kind):
+            return Raised(kind.__name__, str(error))
+    return Raised(type(error).__name__, str(error))

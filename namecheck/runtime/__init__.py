@@ -1,0 +1,49 @@
+"""Runs the rules on real tensors: the only importer of torch.
+
+The package can be called: ``with namecheck.runtime(mode="warn"):`` is `shim.runtime`.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager
+from types import ModuleType
+
+from namecheck.operators import Semantics
+from namecheck.runtime.errors import (
+    Contradicted,
+    NameIndexError,
+    NameMismatch,
+    NameTypeError,
+    NameValueError,
+    UntestedTorchWarning,
+)
+from namecheck.runtime.modes import Mode, Record
+from namecheck.runtime.shim import InstallError, install, installed, runtime, uninstall
+
+__all__ = [
+    "Contradicted",
+    "InstallError",
+    "NameIndexError",
+    "NameMismatch",
+    "NameTypeError",
+    "NameValueError",
+    "Record",
+    "UntestedTorchWarning",
+    "install",
+    "installed",
+    "runtime",
+    "uninstall",
+]
+
+
+class _Callable(ModuleType):
+    """The package, which is the context manager of its name as well."""
+
+    def __call__(
+        self, mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK
+    ) -> AbstractContextManager[Record]:
+        return runtime(mode, semantics=semantics)
+
+
+sys.modules[__name__].__class__ = _Callable

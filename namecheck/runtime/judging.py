@@ -1,0 +1,82 @@
+"""A contradiction at run time becomes a finding: raised, told, recorded or passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import torch
+
+from namecheck.findings import Finding, Place, Span
+from namecheck.names import Contradiction, show
+from namecheck.operators import Semantics
+from namecheck.runtime import modes, places, tensor_names
+from namecheck.runtime.errors import Contradicted, error_of
+from namecheck.runtime.patches import TABLE
+
+# Sizes, ranks and values are torch's own business: it refuses them itself, in the same words.
+_TORCHS: Final = ("NC2",)
+# These it cannot know, as its tensors have no names.
+_ABOUT_NAMES: Final = frozenset({"NC205"})
+
+
+def is_ours(contradiction: Contradiction, semantics: Semantics, *, speaks: bool) -> bool:
+    """Whether torch would not see a contradiction by itself; `speaks` of a call with strings."""
+    if contradiction.code == "NC114" and semantics is Semantics.NAMECHECK:
+        return speaks
+    if contradiction.code in _ABOUT_NAMES:
+        return True
+    return not contradiction.code.startswith(_TORCHS)
+
+
+def judge(contradiction: Contradiction, values: Sequence[Any]) -> None:
+    """Do what the mode in force says; raises a `Contradicted` in the mode ``error``."""
+    entry = modes.innermost()
+    mode = entry.mode if entry is not None else TABLE.default
+    if mode == "off" or modes.switched_off() or places.inside_torch():
+        return
+    finding = finding_of(contradiction, values)
+    if mode == "error":
+        raise error_of(finding)
+    record = entry.record if entry is not None else TABLE.record
+    if record.add(finding) and mode == "warn":
+        modes.warn(finding)
+
+
+def error_for(contradiction: Contradiction, values: Sequence[Any]) -> Contradicted:
+    """The exception for a call that cannot be made at all, in whatever mode."""
+    return error_of(finding_of(contradiction, values))
+
+
+def finding_of(contradiction: Contradiction, values: Sequence[Any]) -> Finding:
+    """The finding, at the user's expression that is running, with the operands' names."""
+    frame = places.user_frame() or places.caller()
+    filename, span = "<unknown>", Span(1, 1, 1, 1)
+    if frame is not None:
+        filename, span = frame.f_code.co_filename, places.span_of(frame)
+    tensors = [value for value in _flat(values) if isinstance(value, torch.Tensor)]
+    marks = tuple(Place(filename, span, told) for told in map(_told, tensors))
+    return Finding(
+        contradiction.code,
+        contradiction.message,
+        filename,
+        span,
+        contradiction.help,
+        marks,
+        error=contradiction.error,
+    )
+
+
+def _told(tensor: torch.Tensor) -> str:
+    names = show(tensor_names.lift(tensor_names.names_of(tensor) or tensor_names.shown(tensor)))
+    return f"a tensor {names} of sizes {list(tensor.shape)}"
+
+
+def _flat(values: Sequence[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found += _flat(value)
+        else:
+            found.append(value)
+    return found

@@ -1,0 +1,167 @@
+"""The part of the old API that torch has no function for any more: names read, set and moved.
+
+Every function here only moves data; what the result is called, and whether the call is allowed,
+`infer` has told before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import torch
+
+from namecheck.operators import Operator
+from namecheck.runtime import tensor_names
+from namecheck.runtime.targets import Target
+from namecheck.runtime.tensor_names import Names, shown
+
+
+class _Originals:
+    """torch's own functions, as they are before anything is patched."""
+
+    view_as: Any = torch.Tensor.view_as
+    permute: Any = torch.Tensor.permute
+    unsqueeze: Any = torch.Tensor.unsqueeze
+    flatten: Any = torch.flatten
+    unflatten: Any = torch.Tensor.unflatten
+    repr: Any = torch.Tensor.__repr__
+    data: Any = torch.Tensor.data
+
+
+def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+    """The same data as a tensor of its own, as native ``rename`` gives it."""
+    if tensor.layout is torch.strided:
+        return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
+    result: torch.Tensor = torch.ops.aten.alias.default(tensor)
+    return result
+
+
+def itself(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+    """The tensor, whose names alone change."""
+    return tensor
+
+
+def align_to(tensor: torch.Tensor, *names: Any) -> torch.Tensor:
+    """The dims in the order of `names`, an Ellipsis for the rest, new ones of size 1."""
+    present = shown(tensor)
+    rest = [dim for dim, name in enumerate(present) if name is None or name not in names]
+    order: list[int | None] = []
+    for name in names:
+        if name is ... or name == "...":
+            order += rest
+        else:
+            order.append(present.index(name) if name in present else None)
+    result: torch.Tensor = _Originals.permute(tensor, [dim for dim in order if dim is not None])
+    for place, dim in enumerate(order):
+        if dim is None:
+            result = _Originals.unsqueeze(result, place)
+    return result
+
+
+def align_as(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """The dims in the order of those of `other`."""
+    return align_to(tensor, *shown(other))
+
+
+def align_tensors(*tensors: Any) -> tuple[torch.Tensor, ...]:
+    """All tensors in the order of the one with the most dims."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    longest = max(given, key=torch.Tensor.dim)
+    return tuple(align_to(tensor, *shown(longest)) for tensor in given)
+
+
+def flatten(input: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """``flatten`` by indices, by names, or of a list of names."""
+    given = dict(zip(("start_dim", "end_dim", "out_dim"), args, strict=False)) | kwargs
+    dims = given.get("dims", given.get("start_dim", 0))
+    if isinstance(dims, (list, tuple)):
+        found = [_index(dim, input) for dim in dims]
+        return cast(torch.Tensor, _Originals.flatten(input, found[0], found[-1]))
+    start, end = given.get("start_dim", 0), given.get("end_dim", -1)
+    return cast(torch.Tensor, _Originals.flatten(input, _index(start, input), _index(end, input)))
+
+
+def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> torch.Tensor:
+    """``unflatten`` into sizes, or into pairs of names and sizes."""
+    pairs = list(sizes.items()) if isinstance(sizes, Mapping) else sizes
+    if pairs and isinstance(pairs[0], (tuple, list)):
+        pairs = [size for _, size in pairs]
+    return cast(torch.Tensor, _Originals.unflatten(input, _index(dim, input), pairs))
+
+
+def has_names(tensor: torch.Tensor) -> bool:
+    """Whether any dim has a name."""
+    return any(name is not None for name in shown(tensor))
+
+
+def _index(dim: Any, tensor: torch.Tensor) -> Any:
+    return shown(tensor).index(dim) if isinstance(dim, str) else dim
+
+
+_MOVES: Final[Mapping[str, Callable[..., Any]]] = {
+    "refine_names": alias,
+    "rename": alias,
+    "rename_": itself,
+    "align_to": align_to,
+    "align_as": align_as,
+    "align_tensors": align_tensors,
+    "flatten": flatten,
+    "unflatten": unflatten,
+}
+
+
+def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
+    """The functions and methods of the old API, each with the function that moves its data."""
+    for key, move in _MOVES.items():
+        row = rows[key]
+        for form in row.forms:
+            owner: Any = torch if form == "f" else torch.Tensor
+            operator = key if form == "i" else f"{'torch' if form == 'f' else 'Tensor'}.{key}"
+            moves = move not in (alias, itself)
+            yield Target(owner, key, operator, row, form, move, by_name=True, moves=moves)
+
+
+def names_property(set_names: Callable[[torch.Tensor, Any], Any]) -> property:
+    """``tensor.names``."""
+
+    def read(tensor: torch.Tensor) -> Names:
+        return shown(tensor)
+
+    return property(read, set_names, doc="The name of each dim, None where it has none.")
+
+
+def data_property() -> property:
+    """``tensor.data``: reading keeps the names; what is assigned brings its own, if it has any."""
+    original: Any = _Originals.data
+
+    def read(tensor: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = original.__get__(tensor)
+        names = tensor_names.names_of(tensor)
+        if names is not None:
+            tensor_names.give(result, names)
+        return result
+
+    def write(tensor: torch.Tensor, value: torch.Tensor) -> None:
+        names = tensor_names.names_of(tensor)
+        original.__set__(tensor, value)
+        told = tensor_names.names_of(value) or names
+        fits = told is not None and len(told) == tensor.dim()
+        tensor_names.give(tensor, told if fits else None)
+
+    return property(read, write, doc=original.__doc__)
+
+
+def show(tensor: torch.Tensor, *, tensor_contents: Any = None) -> str:
+    """``repr(tensor)``, with its names before the closing bracket."""
+    text: str = _Originals.repr(tensor, tensor_contents=tensor_contents)
+    names: Sequence[str | None] = shown(tensor)
+    if not text.endswith(")") or all(name is None for name in names):
+        return text
+    last = text.rpartition("\n")[2]
+    suffix = f"names={tuple(names)}"
+    gap = " " if len(last) + len(suffix) + 2 <= _LINE else "\n" + " " * len("tensor(")
+    return f"{text[:-1]},{gap}{suffix})"
+
+
+_LINE: Final = 80

@@ -1,0 +1,63 @@
+"""The patch table: what of torch is replaced, and what stood there before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from namecheck.runtime.modes import Mode, Record
+
+ABSENT: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One attribute to replace, and what makes its replacement of the original."""
+
+    owner: Any
+    attribute: str
+    replacement: Any
+
+
+@dataclass(slots=True)
+class PatchTable:
+    """The attributes that are replaced now, and for whom; the one piece of global state.
+
+    `default` is the mode outside of every `runtime` block, `holders` counts those who need the
+    patches: `install` and each block.
+    """
+
+    originals: list[tuple[Any, str, Any]] = field(default_factory=list)
+    default: Mode = "off"
+    record: Record = field(default_factory=Record)
+    installed: bool = False
+    holders: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def applied(self) -> bool:
+        """Whether anything is replaced."""
+        return bool(self.originals)
+
+    def apply(self, patches: Iterable[Patch]) -> None:
+        """Replace attributes, remembering what stood in the owner itself."""
+        with self.lock:
+            for patch in patches:
+                before = vars(patch.owner).get(patch.attribute, ABSENT)
+                self.originals.append((patch.owner, patch.attribute, before))
+                setattr(patch.owner, patch.attribute, patch.replacement)
+
+    def restore(self) -> None:
+        """Put every original back, the last replaced first."""
+        with self.lock:
+            while self.originals:
+                owner, attribute, before = self.originals.pop()
+                if before is ABSENT:
+                    delattr(owner, attribute)
+                else:
+                    setattr(owner, attribute, before)
+
+
+TABLE: Final = PatchTable()

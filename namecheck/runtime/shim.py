@@ -1,0 +1,146 @@
+"""Puts the names back on torch, and takes them away again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import torch
+
+from namecheck import operators
+from namecheck.operators import Semantics
+from namecheck.runtime import modes, naming_api, targets, wrappers
+from namecheck.runtime.errors import UntestedTorchWarning
+from namecheck.runtime.modes import MODES, Mode, Record
+from namecheck.runtime.patches import TABLE, Patch
+from namecheck.runtime.sites import Site
+from namecheck.runtime.targets import Target
+from namecheck.runtime.tensor_names import ATTRIBUTE
+
+TESTED: Final = ((2, 11), (2, 13))
+
+
+class InstallError(RuntimeError):
+    """`install` or `uninstall` where it cannot be; nothing has changed."""
+
+
+def install(mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK) -> None:
+    """Put the named-tensor API on torch for the rest of the process, checks included.
+
+    Raises `InstallError` where it is installed already; `uninstall` takes it away again.
+    """
+    _check_mode(mode)
+    wanted = Semantics(semantics)
+    with TABLE.lock:
+        if TABLE.installed:
+            raise InstallError(
+                "namecheck is installed already; call namecheck.uninstall() first to install it "
+                "in another mode"
+            )
+        _hold(wanted)
+        TABLE.installed = True
+        TABLE.default = mode
+
+
+def uninstall() -> None:
+    """Put every original of torch back.
+
+    Raises `InstallError` where `install` was not called.
+    """
+    with TABLE.lock:
+        if not TABLE.installed:
+            raise InstallError("namecheck is not installed; there is nothing to take away")
+        TABLE.installed = False
+        TABLE.default = "off"
+        _release()
+
+
+def installed() -> bool:
+    """Whether `install` is in force."""
+    return TABLE.installed
+
+
+@contextmanager
+def runtime(
+    mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK
+) -> Iterator[Record]:
+    """The named-tensor API with its checks for a block, in this thread or task.
+
+    Yields the record of what was found. Blocks nest, the innermost mode is in force; the API
+    itself is there for the whole process as long as any block is open.
+    """
+    _check_mode(mode)
+    record = Record()
+    with TABLE.lock:
+        _hold(Semantics(semantics))
+    entry = modes.enter(mode, record)
+    try:
+        yield record
+    finally:
+        modes.leave(entry)
+        with TABLE.lock:
+            _release()
+
+
+def _check_mode(mode: str) -> None:
+    if mode not in MODES:
+        raise ValueError(f"unknown mode {mode!r}; the modes are {', '.join(MODES)}")
+
+
+def _hold(semantics: Semantics) -> None:
+    if TABLE.holders == 0:
+        _check_version()
+        TABLE.apply(patches(semantics))
+    TABLE.holders += 1
+
+
+def _release() -> None:
+    TABLE.holders -= 1
+    if TABLE.holders == 0:
+        TABLE.restore()
+
+
+def _check_version() -> None:
+    release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+    if not TESTED[0] <= release <= TESTED[1]:
+        low, high = (".".join(map(str, version)) for version in TESTED)
+        warnings.warn(
+            f"namecheck was tested with torch {low} to {high}, this is {torch.__version__}",
+            UntestedTorchWarning,
+            stacklevel=4,
+        )
+
+
+def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch]:
+    """Every replacement, the attribute that carries the names first."""
+    rows = operators.table()
+    make = wrappers.make_recorder if recording else wrappers.make
+    yield Patch(torch.Tensor, ATTRIBUTE, None)
+    for target in targets.all_targets(rows):
+        site = Site(target, semantics, said=not recording)
+        yield Patch(target.owner, target.attribute, _replacement(target, site, make))
+    for target in naming_api.targets(rows):
+        site = Site(target, semantics, said=not recording)
+        maker = make if target.operator.endswith("flatten") else wrappers.make_recorder
+        yield Patch(target.owner, target.attribute, maker(site))
+    yield from _of_names(semantics, recording=recording)
+
+
+def _replacement(target: Target, site: Site, make: Any) -> Any:
+    if not targets.is_property(target):
+        return make(site)
+    site.original = target.original.__get__
+    return property(make(site), target.original.__set__, doc=target.original.__doc__)
+
+
+def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
+    row = operators.table()["names="]
+    target = Target(torch.Tensor, "names", "names=", row, "s", lambda tensor, value: None)
+    site = Site(target, semantics, said=not recording)
+    set_names = wrappers.make_recorder(site)
+    yield Patch(torch.Tensor, "names", naming_api.names_property(set_names))
+    yield Patch(torch.Tensor, "has_names", naming_api.has_names)
+    yield Patch(torch.Tensor, "data", naming_api.data_property())
+    yield Patch(torch.Tensor, "__repr__", naming_api.show)

@@ -1,0 +1,153 @@
+"""The callables of torch that the table speaks of: where each stands, and which operator it is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+from namecheck.operators import Operator, python_operators
+
+# How Python spells the operators that `operators.python_operators` names, without underscores.
+_BINARY: Final = {
+    "Add": "add",
+    "Sub": "sub",
+    "Mult": "mul",
+    "Div": "truediv",
+    "FloorDiv": "floordiv",
+    "Mod": "mod",
+    "Pow": "pow",
+    "MatMult": "matmul",
+    "BitAnd": "and",
+    "BitOr": "or",
+    "BitXor": "xor",
+    "LShift": "lshift",
+    "RShift": "rshift",
+}
+_COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+_UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
+
+# What gives no tensor, or says nothing of dims: names cannot be lost there.
+_SILENT: Final = frozenset({"unknown", "truth", "single_number", "single_index", "length", "rank"})
+# These are written by hand: what makes names, and attributes that torch 2.13 lacks.
+BY_HAND: Final = frozenset(
+    {
+        "names",
+        "names=",
+        "has_names",
+        "refine_names",
+        "rename",
+        "rename_",
+        "align_to",
+        "align_as",
+        "align_tensors",
+        "flatten",
+        "unflatten",
+        "grad",
+        "data",
+        "shape",
+        "ndim",
+        "__deepcopy__",
+        "__iter__",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One attribute of torch: its owner, its operator as `infer` takes it, its row, its form.
+
+    `reflected` marks a method whose receiver is the right operand; `by_name` a function of ours
+    that takes names as they are, `moves` one that cannot be called with the wrong ones.
+    """
+
+    owner: Any
+    attribute: str
+    operator: str
+    row: Operator
+    form: str
+    original: Any
+    reflected: bool = False
+    by_name: bool = False
+    moves: bool = False
+
+
+def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
+    """Every callable and property to patch, each once."""
+    seen: set[tuple[int, str]] = set()
+    for target in (*_of_rows(rows), *_of_python(rows)):
+        place = (id(target.owner), target.attribute)
+        if place not in seen:
+            seen.add(place)
+            yield target
+
+
+def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
+    for key, row in rows.items():
+        if key in BY_HAND or _is_silent(row):
+            continue
+        for form in row.forms:
+            if place := _place(key, form):
+                owner, attribute, operator = place
+                original = getattr(owner, attribute, None)
+                if original is not None and not isinstance(original, type):
+                    yield Target(owner, attribute, operator, row, form, original)
+
+
+def _is_silent(row: Operator) -> bool:
+    return row.names in _SILENT
+
+
+def _place(key: str, form: str) -> tuple[Any, str, str] | None:
+    """The owner and attribute of an operator in a form, and the operator as `infer` takes it."""
+    if form == "f":
+        owner, attribute = _module(key)
+        return (owner, attribute, f"torch.{key}") if owner else None
+    if form in "maij":
+        inplace = form in "ij" and not key.endswith("_")
+        name = f"{key}_" if inplace else key
+        owner = torch if form == "j" else torch.Tensor
+        return owner, name, f"Tensor.{name}" if form == "m" else name
+    if form == "n":
+        return torch.nn.functional, key, key
+    return None
+
+
+def _module(dotted: str) -> tuple[Any, str]:
+    *path, attribute = dotted.split(".")
+    owner: Any = torch
+    for name in path:
+        owner = getattr(owner, name, None)
+    return owner, attribute
+
+
+def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
+    """The special methods behind Python's operators."""
+    keys = python_operators()
+    for name, word in (_BINARY | _COMPARISONS | _UNARY).items():
+        key = keys[name]
+        row = rows[key]
+        forms = [("", key, False)]
+        if name in _BINARY:
+            forms += [("r", key, True), ("i", f"{key}_", False)]
+        for letter, operator, reflected in forms:
+            attribute = f"__{letter}{word}__"
+            original = getattr(torch.Tensor, attribute, None)
+            if original is not None:
+                yield Target(
+                    torch.Tensor,
+                    attribute,
+                    operator,
+                    row,
+                    "i" if letter == "i" else "m",
+                    original,
+                    reflected,
+                )
+
+
+def is_property(target: Target) -> bool:
+    """Whether the target is read, not called."""
+    return target.form == "a" or inspect.isdatadescriptor(target.original)

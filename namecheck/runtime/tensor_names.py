@@ -1,0 +1,146 @@
+"""The names that a real tensor carries, and real values as `infer` takes them.
+
+The names of a tensor are one plain attribute, ``_names``: a tuple with a label, None or ``"?"``
+(unknown) for each dim, or None where nothing was ever said of them. A plain attribute is what
+copy, pickle and ``torch.save`` keep by themselves; ``torch.load(weights_only=True)`` takes it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+import torch
+
+from namecheck.names import UNKNOWN, Name, word
+from namecheck.values import OPEN, Constant, Dims, Many, Tensor
+
+Names: TypeAlias = tuple[str | None, ...]
+
+ATTRIBUTE: Final = "_names"
+UNSAID: Final = "?"
+
+
+def names_of(tensor: torch.Tensor) -> Names | None:
+    """The names that a tensor carries, None where it has none.
+
+    Names that do not fit its rank, because something changed the tensor underneath, are unknown.
+    """
+    names: Names | None = tensor._names  # type: ignore[attr-defined]
+    if names is not None and len(names) != tensor.dim():
+        return (UNSAID,) * tensor.dim()
+    return names
+
+
+def shown(tensor: torch.Tensor) -> Names:
+    """What ``tensor.names`` says: one entry for every dim; what is unknown shows as None."""
+    names = names_of(tensor)
+    if names is None:
+        return (None,) * tensor.dim()
+    return tuple(None if name == UNSAID else name for name in names)
+
+
+def give(tensor: torch.Tensor, names: Names | None) -> None:
+    """Let a tensor carry these names."""
+    tensor._names = names  # type: ignore[attr-defined]
+
+
+def lift(names: Iterable[str | None]) -> tuple[Name, ...]:
+    """Carried names as values of the algebra."""
+    return tuple(UNKNOWN if name == UNSAID else name for name in names)
+
+
+def lower(names: Iterable[Name]) -> Names:
+    """Names of the algebra as a tensor carries them."""
+    return tuple(UNSAID if name is UNKNOWN else word(name) for name in names)
+
+
+def dims_of(tensor: torch.Tensor, *, sized: bool, said: bool) -> Dims:
+    """The dims of a real tensor.
+
+    With `sized` they have their sizes; with `said` a tensor of which no names were ever said is
+    unnamed, else its names are unknown.
+    """
+    try:
+        rank = tensor.dim()
+        names = names_of(tensor)
+        sizes = [_size(size) for size in tensor.shape] if sized else [UNKNOWN] * rank
+    except RuntimeError:
+        return OPEN  # a nested tensor, or one that a transform has wrapped
+    if names is None:
+        names = ((None if said else UNSAID),) * rank
+    return Dims.of(*lift(names), sizes=sizes)
+
+
+def _size(size: Any) -> Any:
+    return size if type(size) is int else UNKNOWN
+
+
+def abstract(value: Any, *, sized: bool = True, said: bool = True) -> Any:
+    """A real argument as `infer` takes it."""
+    if isinstance(value, torch.Tensor):
+        dtype = str(value.dtype).removeprefix("torch.")
+        return Tensor(dims_of(value, sized=sized, said=said), dtype if sized else UNKNOWN)
+    if value is None or isinstance(value, (str, bool, int, float, complex)) or value is ...:
+        return value
+    if isinstance(value, torch.Size):
+        return tuple(map(_size, value))
+    if isinstance(value, (list, tuple)):
+        parts = [abstract(part, sized=sized, said=said) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, slice):
+        return slice(abstract(value.start), abstract(value.stop), abstract(value.step))
+    if isinstance(value, Mapping):
+        return type(value)({k: abstract(v) for k, v in value.items()})  # type: ignore[call-arg]
+    return _constant(value)
+
+
+def _constant(value: Any) -> Any:
+    for kind, type_ in _CONSTANTS.items():
+        if isinstance(value, type_):
+            return Constant(kind, str(value).removeprefix("torch."))
+    return UNKNOWN
+
+
+_CONSTANTS: Final = {
+    "dtype": torch.dtype,
+    "device": torch.device,
+    "layout": torch.layout,
+    "memory_format": torch.memory_format,
+}
+
+
+def stamp(value: Any, answer: Any, *, said: bool) -> None:
+    """Give a real result the names that `infer` answered, its parts those of the answer's parts.
+
+    Where `said` is false a tensor that has no names says so with a tuple of None.
+    """
+    if isinstance(value, torch.Tensor):
+        _stamp_one(value, answer, said=said)
+    elif isinstance(value, (tuple, list)):
+        parts = answer if isinstance(answer, (tuple, list)) else [answer] * len(value)
+        if isinstance(answer, Many):
+            parts = [answer.each] * len(value)
+        for part, told in zip(value, parts, strict=False):
+            stamp(part, told, said=said)
+
+
+def _stamp_one(tensor: torch.Tensor, answer: Any, *, said: bool) -> None:
+    names = fitted(answer.dims if isinstance(answer, Tensor) else OPEN, tensor.dim())
+    if said and all(name is None for name in names):
+        if tensor._names is not None:  # type: ignore[attr-defined]
+            give(tensor, None)
+    else:
+        give(tensor, names)
+
+
+def fitted(dims: Dims, rank: int) -> Names:
+    """The names of dims on a tensor of this rank; unknown wherever they do not tell."""
+    if not dims.open:
+        return lower(dims.names) if dims.rank == rank else (UNSAID,) * rank
+    missing = rank - dims.min_rank
+    if missing < 0:
+        return (UNSAID,) * rank
+    front = lower(dim.name for dim in dims.prefix)
+    back = lower(dim.name for dim in dims.suffix)
+    return (*front, *(UNSAID,) * missing, *back)
