@@ -135,7 +135,7 @@ def _coverage_parser(verbs: Any) -> None:
 def _conformance_parser(verbs: Any) -> None:
     verb = _verb(verbs, "conformance", _conformance, "compare with recorded answers of torch 2.12")
     verb.add_argument("cases", metavar="CASES", help="recorded calls, .jsonl or .jsonl.gz")
-    verb.add_argument("--side", choices=("static", "runtime"), default="static")
+    verb.add_argument("--side", choices=("static", "runtime", "native"), default="static")
     _semantics(verb)
     verb.add_argument(
         "--deviations",

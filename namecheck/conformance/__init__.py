@@ -1,23 +1,25 @@
-"""The recorded answers of native torch against what the interpreter says of the same calls."""
+"""The recorded answers of native torch against what either side says of the same calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from namecheck.conformance import deviations as listed
-from namecheck.conformance import static
+from namecheck.conformance import live, static
 from namecheck.conformance.cases import Case, CasesError, read
 from namecheck.conformance.deviations import Deviation, DeviationsError
 from namecheck.conformance.report import Report, tally
-from namecheck.conformance.verdicts import Judgement, judge
+from namecheck.conformance.verdicts import Judgement, Seen, judge
 from namecheck.operators import Semantics
 
 __all__ = ["ConformanceError", "Report", "run"]
 
-SIDES: Final = ("static", "runtime")
+SIDES: Final = ("static", "runtime", "native")
 BATCH: Final = 200
 
 
@@ -39,14 +41,17 @@ def run(
     """
     if side not in SIDES:
         raise ConformanceError(f"unknown side '{side}'; the sides are {', '.join(SIDES)}")
-    if side == "runtime":
-        raise ConformanceError("the side 'runtime' is not there yet; use --side static")
+    if side == "native" and semantics is not Semantics.NATIVE:
+        raise ConformanceError("native torch has its own semantics; use --semantics torch-2.12")
     try:
         entries: tuple[Deviation, ...] = ()
         if semantics is Semantics.NAMECHECK:
             found = deviations or _default_deviations(path)
             entries = listed.load(found) if found else ()
-        return tally(side, semantics, _judgements(read(path), semantics), entries)
+        with _side(side, semantics) as see:
+            return tally(side, semantics, _judgements(read(path), see), entries)
+    except ImportError as error:
+        raise ConformanceError(f"the side '{side}' needs torch: {error}") from error
     except (CasesError, DeviationsError) as error:
         raise ConformanceError(str(error)) from error
 
@@ -57,7 +62,22 @@ def _default_deviations(cases: Path) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _judgements(cases: Iterable[Case], semantics: Semantics) -> Iterator[Judgement]:
+See: TypeAlias = Callable[[Sequence[Case]], list[Seen]]
+
+
+@contextmanager
+def _side(side: str, semantics: Semantics) -> Iterator[See]:
+    """What sees the calls of a batch, on one side."""
+    if side == "static":
+        yield partial(static.see, semantics=semantics)
+    elif side == "native":
+        yield partial(live.see, native=True)
+    else:
+        with live.shim(semantics):
+            yield partial(live.see, native=False)
+
+
+def _judgements(cases: Iterable[Case], see: See) -> Iterator[Judgement]:
     remaining = iter(cases)
     while batch := list(islice(remaining, BATCH)):
-        yield from map(judge, batch, static.see(batch, semantics))
+        yield from map(judge, batch, see(batch))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from namecheck.conformance import program
@@ -14,19 +15,19 @@ from namecheck.names import UNKNOWN
 from namecheck.operators import Semantics
 
 
-def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
-    """What happens under the shim when each of these calls is made."""
-    shim = importlib.import_module("namecheck.runtime")
-    with shim.runtime("error", semantics=semantics):
-        return _see(cases, native=False)
+def shim(semantics: Semantics) -> AbstractContextManager[Any]:
+    """The names put on torch; raises ImportError where there is no torch."""
+    context: AbstractContextManager[Any] = importlib.import_module("namecheck.runtime").runtime(
+        "error", semantics=semantics
+    )
+    return context
 
 
-def see_natively(cases: Sequence[Case]) -> list[Seen]:
-    """What happens when each of these calls is made on a torch that still has names."""
-    return _see(cases, native=True)
+def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
+    """What happens when each of these calls is made on real tensors.
 
-
-def _see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
+    With `native` by a torch that still has names, else inside of `shim`.
+    """
     written = program.write(cases)
     lines = written.text.splitlines()
     return [_made(call, lines, native=native) for call in written.calls]

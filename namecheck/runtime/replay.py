@@ -41,7 +41,8 @@ def known(value: Any, *, native: bool = False) -> Any:
     With `native` the names are torch's own, of a version that has them.
     """
     if isinstance(value, torch.Tensor):
-        names: Sequence[Any] = value.names if native else tensor_names.names_of(value) or ()
+        own: Any = value
+        names: Sequence[Any] = own.names if native else tensor_names.names_of(value) or ()
         names = names or (None,) * value.dim()
         dims = Dims.of(*tensor_names.lift(names), sizes=list(value.shape))
         return Tensor(dims, str(value.dtype).removeprefix("torch."))

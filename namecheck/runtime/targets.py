@@ -98,7 +98,7 @@ def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
 
 
 def _is_silent(row: Operator) -> bool:
-    return row.names in _SILENT
+    return row.names in _SILENT and not row.native and not row.aten
 
 
 def _place(key: str, form: str) -> tuple[Any, str, str] | None:
