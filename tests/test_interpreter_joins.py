@@ -135,6 +135,19 @@ def test_facts_hold_where_all_paths_hold_them() -> None:
     assert merged.get(Fact("b")) is None
 
 
+def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:
+    base = Store()
+    paths = [base.fork() for _ in range(4)]
+    for path in paths:
+        path.set((0, "x"), tensor("N"))
+        path.set((0, "y"), tensor("C"))
+    merged = joins.merged(base, paths)
+    x, y = merged.get((0, "x")), merged.get((0, "y"))
+    assert x.address != y.address
+    assert merged.numbers is base.numbers
+    assert all(joiner.left.numbers is base.numbers for joiner in joins.joiners(paths))
+
+
 def test_a_variable_bound_on_one_path_keeps_its_value() -> None:
     base = Store()
     left, right = base.fork(), base.fork()

@@ -262,7 +262,7 @@ class _Both(Store):
     __slots__ = ("one", "other")
 
     def __init__(self, one: Store, other: Store) -> None:
-        super().__init__()
+        super().__init__(numbers=one.numbers)
         self.first = one.first
         self.one = one
         self.other = other
