@@ -13,11 +13,31 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.findings import Finding, Span
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias
+
+
+class Position(NamedTuple):
+    """Where an expression stands, as `ast` and the ``co_positions`` of code objects count.
+
+    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An augmented assignment
+    stands for its operator, as it does in the code object.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def position(node: Located) -> Position:
+    """Where a node stands."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return Position(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
 
 
 class Refused(Exception):

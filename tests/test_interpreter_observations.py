@@ -13,8 +13,9 @@ from types import CodeType
 import pytest
 
 from namecheck import interpreter
-from namecheck.interpreter import Observation, Position
+from namecheck.interpreter import Observation
 from namecheck.names import UNKNOWN
+from namecheck.syntax import Position
 from namecheck.values import Many, Tensor
 from tests.interpreting import parsed
 
@@ -61,6 +62,27 @@ def test_every_expression_that_is_reached() -> None:
     assert "x.mean('C')" not in found
 
 
+def test_operators_tell_what_they_knew_of_their_operands() -> None:
+    found = observed("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    def total(x, dim):
+        return x.sum(dim)
+    a = total(x, 'N')
+    b = x + library.made()
+    c = x.mean(library.dim())
+    d = x.mean('T')
+    """)
+    known = {text: of.informed for text, of in found.items() if of.operator}
+    assert known == {
+        "torch.zeros(2, 3, names=('N', 'C'))": True,
+        "x.sum(dim)": True,
+        "x + library.made()": False,
+        "x.mean(library.dim())": False,
+        "x.mean('T')": True,
+    }
+    assert (found["x.mean('T')"].times, found["x.mean('T')"].gave) == (1, 0)
+
+
 def test_what_is_reached_again_is_joined() -> None:
     found = observed("""
     def double(x):
@@ -68,7 +90,7 @@ def test_what_is_reached_again_is_joined() -> None:
     a = double(torch.zeros(2, 3, names=('N', 'C')))
     b = double(torch.zeros(2, 4, names=('N', 'T')))
     """)
-    assert found["x + x"] == Observation(found["x + x"].value, (), 2)
+    assert found["x + x"] == Observation(found["x + x"].value, (), 2, 2, True, True)
     assert brief(found["x + x"]) == "N=2 ?"
     assert brief(found["double(torch.zeros(2, 3, names=('N', 'C')))"]) == "N=2 C=3"
 

@@ -17,7 +17,6 @@ from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.observations import (
     Observation,
     Observations,
-    Position,
     Recorder,
     Reveal,
 )
@@ -31,7 +30,6 @@ __all__ = [
     "Inferences",
     "Observation",
     "Observations",
-    "Position",
     "Reveal",
     "below",
     "check",

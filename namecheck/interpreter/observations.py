@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Finding, Span
@@ -15,24 +15,11 @@ from namecheck.interpreter.objects import Opaque, Repeated, TensorValue, TupleVa
 from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN
 from namecheck.syntax import Located as Node
-from namecheck.syntax import Source
-from namecheck.values import Many, Tensor
+from namecheck.syntax import Position, Source, position
+from namecheck.values import Many, Maybe, Tensor
 
 # How many different values of one expression are kept apart.
 _KINDS: Final = 8
-
-
-class Position(NamedTuple):
-    """Where an expression stands, as `ast` and the ``co_positions`` of code objects count.
-
-    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An augmented assignment
-    stands for its operator, as it does in the code object.
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +28,17 @@ class Observation:
 
     `value` covers each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
     value too. `findings` are the contradictions found in it, those that the program expects
-    and catches included; a time that ends in one gives no value. It was reached `times` times.
+    and catches included; a time that ends in one gives no value. It was reached `times` times,
+    and `gave` a value so many times. `operator` tells whether it is an operator of the table that
+    was applied, `informed` whether all that the operator was given was known each time.
     """
 
     value: Any = UNKNOWN
     findings: tuple[Finding, ...] = ()
     times: int = 0
+    gave: int = 0
+    operator: bool = False
+    informed: bool = False
 
 
 Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
@@ -68,6 +60,9 @@ class _Record:
     seen: list[Any] = field(default_factory=list)
     findings: dict[tuple[Span, str], Finding] = field(default_factory=dict)
     times: int = 0
+    gave: int = 0
+    operator: bool = False
+    informed: bool = True
 
     @property
     def value(self) -> Any:
@@ -93,11 +88,18 @@ class Recorder:
         record.times += 1
         if isinstance(value, Opaque) and value.key.parts[0] == "contradiction":
             return
+        record.gave += 1
         seen = observed(value, store)
         if seen not in record.seen:
             record.seen.append(seen)
             if len(record.seen) > _KINDS:
                 record.seen[:] = [record.value]
+
+    def applied(self, node: Node, operands: Iterable[Any]) -> None:
+        """An operator of the table was applied, to what is known of its operands."""
+        record = self._record(node)
+        record.operator = True
+        record.informed = record.informed and all(map(_is_known, operands))
 
     def finding(self, node: Node, finding: Finding) -> None:
         """A contradiction was found at an expression."""
@@ -113,8 +115,13 @@ class Recorder:
     def observations(self, source: Source) -> dict[Position, Observation]:
         """Every expression of a file that was reached, by its position."""
         return {
-            _position(node): Observation(
-                record.value, tuple(record.findings.values()), record.times
+            position(node): Observation(
+                record.value,
+                tuple(record.findings.values()),
+                record.times,
+                record.gave,
+                record.operator,
+                record.operator and record.informed,
             )
             for node, record in self._of(source)
         }
@@ -128,10 +135,13 @@ class Recorder:
                 yield Reveal(span, source.segment(span), " | ".join(dict.fromkeys(dims)))
 
 
-def _position(node: Node) -> Position:
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    return Position(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+def _is_known(operand: Any) -> bool:
+    """Whether nothing of an operand is left open that an operator's names depend on."""
+    if isinstance(operand, Tensor):
+        return operand.dims.complete
+    if isinstance(operand, (tuple, list)):
+        return all(map(_is_known, operand))
+    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
 
 
 def observed(value: Value, store: Store) -> Any:

@@ -138,11 +138,11 @@ class TorchCalls:
         operands: Sequence[Operand] = (),
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
-        answer = self._infer(
-            operator,
-            [self.lower(arg, store) for arg in args],
-            {name: self.lower(value, store) for name, value in kwargs.items()},
-        )
+        given = [self.lower(arg, store) for arg in args]
+        words = {name: self.lower(value, store) for name, value in kwargs.items()}
+        if self.machine.recorder is not None:
+            self.machine.recorder.applied(node, (*given, *words.values()))
+        answer = self._infer(operator, given, words)
         every = (*args, *kwargs.values())
         if answer.contradiction is not None:
             contradiction = answer.contradiction
