@@ -49,9 +49,10 @@ class Operator:
     "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
     the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
     names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
-    its first name stays. `ctor` has the parameters with which a class of ``torch.nn``
-    is made; a call has these arguments first, then those of `params`. `documented` maps forms to
-    the label of the documented table.
+    its first name stays. `may_be` is "input" where the result may be the input itself and no new
+    tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
+    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `documented`
+    maps forms to the label of the documented table.
     """
 
     key: str
@@ -65,6 +66,7 @@ class Operator:
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
     out: str = "takes"
+    may_be: str = ""
     documented: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     note: str = ""
 
@@ -111,7 +113,8 @@ class Inference:
     `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
     `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
     it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN,
-    as it is where the call fits no signature of the table (`fits` is False).
+    as it is where the call fits no signature of the table (`fits` is False). `may_be_input` tells
+    that the result may be the input itself.
     """
 
     result: Any
@@ -119,6 +122,7 @@ class Inference:
     contradiction: Contradiction | None = None
     fields: tuple[str, ...] = ()
     fits: bool = True
+    may_be_input: bool = False
 
 
 class ShippedTable(Mapping[str, Operator]):
@@ -359,7 +363,7 @@ def _apply(
     if out is not None:
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.named(inputs))
-    return Inference(result, fields=row.returns)
+    return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
 
 
 def _settings(

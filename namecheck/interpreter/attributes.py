@@ -367,7 +367,7 @@ class Attributes:
         else:
             content = joins.items(value, store) if isinstance(value, ListValue) else value
         if isinstance(index, SliceValue):
-            return self._slice_of(value, content, index)
+            return self._slice_of(value, content, index, store)
         if isinstance(content, Repeated):
             return joins.pick(content, joins.identity(index, store), store)
         if isinstance(index, Const) and isinstance(index.value, int):
@@ -382,6 +382,7 @@ class Attributes:
         value: TupleValue | ListValue | Repeated,
         content: tuple[Value, ...] | Repeated,
         index: SliceValue,
+        store: Store,
     ) -> Value:
         bounds = _bounds(index)
         if isinstance(content, Repeated):
@@ -389,7 +390,7 @@ class Attributes:
         elif bounds is not None:
             part = content[bounds]
         else:
-            part = Repeated(content[0] if len(set(content)) == 1 else self.machine.fresh("item"))
+            part = Repeated(joins.either(content, store))
         if isinstance(value, ListValue):
             return ListValue(self.machine.new_address(), part)
         return part if isinstance(part, Repeated) else TupleValue(part)

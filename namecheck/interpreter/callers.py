@@ -14,8 +14,10 @@ from namecheck.interpreter.objects import (
     ClassValue,
     External,
     FunctionValue,
+    Held,
     Instance,
     Opaque,
+    TensorValue,
     Value,
     Wrapped,
 )
@@ -190,7 +192,8 @@ class Callers:
         kind = self.machine.expressions.value(annotation, store, activation)
         if isinstance(kind, External):
             if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
-                return self.machine.torch.tensor(Tensor())
+                address = ("parameter", self.machine.new_address())
+                return TensorValue(address, Held(Tensor()))
             name = kind.path.removeprefix("builtins.")
             if name in _NUMBERS:
                 return self.machine.fresh("parameter", name)

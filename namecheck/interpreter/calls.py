@@ -416,7 +416,8 @@ class Calls:
             for index, (other_end, other) in enumerate(choices):
                 if joins.alike(other.value, other_end, value, end):
                     shared = tuple(fact for fact in other.facts if fact in held)
-                    choices[index] = (other_end, Alternative(other.value, shared))
+                    either = joins.Joiner(other_end, end).value(other.value, value)
+                    choices[index] = (other_end, Alternative(either, shared))
                     break
             else:
                 choices.append((end, Alternative(value, held)))

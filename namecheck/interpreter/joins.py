@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from namecheck import values
 from namecheck.interpreter.objects import (
     NONE,
+    Address,
     Alternative,
     Const,
     DictValue,
@@ -18,6 +19,7 @@ from namecheck.interpreter.objects import (
     Held,
     Instance,
     ListValue,
+    Mutable,
     Opaque,
     Picked,
     Repeated,
@@ -26,7 +28,7 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.store import Fact, Numbers, Store, changed_keys
+from namecheck.interpreter.store import Fact, Numbers, Store, Written, changed_keys
 from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
@@ -35,19 +37,45 @@ _WIDTH: Final = 4
 
 def held(value: TensorValue, store: Store) -> Held:
     """What a tensor's cell holds now."""
-    content: Held = store.get(value.address, value.initial)
+    content: Held = _content(value, store)
     return content
 
 
 def items(value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
     """The items of a list now."""
-    content: tuple[Value, ...] | Repeated = store.get(value.address, value.initial)
+    content: tuple[Value, ...] | Repeated = _content(value, store)
     return content
 
 
 def entries(value: DictValue, store: Store) -> Entries:
     """The entries of a dict now."""
-    content: Entries = store.get(value.address, value.initial)
+    content: Entries = _content(value, store)
+    return content
+
+
+def _content(value: Mutable, store: Store) -> Any:
+    """What a mutable value holds now.
+
+    That of one of several is joined with what was written to any of them since.
+    """
+    own = store.get(value.address, value.initial)
+    if not isinstance(value.address, Picked):
+        return own
+    content = _caught_up(value.address, own, store)
+    if content is not own and not isinstance(value, TensorValue):
+        # Items that are joined have new addresses, which have to stay.
+        store.mutate(value.address, value.initial, content, store.numbers.new())
+    return content
+
+
+def _caught_up(address: Picked, content: Any, store: Store) -> Any:
+    since: int = store.get(Written(address), address.born)
+    if store.numbers.last_write <= since:
+        return content
+    joiner = Joiner(store, store)
+    for origin in address.origins():
+        if store.get(Written(origin.address), -1) > since:
+            content = joiner.cell(content, store.get(origin.address, origin.initial))
     return content
 
 
@@ -64,14 +92,33 @@ def identity(value: Value, store: Store) -> Hashable:
     return value
 
 
-def write(value: TensorValue | ListValue | DictValue, store: Store, content: Any) -> None:
-    """Write what a tensor, a list or a dict holds from now on."""
-    store.write(value.address, value.initial, content)
+def may_be_one(a: Mutable, b: Mutable) -> bool:
+    """Whether two values may be one object; what the program made has a number as its address."""
+    objects = [_objects(value) for value in (a, b)]
+    numbered = all(isinstance(address, int) for one in objects for address in one)
+    return not numbered or bool(objects[0] & objects[1])
+
+
+def _objects(value: Mutable) -> set[Address]:
+    if not isinstance(value.address, Picked):
+        return {value.address}
+    every = {origin.address for origin in value.address.origins()}
+    return {a for a in every if not isinstance(a, Picked)} or {value.address}
+
+
+def write(value: Mutable, store: Store, content: Any) -> None:
+    """Write what a tensor, a list or a dict holds from now on.
+
+    What is one of several may be each of them, which then has that content or its own.
+    """
+    number = store.numbers.new()
     if isinstance(value.address, Picked):
-        for origin in value.address.of:
-            if type(origin) is type(value):
-                before = store.get(origin.address, origin.initial)
-                write(origin, store, Joiner(store, store).cell(before, content))
+        joiner = Joiner(store, store)
+        origins = [origin for origin in value.address.origins() if type(origin) is type(value)]
+        either = [joiner.cell(_content(origin, store), content) for origin in origins]
+        for origin, joined in zip(origins, either, strict=True):
+            store.mutate(origin.address, origin.initial, joined, number)
+    store.mutate(value.address, value.initial, content, number)
 
 
 def either(choices: Sequence[Value], store: Store) -> Value:
@@ -97,8 +144,8 @@ def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Stor
     if isinstance(each, Opaque):
         return Opaque(("item", each.key, where), each.kind)
     if isinstance(each, (TensorValue, ListValue, DictValue)):
-        content: Any = store.get(each.address, each.initial)
-        return replace(each, address=Picked(of, where), initial=content)
+        address = Picked(of, where, store.numbers.new())
+        return replace(each, address=address, initial=_content(each, store))
     if isinstance(each, TupleValue):
         rows = [row.items for row in of if isinstance(row, TupleValue)]
         items = [
@@ -156,28 +203,28 @@ class Joiner:
     left: Store
     right: Store
     facts: tuple[Facts, Facts] = ((), ())
+    _picked: dict[tuple[Address, Address], Picked] = field(default_factory=dict)
 
     def value(self, a: Value, b: Value) -> Value:
         """The least value that covers both."""
         if a == b:
             return a
         if isinstance(a, TensorValue) and isinstance(b, TensorValue):
-            return TensorValue(
-                self.left.numbers.new(), self.tensors(held(a, self.left), held(b, self.right))
-            )
+            content = self.tensors(held(a, self.left), held(b, self.right))
+            return TensorValue(self._either(a, b), content)
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return self._tuples(a, b)
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
-            content = self.sequences(items(a, self.left), items(b, self.right))
-            return ListValue(self.left.numbers.new(), content, a.kind)
+            alike_ = self.sequences(items(a, self.left), items(b, self.right))
+            return ListValue(self._either(a, b), alike_, a.kind)
         if isinstance(a, (TupleValue, Repeated)) and isinstance(b, (TupleValue, Repeated)):
             left = a if isinstance(a, Repeated) else a.items
             right = b if isinstance(b, Repeated) else b.items
             shared = self.sequences(left, right)
             return shared if isinstance(shared, Repeated) else TupleValue(shared)
         if isinstance(a, DictValue) and isinstance(b, DictValue):
-            content_ = self.dicts(entries(a, self.left), entries(b, self.right))
-            return DictValue(self.left.numbers.new(), content_, a.factory)
+            both = self.dicts(entries(a, self.left), entries(b, self.right))
+            return DictValue(self._either(a, b), both, a.factory)
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) and isinstance(b, Opaque):
@@ -191,6 +238,14 @@ class Joiner:
         return union(
             [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.numbers
         )
+
+    def _either(self, a: Mutable, b: Mutable) -> Picked:
+        """The address of either; of the same two it is the same again."""
+        pair = a.address, b.address
+        if pair not in self._picked:
+            number = self.left.numbers.new()
+            self._picked[pair] = Picked((a, b), number, number)
+        return self._picked[pair]
 
     def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
         if len(a.items) == len(b.items) and a.fields == b.fields:
@@ -297,6 +352,8 @@ def merge(
         return {key: changes[key] for key in keys}
     merged: dict[Hashable, Any] = {}
     parted = min(store.born for store in stores)
+    now = base.numbers.new()
+    caught_up: list[Picked] = []
     chain = joiners(stores)
     if len(stores) == 2:
         facts = stores[0].facts_since(base), stores[1].facts_since(base)
@@ -308,6 +365,13 @@ def merge(
             if shared is not None or base.get(key) is not None:
                 merged[key] = shared
             continue
+        if isinstance(key, Written):
+            merged[key] = max(number for number in contents if number is not _MISSING)
+            continue
+        if isinstance(key, Picked):
+            pairs = zip(contents, stores, strict=True)
+            contents = [c if c is _MISSING else _caught_up(key, c, s) for c, s in pairs]
+            caught_up.append(key)
         content = contents[0]
         for joiner, other in zip(chain, contents[1:], strict=True):
             if content is _MISSING:
@@ -315,6 +379,7 @@ def merge(
             elif other is not _MISSING and other is not content:
                 content = joiner.cell(content, other)
         merged[key] = content
+    merged.update((Written(address), now) for address in caught_up)
     return merged
 
 
@@ -366,7 +431,7 @@ def rejoin(store: Store, layers: Sequence[Store]) -> None:
 def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
     """Whether joining the stores would lose names: a tensor, a string or None differs."""
     for key in changed_keys(base, stores):
-        if isinstance(key, Fact):
+        if isinstance(key, (Fact, Written)):
             continue
         contents = [store.get(key, _MISSING) for store in stores]
         pairs = zip(contents, stores, strict=True)
@@ -398,9 +463,18 @@ def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
 def settled(before: Store, after: Store, base: Store) -> bool:
     """Whether a loop's body changed nothing: what `after` holds is what `before` held."""
     return all(
-        isinstance(key, Fact) or alike(before.get(key, _MISSING), before, content, after)
+        isinstance(key, (Fact, Written))
+        or _is_newer(key, before)
+        or alike(before.get(key, _MISSING), before, content, after)
         for key, content in after.changes_since(base).items()
     )
+
+
+def _is_newer(key: Hashable, store: Store) -> bool:
+    """Whether a cell is of what was made after a store, which knows nothing of it."""
+    owner = key[0] if isinstance(key, tuple) else key
+    made = owner.born if isinstance(owner, Picked) else owner
+    return isinstance(made, int) and made > store.born and store.get(key, _MISSING) is _MISSING
 
 
 def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:

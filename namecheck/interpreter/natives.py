@@ -268,9 +268,8 @@ class Natives:
     def _sort(self, receiver: ListValue, call: Call) -> Value:
         content = self._content(receiver, call.store)
         if not isinstance(content, Repeated):
-            call.store.set(
-                receiver.address, self.machine.calls.libraries.builtins.ordered(content, call)
-            )
+            ordered = self.machine.calls.libraries.builtins.ordered(content, call)
+            joins.write(receiver, call.store, ordered)
         return NONE
 
     def _copy(self, receiver: ListValue, call: Call) -> Value:

@@ -8,7 +8,7 @@ the store holds only what has become of it since.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -86,16 +86,55 @@ class Const:
 TRANSPARENT: Final = "transparent"
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
+_LINKS: Final = 64
 FALSE: Final = Const(False)
 
 
-@dataclass(frozen=True, slots=True)
 class Picked:
-    """The address of one of some mutable values, where it is not known which: what is written
-    to it may have been written to any of them."""
+    """The address of one of some mutable values, where it is not known which.
 
-    of: tuple[Value, ...]
-    where: Hashable
+    What is written to it may be written to any of them, and the other way round. `where` tells it
+    from others that are picked of the same; `born` is the number of the moment when it was picked.
+    A chain of picks is followed over so many links only: what is further back is taken for another
+    object.
+    """
+
+    __slots__ = ("_depth", "_hash", "born", "of", "where")
+
+    def __init__(self, of: Iterable[Value], where: Hashable, born: int) -> None:
+        links = [value for value in of if isinstance(value, (TensorValue, ListValue, DictValue))]
+        depths = [v.address._depth for v in links if isinstance(v.address, Picked)]
+        self._depth: int = 1 + max(depths, default=0)
+        if self._depth > _LINKS:
+            self._depth, links = 1, []
+        self.of = tuple(links)
+        self.where = where
+        self.born = born
+        self._hash = hash((self.of, where))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Picked)
+            and self._hash == other._hash
+            and (self.where, self.of) == (other.where, other.of)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def origins(self) -> list[Mutable]:
+        """All that it may be, each once, and what these may be."""
+        found: dict[Mutable, None] = {}
+        open_ = list(self.of)
+        while open_:
+            value = open_.pop()
+            if value not in found:
+                found[value] = None
+                if isinstance(value.address, Picked):
+                    open_.extend(value.address.of)
+        return list(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,4 +364,5 @@ Value: TypeAlias = (
     | Union
 )
 
+Mutable = TensorValue | ListValue | DictValue
 Operand: TypeAlias = tuple[Node, Value]

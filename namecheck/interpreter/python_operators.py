@@ -22,6 +22,7 @@ from namecheck.interpreter.objects import (
     Instance,
     Key,
     ListValue,
+    Mutable,
     Opaque,
     Operand,
     Repeated,
@@ -436,7 +437,11 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
         return True if left == right else _excluded(left, right, store)
     if isinstance(left, Const) or isinstance(right, Const):
         return left == right
-    return True if left == right else None
+    if left == right:
+        return True
+    if isinstance(left, Mutable) and isinstance(right, Mutable):
+        return None if joins.may_be_one(left, right) else False
+    return None
 
 
 def _contains(

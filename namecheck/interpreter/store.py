@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck.interpreter.objects import Facts, Opaque
+from namecheck.interpreter.objects import Facts, Opaque, Picked
 
 _MISSING: Final = object()
 _DEEP: Final = 4
@@ -32,16 +32,25 @@ class Fact:
     key: Hashable
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The key under which the number of the last write to a mutable value stands."""
+
+    address: Hashable
+
+
 class Numbers:
     """Counts what is made in one analysis: each number is higher than all before.
 
-    So an address made before a layer is lower than the number of the layer.
+    So an address made before a layer is lower than the number of the layer. `last_write` is the
+    number of the last write to any mutable value.
     """
 
-    __slots__ = ("_count",)
+    __slots__ = ("_count", "last_write")
 
     def __init__(self) -> None:
         self._count = itertools.count()
+        self.last_write = -1
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -107,10 +116,15 @@ class Store:
         self.cells[key] = content
 
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
-        """Write what has become of a mutable value that was made with `initial`."""
+        """Write what has become of a value that was made with `initial`."""
         if initial is not None:
             self.first.setdefault(address, initial)
         self.cells[address] = content
+
+    def mutate(self, address: Hashable, initial: Any, content: Any, number: int) -> None:
+        """Write the content of a mutable value, under the number of the write."""
+        self.write(address, initial, content)
+        self.cells[Written(address)] = self.numbers.last_write = number
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; of a value made before the paths parted, what it was made with."""
@@ -118,7 +132,8 @@ class Store:
         if found is not _MISSING:
             return found
         owner = key[0] if isinstance(key, tuple) else key
-        if isinstance(owner, int) and owner > parted:
+        made = owner.born if isinstance(owner, Picked) else owner
+        if isinstance(made, int) and made > parted:
             return default
         return self.first.get(key, default)
 

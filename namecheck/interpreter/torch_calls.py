@@ -22,6 +22,7 @@ from namecheck.interpreter.objects import (
     ListValue,
     Opaque,
     Operand,
+    Picked,
     Repeated,
     SliceValue,
     TensorValue,
@@ -163,7 +164,28 @@ class TorchCalls:
         if not isinstance(answer.result, (Tensor, Dims)):
             query = (operator, *(joins.identity(value, store) for value in every), *kwargs)
         result = self.lift(answer.result, before, node, query)
+        if isinstance(result, TensorValue):
+            result = self._placed(result, answer, operator, every, store)
         return self._same(result, answer, args, kwargs, store)
+
+    def _placed(
+        self,
+        result: TensorValue,
+        answer: operators.Inference,
+        operator: str,
+        inputs: Sequence[Value],
+        store: Store,
+    ) -> TensorValue:
+        """A result at an address that says whether it is new, or may be what was there before."""
+        number = self.machine.new_address()
+        given = next((v for v in inputs if isinstance(v, (TensorValue, Opaque))), None)
+        if answer.may_be_input and given is not None:
+            source = self.promote(given) if isinstance(given, Opaque) else given
+            if _may_be_one(joins.held(source, store).tensor, result.initial.tensor):
+                return replace(result, address=Picked((source,), number, number))
+        elif self.has(operator, "a"):
+            return replace(result, address=("attribute", number))
+        return result
 
     def _infer(
         self, operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -299,7 +321,10 @@ class TorchCalls:
         if isinstance(answer, Many):
             return Repeated(self.lift(answer.each, before, node))
         if isinstance(answer, Maybe):
-            filled = self.lift(answer.tensor, before, node)
+            address = ("attribute", self.machine.new_address())
+            filled = TensorValue(
+                address, Held(answer.tensor, self._trace(answer.tensor, before, node))
+            )
             return joins.union([Alternative(NONE), Alternative(filled)], self.machine.numbers)
         if answer is UNKNOWN:
             return Opaque(("answer", *query)) if query else self.machine.fresh("unknown")
@@ -322,6 +347,13 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
+
+
+def _may_be_one(before: Tensor, after: Tensor) -> bool:
+    """Whether nothing tells that a result is another tensor than the input."""
+    return before.dims == after.dims and (
+        UNKNOWN in (before.dtype, after.dtype) or before.dtype == after.dtype
+    )
 
 
 def _written(word: str, node: Node) -> Node:
