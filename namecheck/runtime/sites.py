@@ -55,7 +55,7 @@ class Site:
     said: bool = True
     original: Callable[..., Any] = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
-    quick: dict[Hashable, tuple[Any, ...]] = field(default_factory=dict)
+    quick: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.original = self.target.original
@@ -64,8 +64,11 @@ class Site:
         """Make a call in which names may matter."""
         return self.perform(self.plan(args, kwargs), args, kwargs)
 
-    def learn(self, key: Hashable, args: tuple[Any, ...]) -> Any:
-        """Make a positional call, and remember under `key` what the next of its kind needs."""
+    def learn(self, key: Hashable, args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
+        """Make a call, and remember under `key` what the next of its kind needs.
+
+        That is the arguments at the places `told`, with indices for names, and the result's names.
+        """
         plan = self.plan(args, {})
         result = self.perform(plan, args, {})
         if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan):
@@ -74,7 +77,8 @@ class Site:
             if len(self.quick) >= MOST_PLANS:
                 self.quick.clear()
             with contextlib.suppress(TypeError):  # of a list among the arguments
-                self.quick[key] = (*(values.get(i, a) for i, a in enumerate(args)), names)
+                known = tuple(values.get(place, args[place]) for place in told)
+                self.quick[key] = (*known, names) if told else names
         return result
 
     def refused(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

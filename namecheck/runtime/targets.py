@@ -61,7 +61,8 @@ class Target:
     """One attribute of torch: its owner, its operator as `infer` takes it, its row, its form.
 
     `reflected` marks a method whose receiver is the right operand; `by_name` a function of ours
-    that takes names as they are, `moves` one that cannot be called with the wrong ones.
+    that takes names as they are, `moves` one that cannot be called with the wrong ones;
+    `special` a special method of Python, with one operand where it is `unary`.
     """
 
     owner: Any
@@ -71,6 +72,8 @@ class Target:
     form: str
     original: Any
     reflected: bool = False
+    special: bool = False
+    unary: bool = False
     by_name: bool = False
     moves: bool = False
 
@@ -137,14 +140,17 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
             attribute = f"__{letter}{word}__"
             original = getattr(torch.Tensor, attribute, None)
             if original is not None:
+                form = "i" if letter == "i" else "m"
                 yield Target(
                     torch.Tensor,
                     attribute,
                     operator,
                     row,
-                    "i" if letter == "i" else "m",
+                    form,
                     original,
                     reflected,
+                    special=True,
+                    unary=name in _UNARY,
                 )
 
 
