@@ -44,7 +44,8 @@ class PatchTable:
     def apply(self, patches: Iterable[Patch]) -> None:
         """Replace attributes, remembering what stood in the owner itself."""
         with self.lock:
-            for patch in patches:
+            # All are made before the first is put in place: they are made of the originals.
+            for patch in list(patches):
                 before = vars(patch.owner).get(patch.attribute, ABSENT)
                 self.originals.append((patch.owner, patch.attribute, before))
                 setattr(patch.owner, patch.attribute, patch.replacement)

@@ -56,6 +56,7 @@ class Site:
     original: Callable[..., Any] = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
     quick: dict[Hashable, Any] = field(default_factory=dict)
+    kept: int = 0
 
     def __post_init__(self) -> None:
         self.original = self.target.original
@@ -64,7 +65,7 @@ class Site:
         """Make a call in which names may matter."""
         return self.perform(self.plan(args, kwargs), args, kwargs)
 
-    def learn(self, key: Hashable, args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
+    def learn(self, key: tuple[Hashable, ...], args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
         """Make a call, and remember under `key` what the next of its kind needs.
 
         That is the arguments at the places `told`, with indices for names, and the result's names.
@@ -74,12 +75,21 @@ class Site:
         if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan):
             values = dict(plan.positional)
             names = tensor_names.names_of(result)
-            if len(self.quick) >= MOST_PLANS:
-                self.quick.clear()
+            known = tuple(values.get(place, args[place]) for place in told)
             with contextlib.suppress(TypeError):  # of a list among the arguments
-                known = tuple(values.get(place, args[place]) for place in told)
-                self.quick[key] = (*known, names) if told else names
+                self._keep(key, (*known, names) if told else names)
         return result
+
+    def _keep(self, key: tuple[Hashable, ...], entry: Any) -> None:
+        if self.kept >= MOST_PLANS:
+            self.quick.clear()
+            self.kept = 0
+        *path, last = key
+        level = self.quick
+        for part in path:
+            level = level.setdefault(part, {})
+        level[last] = entry
+        self.kept += 1
 
     def refused(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of unnamed tensors that torch refused: with a name among its arguments, ours."""

@@ -22,13 +22,15 @@ class Shape:
 
     `places` go by place or keyword, each with what it is: a "tensor", "either" a tensor or a
     number, a "value" that the answer depends on, or a "number" that it does not depend on;
-    `words` go by keyword alone. A `bound` one is a method. A `strict` one takes exactly its places.
+    `words` go by keyword alone. A `bound` one is a method. A `strict` one takes exactly its
+    places, for it is a special method, and a `reflected` one has its receiver on the right.
     """
 
     places: tuple[tuple[str, str], ...]
     words: tuple[str, ...]
     bound: bool
     strict: bool
+    reflected: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -71,7 +73,11 @@ def _position(places: Sequence[tuple[str, str]], name: str) -> int:
 
 
 def write(shape: Shape) -> str:
-    """The source of the wrapper; it finds M, original, memo, learn, call, refused, gathered."""
+    """The source of the wrapper.
+
+    It finds M, original, swift (the same for tensors, called sooner), memo, learn, call, refused
+    and gathered.
+    """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
     everything = ", ".join([head, *rest, *shape.rare])
@@ -109,38 +115,48 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
     values = [name for name in given if kinds[name] == "value"]
     passed = ", ".join([head, *given])
     lines = [f"m{i} = getattr({name}, '_names', M)" for i, name in enumerate(tensors)]
-    plain = ["n0 is None", *(f"(m{i} is None or m{i} is M)" for i in range(len(tensors)))]
-    lines += [
-        f"if {' and '.join(plain)}:",
-        "    try:",
-        f"        return original({passed})",
-        "    except REFUSALS as error:",
-        f"        return refused(error, ({passed},), {{}})",
-    ]
+    if shape.strict and tensors:
+        swiftly = "swift(other, self)" if shape.reflected else "swift(self, other)"
+        lines += [
+            "if n0 is None:",
+            f"    if m0 is None: return {swiftly}",
+            "    if m0 is M: return original(self, other)",
+        ]
+    else:
+        plain = ["n0 is None", *(f"(m{i} is None or m{i} is M)" for i in range(len(tensors)))]
+        lines += [
+            f"if {' and '.join(plain)}:",
+            "    try:",
+            f"        return swift({passed})",
+            "    except REFUSALS as error:",
+            f"        return refused(error, ({passed},), {{}})",
+        ]
     if tensors:
         lines.append(f"if n0 is None: n0 = {head}.ndim")
     lines += [f"if m{i} is None: m{i} = {name}.ndim" for i, name in enumerate(tensors)]
-    parts = ["n0", *(f"m{i}" for i in range(len(tensors))), *values]
-    key = f"({', '.join(parts)})" if len(parts) > 1 else "n0"
-    if values:
-        # Names that no longer fit the tensor must not tell where a dim stands.
-        looked = " or ".join(f"{name}.__class__ is str" for name in values)
-        lines += [
-            f"if ({looked}) and {head}.ndim != len(n0):",
-            f"    return call(({passed},), {{}})",
-        ]
+    # One look-up after the other costs less than one of a tuple, which hashes all of its parts.
+    key = [*values, "n0", *(f"m{i}" for i in range(len(tensors)))]
+    found = "".join(f"[{part}]" for part in key)
     places = [f"v{i}" if name in values else name for i, name in enumerate(given)]
     unpacked = [f"v{given.index(name)}" for name in values]
     lines += [
         "try:",
-        f"    {', '.join([*unpacked, 'names'])} = memo[{key}]",
+        f"    {', '.join([*unpacked, 'names'])} = memo{found}",
         "except (KeyError, TypeError):",
-        f"    return learn({key}, ({passed},), {_indices(given, values)})",
-        f"result = original({', '.join([head, *places])})",
+        f"    return learn(({', '.join(key)},), ({passed},), {_indices(given, values)})",
+        f"result = {_run(shape, [head, *places])}",
         "result._names = names",
         "return result",
     ]
     return ["    " * depth + line for line in lines]
+
+
+def _run(shape: Shape, arguments: list[str]) -> str:
+    """The call of the original; a special method of two tensors is called as a function."""
+    if not shape.strict or len(arguments) == 1:
+        return f"swift({', '.join(arguments)})"
+    swiftly = "swift(other, self)" if shape.reflected else "swift(self, other)"
+    return f"original(self, other) if m0 is M else {swiftly}"
 
 
 def _indices(given: list[str], values: list[str]) -> str:
