@@ -9,11 +9,12 @@ from namecheck.revealing import reveal_names
 from namecheck.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from namecheck.runtime import NameMismatch, install, installed, runtime, uninstall
+    from namecheck.runtime import NameMismatch, checked, install, installed, runtime, uninstall
 
 __all__ = [
     "NameMismatch",
     "__version__",
+    "checked",
     "install",
     "installed",
     "reveal_names",

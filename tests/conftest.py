@@ -1,7 +1,13 @@
-"""How long the property tests look: the everyday budget, and ``--hypothesis-profile=long``."""
+"""What tests share; how long the property tests look, and longer: ``--hypothesis-profile=long``."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # What is drawn for an operator is sometimes thrown away, and the machine may be busy.
@@ -12,3 +18,19 @@ settings.register_profile(
 )
 settings.register_profile("long", max_examples=2_000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("everyday")
+
+
+@pytest.fixture
+def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a program in a process of its own, with more variables in its environment."""
+
+    def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **environment},
+        )
+
+    return run

@@ -12,6 +12,7 @@ from namecheck import findings
 from namecheck.findings import Code, Kind, register
 from namecheck.operators import Semantics
 from namecheck.project import file_check
+from namecheck.runtime import NameMismatch, runtime
 from namecheck.settings import Settings
 
 PACKAGE: Final = Path(__file__).parents[1] / "namecheck"
@@ -20,12 +21,15 @@ CODES: Final = list(register().values())
 # What the file system or namecheck itself does cannot be shown by a program.
 WITHOUT_PROGRAM: Final = {"NC002", "NC005"}
 
+# What only running shows: the calls of annotated functions.
+AT_RUN_TIME: Final = {"NC112", "NC210", "NC211", "NC301"}
+
 
 def used_codes() -> set[str]:
     """Every code that stands as a string in the package."""
     found: set[str] = set()
     for path in [*PACKAGE.rglob("*.py"), PACKAGE / "operators.toml"]:
-        found |= set(re.findall(r'"(NC\d+)"', path.read_text("utf-8")))
+        found |= set(re.findall(r'"(NC\d{3})"', path.read_text("utf-8")))
     return found
 
 
@@ -47,10 +51,23 @@ def test_names_are_distinct() -> None:
     assert len({code.name for code in CODES}) == len(CODES)
 
 
-@pytest.mark.parametrize("code", CODES, ids=lambda code: code.code)
+def static_codes() -> list[Code]:
+    """The codes of which `namecheck check` shows an example."""
+    return [code for code in CODES if code.code not in WITHOUT_PROGRAM | AT_RUN_TIME]
+
+
+@pytest.mark.parametrize("code", sorted(AT_RUN_TIME))
+def test_the_bad_program_raises_and_the_good_one_does_not(code: str) -> None:
+    program = register()[code]
+    with runtime():
+        with pytest.raises(NameMismatch) as raised:
+            exec(compile(program.bad, "bad.py", "exec"), {})
+        exec(compile(program.good, "good.py", "exec"), {})
+    assert raised.value.finding.code == code
+
+
+@pytest.mark.parametrize("code", static_codes(), ids=lambda code: code.code)
 def test_the_bad_program_shows_the_code_alone_and_the_good_one_nothing(code: Code) -> None:
-    if code.code in WITHOUT_PROGRAM:
-        return
     semantics = Semantics.NATIVE if code.code == "NC120" else Semantics.NAMECHECK
     settings = Settings(semantics=semantics)
     bad = file_check.check_bytes(code.bad.encode(), "bad.py", settings)
@@ -84,4 +101,4 @@ def test_the_kinds_of_codes() -> None:
     assert kinds["NC001"] is Kind.FILE
     assert kinds["NC010"] is Kind.LINT
     assert kinds["NC090"] is Kind.NOTE
-    assert {kind for code, kind in kinds.items() if "NC100" < code < "NC300"} == {Kind.FINDING}
+    assert {kind for code, kind in kinds.items() if "NC100" < code < "NC400"} == {Kind.FINDING}

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from namecheck.operators import Semantics
+from namecheck.runtime.checking import checked
 from namecheck.runtime.errors import (
     Contradicted,
     NameIndexError,
@@ -30,6 +31,7 @@ __all__ = [
     "NameValueError",
     "Record",
     "UntestedTorchWarning",
+    "checked",
     "install",
     "installed",
     "runtime",

@@ -12,6 +12,7 @@ from namecheck.names import Contradiction, show
 from namecheck.operators import Semantics
 from namecheck.runtime import modes, places, tensor_names
 from namecheck.runtime.errors import Contradicted, error_of
+from namecheck.runtime.modes import Mode
 from namecheck.runtime.patches import TABLE
 
 # Sizes, ranks and values are torch's own business: it refuses them itself, in the same words.
@@ -31,13 +32,26 @@ def is_ours(contradiction: Contradiction, semantics: Semantics, *, speaks: bool)
 
 def judge(contradiction: Contradiction, values: Sequence[Any]) -> None:
     """Do what the mode in force says; raises a `Contradicted` in the mode ``error``."""
+    if in_force(TABLE.default) != "off" and not places.inside_torch():
+        deliver(finding_of(contradiction, values), TABLE.default)
+
+
+def in_force(default: Mode) -> Mode:
+    """The mode of this context; `default` is that of no block."""
+    if modes.switched_off():
+        return "off"
     entry = modes.innermost()
-    mode = entry.mode if entry is not None else TABLE.default
-    if mode == "off" or modes.switched_off() or places.inside_torch():
+    return default if entry is None else entry.mode
+
+
+def deliver(finding: Finding, default: Mode) -> None:
+    """Raise, tell or record a finding, as the mode in force says."""
+    mode = in_force(default)
+    if mode == "off":
         return
-    finding = finding_of(contradiction, values)
     if mode == "error":
         raise error_of(finding)
+    entry = modes.innermost()
     record = entry.record if entry is not None else TABLE.record
     if record.add(finding) and mode == "warn":
         modes.warn(finding)

@@ -1,0 +1,311 @@
+"""What the axes of one signature stand for in one call.
+
+The axes of a function bind to the dimensions that its caller passes, consistently over all
+arguments and the result (docs/semantics.md, "Two kinds of name"). The caller's names need not be
+those of the annotation, but:
+
+- one axis is one size and one name of the caller's throughout the call;
+- a label that the annotation has at another place of the same tensor contradicts it: a tensor
+  named ``('N', 'C')`` is no ``"C N"``.
+
+An axis that stands twice in one annotation (``"t t"``) says that the two sizes agree; labels
+cannot repeat in a tensor, so that theirs are not compared there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from namecheck import names as naming
+from namecheck.annotations import wording
+from namecheck.annotations.patterns import Dimension, Pattern, Several
+from namecheck.annotations.wording import Site
+from namecheck.names import UNKNOWN, Answer, Axis, Name
+from namecheck.values import ANY_DIM, Dim, Dims, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What one axis stands for, and where its size and its name were met."""
+
+    size: Size = UNKNOWN
+    name: Name = UNKNOWN
+    sized: Site | None = None
+    named: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The dimensions that ``*name`` stands for; `broadcast` if only met as ``*#name`` so far."""
+
+    dims: tuple[Dim, ...]
+    broadcast: bool
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A dimension whose size is computed from axes that are not bound yet."""
+
+    item: Dimension
+    size: int
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """What is bound so far in a call of `function`.
+
+    `answer` is YES as long as everything that was asked had a definite answer, else MAYBE; NO is
+    a `Contradiction`.
+    """
+
+    function: str
+    axes: Mapping[str, Bound] = field(default_factory=dict)
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    pending: tuple[Pending, ...] = ()
+    answer: Answer = Answer.YES
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that are known, by axis."""
+        return {
+            axis: bound.size for axis, bound in self.axes.items() if isinstance(bound.size, int)
+        }
+
+    def bound(self, axis: str, bound: Bound) -> Bindings:
+        """These bindings with another one for an axis."""
+        return replace(self, axes={**self.axes, axis: bound})
+
+    def unsure(self) -> Bindings:
+        """These bindings, with a question that had no definite answer."""
+        return replace(self, answer=Answer.MAYBE)
+
+
+Pair = tuple[Dimension, Dim, int]
+
+_NO_SEVERAL: Final = Several()
+
+
+def bind(
+    pattern: Pattern, dims: Dims, bindings: Bindings, value: str, *, returned: bool = False
+) -> Bindings:
+    """The bindings after a tensor of these dims was met where the pattern is declared.
+
+    `value` is the tensor as a reader would write it (``x``, ``pair[0]``); `returned` if it is (of)
+    the result, which may have its labels from the annotation too. Raises `Contradiction`.
+    """
+    site = Site(value, returned, pattern, dims)
+    _check_rank(bindings.function, site)
+    pairs, middle = _aligned(pattern, dims)
+    _check_order(bindings, site, pairs, middle)
+    for item, dim, position in pairs:
+        bindings = _bind_name(bindings, item, dim, site.at(position))
+    for item, dim, position in pairs:
+        bindings = _bind_size(bindings, item, dim, site.at(position))
+    if pattern.several is not None and pattern.several.name is not None:
+        bindings = _bind_run(bindings, pattern.several, middle, site)
+    return bindings
+
+
+def settle(bindings: Bindings) -> Bindings:
+    """The bindings with every computed size held against what is known by now.
+
+    To be asked when all arguments are bound, and again for the result. A size that leaves one
+    axis open, and is linear in it, binds that axis. Raises `Contradiction`.
+    """
+    progress = True
+    while progress:
+        progress, waiting = False, bindings.pending
+        bindings = replace(bindings, pending=())
+        for pending in waiting:
+            settled = _settled(bindings, pending)
+            if settled is None:
+                bindings = replace(bindings, pending=(*bindings.pending, pending))
+            else:
+                bindings, progress = settled, True
+    return bindings.unsure() if bindings.pending else bindings
+
+
+def _settled(bindings: Bindings, pending: Pending) -> Bindings | None:
+    """The bindings after a pending size was held against them; None if that is too early."""
+    expression = pending.item.size
+    assert expression is not None
+    sizes = bindings.sizes
+    missing = expression.axes - sizes.keys()
+    if not missing:
+        computed = expression.value(sizes)
+        if computed is None:
+            return bindings.unsure()
+        if computed != pending.size:
+            raise wording.computed_size(
+                bindings.function,
+                pending.site,
+                expression,
+                computed,
+                {
+                    axis: (bindings.axes[axis].size, bindings.axes[axis].sized)
+                    for axis in sorted(expression.axes)
+                },
+            )
+        return bindings
+    if len(missing) > 1:
+        return None
+    [axis] = missing
+    solution = expression.solution(axis, pending.size, sizes)
+    if solution is None:
+        return None
+    if solution.size is None:
+        raise wording.no_solution(bindings.function, pending.site, expression, axis)
+    bound = replace(bindings.axes.get(axis, Bound()), size=solution.size, sized=pending.site)
+    return bindings.bound(axis, bound)
+
+
+def _check_rank(function: str, site: Site) -> None:
+    pattern, dims = site.pattern, site.dims
+    if dims.rank is None:
+        fits = pattern.several is not None or dims.min_rank <= pattern.min_rank
+    elif pattern.several is None:
+        fits = dims.rank == pattern.min_rank
+    else:
+        fits = dims.rank >= pattern.min_rank
+    if not fits:
+        raise wording.rank(function, site)
+
+
+def _aligned(pattern: Pattern, dims: Dims) -> tuple[list[Pair], tuple[Dim, ...] | None]:
+    """Every single dimension of the pattern with its dim, and those of the several, if known."""
+    front, back = len(pattern.before), len(pattern.after)
+    if dims.open and pattern.several is None:
+        gap = (ANY_DIM,) * (pattern.min_rank - dims.min_rank)
+        dims = Dims(dims.prefix + gap + dims.suffix)
+    left = [(item, dims[n], n) for n, item in enumerate(pattern.before)]
+    if dims.rank is None:
+        right = [(item, dims[n - back], n - back) for n, item in enumerate(pattern.after)]
+        return left + right, None
+    start = dims.rank - back
+    right = [(item, dims[start + n], start + n) for n, item in enumerate(pattern.after)]
+    return left + right, dims.prefix[front:start]
+
+
+def _check_order(
+    bindings: Bindings, site: Site, pairs: Sequence[Pair], middle: tuple[Dim, ...] | None
+) -> None:
+    """Refuse a label that the pattern has at another place."""
+    declared = {item.name: position for item, _, position in pairs if item.name is not None}
+    front = len(site.pattern.before)
+    inside = [(None, dim, front + n) for n, dim in enumerate(middle or ())]
+    met = [(item.name, dim, position) for item, dim, position in pairs]
+    for axis, dim, position in [*met, *inside]:
+        label = dim.name
+        if not isinstance(label, str) or label == axis or label not in declared:
+            continue
+        if axis is not None and axis in bindings.axes and bindings.axes[axis].name == label:
+            continue
+        raise wording.order(bindings.function, site, label, position, declared[label])
+
+
+def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
+    axis, name = item.name, dim.name
+    if axis is None or name is None or (item.broadcast and dim.size in (1, UNKNOWN)):
+        return bindings
+    if name is UNKNOWN:
+        return bindings.unsure()
+    repeated = sum(each.name == axis for each in site.pattern.before + site.pattern.after) > 1
+    if repeated and not isinstance(name, Axis):
+        return bindings
+    if site.returned and name == axis:
+        return bindings
+    bound = bindings.axes.get(axis, Bound())
+    if naming.match(bound.name, name) is Answer.NO:
+        assert bound.named is not None
+        raise wording.axis_name(bindings.function, axis, site, name, bound.named, bound.name)
+    if bound.name is not UNKNOWN:
+        return bindings
+    return bindings.bound(axis, replace(bound, name=name, named=site))
+
+
+def _bind_size(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
+    if item.name is None and item.size is None:
+        return bindings
+    size = dim.size
+    if not isinstance(size, int):
+        return bindings.unsure()
+    if item.broadcast and size == 1:
+        return bindings
+    if item.fixed is not None and item.fixed != size:
+        raise wording.fixed_size(bindings.function, site, item, size)
+    if item.name is not None:
+        bound = bindings.axes.get(item.name, Bound())
+        if bound.size is UNKNOWN:
+            bindings = bindings.bound(item.name, replace(bound, size=size, sized=site))
+        elif bound.size != size:
+            assert bound.sized is not None
+            raise wording.axis_size(
+                bindings.function, item.name, site, size, bound.sized, bound.size
+            )
+    if item.size is not None and item.fixed is None:
+        pending = (*bindings.pending, Pending(item, size, site))
+        bindings = replace(bindings, pending=pending)
+    return bindings
+
+
+def _bind_run(
+    bindings: Bindings, several: Several, dims: tuple[Dim, ...] | None, site: Site
+) -> Bindings:
+    """The bindings after the dims that ``*name`` stands for; None where they are not known."""
+    assert several.name is not None
+    if dims is None:
+        return bindings.unsure()
+    run = bindings.runs.get(several.name)
+    met = Run(dims, several.broadcast, site)
+    if run is None:
+        return replace(bindings, runs={**bindings.runs, several.name: met})
+    joint = _joint(run, met)
+    if joint is None:
+        raise wording.run(bindings.function, several.name, site, dims, run.site, run.dims)
+    unsure = any(UNKNOWN in (dim.name, dim.size) for dim in (*dims, *run.dims))
+    bindings = replace(bindings, runs={**bindings.runs, several.name: joint})
+    return bindings.unsure() if unsure else bindings
+
+
+def _joint(one: Run, other: Run) -> Run | None:
+    """What two meetings of one ``*name`` leave, None where they contradict each other.
+
+    Of two that may broadcast it is the broadcast of both; one that may must broadcast to one
+    that may not; two that may not are the same.
+    """
+    if one.broadcast and other.broadcast:
+        longer, shorter = sorted((one, other), key=lambda run: len(run.dims), reverse=True)
+    elif one.broadcast or other.broadcast:
+        longer, shorter = (other, one) if one.broadcast else (one, other)
+        if len(shorter.dims) > len(longer.dims):
+            return None
+    else:
+        longer, shorter = one, other
+        if len(longer.dims) != len(shorter.dims):
+            return None
+    extra = len(longer.dims) - len(shorter.dims)
+    joint = list(_met(longer, shorter, extra))
+    if None in joint:
+        return None
+    dims = longer.dims[:extra] + tuple(dim for dim in joint if dim is not None)
+    return Run(dims, one.broadcast and other.broadcast, longer.site)
+
+
+def _met(longer: Run, shorter: Run, extra: int) -> Iterator[Dim | None]:
+    for a, b in zip(longer.dims[extra:], shorter.dims, strict=True):
+        if shorter.broadcast and b.size == 1:
+            yield a
+        elif longer.broadcast and a.size == 1:
+            yield b
+        elif naming.match(a.name, b.name) is Answer.NO:
+            yield None
+        elif a.size == b.size or b.size is UNKNOWN:
+            yield Dim(naming.unify(a.name, b.name), a.size)
+        elif a.size is UNKNOWN:
+            yield Dim(naming.unify(a.name, b.name), b.size)
+        else:
+            yield None

@@ -1,0 +1,305 @@
+"""Whole annotations: what a parameter or a result is declared to be, and whether a value is that.
+
+An annotation becomes a `Declared`: from source by `read`, from the objects of a running program
+by `namecheck.runtime`. The value that is held against it is what is known of it, a `Value`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from namecheck.annotations import wording
+from namecheck.annotations.bindings import Bindings, bind
+from namecheck.annotations.patterns import AnnotationError, Pattern, parse
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.values import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A tensor: its dimensions, the dtypes that it may have (None for any), and their word."""
+
+    pattern: Pattern
+    dtypes: frozenset[str] | None = None
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A union."""
+
+    options: tuple[Declared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple with one declaration for each item."""
+
+    each: tuple[Declared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A sequence, or the values of a mapping, all declared alike."""
+
+    each: Declared
+
+
+@dataclass(frozen=True, slots=True)
+class Undeclared:
+    """Something that says nothing of dimensions; whether it may be a tensor all the same."""
+
+    tensor: bool
+
+
+ANYTHING: Final = Undeclared(True)
+NO_TENSOR: Final = Undeclared(False)
+
+Declared: TypeAlias = Declaration | OneOf | Items | Every | Undeclared
+Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown | None"
+"""What is known of a value: a tensor, several, None, or UNKNOWN for anything else."""
+
+
+def speaks(declared: Declared) -> bool:
+    """Whether a declaration says anything of dimensions."""
+    if isinstance(declared, OneOf | Items):
+        parts = declared.options if isinstance(declared, OneOf) else declared.each
+        return any(map(speaks, parts))
+    return speaks(declared.each) if isinstance(declared, Every) else declared not in _SILENT
+
+
+_SILENT: Final = (ANYTHING, NO_TENSOR)
+
+
+def meet(
+    declared: Declared, value: Value, bindings: Bindings, called: str, *, returned: bool = False
+) -> Bindings:
+    """The bindings after a value was met where something is declared; raises `Contradiction`.
+
+    `called` is the value as a reader would write it. What is no tensor where a tensor is
+    declared is a type checker's business.
+    """
+    if isinstance(declared, Declaration):
+        if not isinstance(value, Tensor):
+            return bindings.unsure() if value is UNKNOWN else bindings
+        _check_dtype(declared, value, bindings.function, called, returned)
+        return bind(declared.pattern, value.dims, bindings, called, returned=returned)
+    if isinstance(declared, OneOf):
+        return _meet_one(declared, value, bindings, called, returned)
+    for part, item, key in _parts(declared, value):
+        bindings = meet(part, item, bindings, f"{called}[{key!r}]", returned=returned)
+    return bindings
+
+
+def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, int | str]]:
+    """What is declared of the parts of a value, each part, and its index or key."""
+    if isinstance(value, tuple):
+        each: Sequence[Declared] = ()
+        if isinstance(declared, Items) and len(declared.each) == len(value):
+            each = declared.each
+        elif isinstance(declared, Every):
+            each = (declared.each,) * len(value)
+        yield from ((part, value[index], index) for index, part in enumerate(each))
+    elif isinstance(value, Mapping) and isinstance(declared, Every):
+        yield from ((declared.each, item, key) for key, item in value.items())
+
+
+def _meet_one(
+    declared: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
+) -> Bindings:
+    """The first refusal is told if every option refuses; one fitting option alone binds."""
+    if value is None:
+        return bindings
+    fitting: list[Bindings] = []
+    refusals: list[Contradiction] = []
+    for option in declared.options:
+        if isinstance(option, Undeclared):
+            if option.tensor or not isinstance(value, Tensor):
+                return bindings.unsure()
+            continue
+        try:
+            fitting.append(meet(option, value, bindings, called, returned=returned))
+        except Contradiction as refusal:
+            refusals.append(refusal)
+    if not fitting and refusals:
+        raise refusals[0]
+    return fitting[0] if len(fitting) == 1 else bindings.unsure()
+
+
+def _check_dtype(
+    declared: Declaration, value: Tensor, function: str, called: str, returned: bool
+) -> None:
+    if declared.dtypes is None or isinstance(value.dtype, Unknown):
+        return
+    if value.dtype not in declared.dtypes:
+        site = wording.Site(called, returned, declared.pattern, value.dims)
+        raise wording.dtype(function, site, value.dtype, declared.word)
+
+
+_INTS: Final = ("int2", "int4", "int8", "int16", "int32", "int64")
+_UINTS: Final = tuple(f"u{name}" for name in _INTS)
+_FLOATS: Final = (
+    "float4_e2m1fn",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "bfloat16",
+    "float16",
+    "float32",
+    "float64",
+)
+_COMPLEXES: Final = ("complex64", "complex128")
+_SINGLE: Final = ("bfloat16", "float16", "float32", "float64", *_INTS, *_UINTS, *_COMPLEXES)
+_SPELT: Final = {"bfloat16": "BFloat16", **{name: f"UI{name[2:]}" for name in _UINTS}}
+
+DTYPES: Final[Mapping[str, frozenset[str] | None]] = {
+    "Shaped": None,
+    "Bool": frozenset({"bool"}),
+    "Int": frozenset(_INTS),
+    "UInt": frozenset(_UINTS),
+    "Integer": frozenset(_INTS + _UINTS),
+    "Float": frozenset(_FLOATS),
+    "Complex": frozenset(_COMPLEXES),
+    "Inexact": frozenset(_FLOATS + _COMPLEXES),
+    "Real": frozenset(_FLOATS + _INTS + _UINTS),
+    "Num": frozenset(_FLOATS + _INTS + _UINTS + _COMPLEXES),
+    **{_SPELT.get(name, name.capitalize()): frozenset({name}) for name in _SINGLE},
+}
+"""The dtypes that each word of jaxtyping allows; None for any."""
+
+_UNIONS: Final = ("Union", "Optional")
+_SEQUENCES: Final = ("list", "List", "Sequence", "Iterable", "Collection", "set", "frozenset")
+_MAPPINGS: Final = ("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict")
+_NO_TENSORS: Final = frozenset({"None", "bool", "int", "float", "complex", "str", "bytes"})
+_TENSORS: Final = frozenset({"Tensor", "Parameter", "Buffer"})
+
+Resolve: TypeAlias = Callable[[str], ast.expr | None]
+"""The expression that a dotted name of the program is an alias of, None if it is none."""
+
+
+def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> Declared:
+    """What an annotation declares, read as source, quoted parts too; ANYTHING if that is unclear.
+
+    A name counts by its last part: ``jt.Float[torch.Tensor, "b d"]``.
+    """
+    if isinstance(annotation, str):
+        try:
+            annotation = ast.parse(annotation.strip(), mode="eval").body
+        except SyntaxError:
+            return ANYTHING
+    return _read(annotation, resolve, 0)
+
+
+_DEEPEST: Final = 20
+
+
+def _read(node: ast.expr, resolve: Resolve, depth: int) -> Declared:
+    if depth > _DEEPEST:
+        return ANYTHING
+    if isinstance(node, ast.Constant):
+        if node.value is None:
+            return NO_TENSOR
+        return read(node.value, resolve) if isinstance(node.value, str) else ANYTHING
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return union([_read(side, resolve, depth + 1) for side in (node.left, node.right)])
+    if isinstance(node, ast.Subscript):
+        return _read_subscript(node, resolve, depth)
+    name = _dotted(node)
+    if name is None:
+        return ANYTHING
+    alias = resolve(name)
+    if alias is not None:
+        return _read(alias, resolve, depth + 1)
+    return NO_TENSOR if name in _NO_TENSORS else ANYTHING
+
+
+def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declared:
+    name = _dotted(node.value)
+    if name is None:
+        return ANYTHING
+    word = name.rpartition(".")[2]
+    arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if word == "Annotated" or word in DTYPES:
+        return _read_tensor(word, arguments, resolve, depth)
+    parts = [_read(argument, resolve, depth + 1) for argument in arguments]
+    if word in _UNIONS:
+        return union([*parts, NO_TENSOR] if word == "Optional" else parts)
+    if word in ("tuple", "Tuple"):
+        last = arguments[-1]
+        if len(arguments) == 2 and isinstance(last, ast.Constant) and last.value is ...:
+            return Every(parts[0])
+        return Items(tuple(parts))
+    if word in _SEQUENCES and len(parts) == 1:
+        return Every(parts[0])
+    if word in _MAPPINGS and len(parts) == 2:
+        return Every(parts[1])
+    return ANYTHING
+
+
+def _read_tensor(
+    word: str, arguments: Sequence[ast.expr], resolve: Resolve, depth: int
+) -> Declared:
+    """``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, of an optional tensor too."""
+    inner, *others = arguments
+    texts = [other.value for other in others if isinstance(other, ast.Constant)]
+    text = next((text for text in texts if isinstance(text, str)), None)
+    if text is None:
+        return _read(inner, resolve, depth + 1) if word == "Annotated" else ANYTHING
+    if word != "Annotated":
+        return tensor(text, DTYPES[word], word)
+    names = {_dotted(part) for part in _options(inner, resolve)}
+    words = {name.rpartition(".")[2] for name in names if name is not None}
+    if not words & _TENSORS:
+        return ANYTHING
+    listed = [_dotted(other) for other in others]
+    dtype = next((name for name in listed if name and name.startswith("torch.")), None)
+    kept = None if dtype is None else frozenset({dtype.removeprefix("torch.")})
+    declared = tensor(text, kept, dtype or "")
+    return union([declared, NO_TENSOR]) if "None" in words or len(names) > 1 else declared
+
+
+def _options(node: ast.expr, resolve: Resolve) -> list[ast.expr]:
+    """The members of a union, an alias at its own place."""
+    parts: Sequence[ast.expr] = ()
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        parts = (node.left, node.right)
+    elif isinstance(node, ast.Subscript):
+        name = _dotted(node.value)
+        if name is not None and name.rpartition(".")[2] in _UNIONS:
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    elif (name := _dotted(node)) is not None and (alias := resolve(name)) is not None:
+        return [alias]
+    return [option for part in parts for option in _options(part, resolve)] if parts else [node]
+
+
+def tensor(text: str, dtypes: frozenset[str] | None = None, word: str = "") -> Declared:
+    """The declaration of one tensor; a text that is not of the language declares nothing."""
+    try:
+        return Declaration(parse(text), dtypes, word)
+    except AnnotationError:
+        return ANYTHING
+
+
+def union(options: Sequence[Declared]) -> Declared:
+    """One of these, unions among them laid flat."""
+    flat: dict[Declared, None] = {}
+    for option in options:
+        flat.update(dict.fromkeys(option.options if isinstance(option, OneOf) else [option]))
+    [first, *rest] = flat
+    return OneOf((first, *rest)) if rest else first
+
+
+def _dotted(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return "None"
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        owner = _dotted(node.value)
+        return None if owner is None else f"{owner}.{node.attr}"
+    return None

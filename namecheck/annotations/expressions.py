@@ -1,0 +1,132 @@
+"""Sizes that an annotation computes from others: ``2*d``, ``h*w``, ``t+s``, ``d//2``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+Term: TypeAlias = "int | str | Operation | None"
+"""A number, the name of an axis, an operation; None for what this language cannot compute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Two terms and the operator between them: one of ``+ - * // % **``."""
+
+    operator: str
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A size as it is written, and what it says."""
+
+    text: str
+    term: Term
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The names of the axes whose sizes it takes."""
+        return _axes(self.term)
+
+    def value(self, sizes: Mapping[str, int]) -> int | None:
+        """The size under these sizes of axes; None where one is missing or it has no value."""
+        return _value(self.term, sizes)
+
+    def solution(self, axis: str, size: int, sizes: Mapping[str, int]) -> Solution | None:
+        """What `axis` must be for this size; None where the expression is not linear in it."""
+        line = _line(self.term, axis, sizes)
+        if line is None or line[0] == 0:
+            return None
+        slope, rest = line
+        found, remainder = divmod(size - rest, slope)
+        return Solution(None if remainder or found < 0 else found)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The one size that solves an expression; None where no size does."""
+
+    size: int | None
+
+
+_OPERATORS: Final[Mapping[type[ast.operator], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+
+_COMPUTED: Final[Mapping[str, Callable[[int, int], int]]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
+    "**": lambda left, right: left**right,
+}
+
+_LARGEST_EXPONENT: Final = 64
+
+
+def read(text: str) -> Expression:
+    """An expression from its text; raises SyntaxError where it is none of Python's."""
+    return Expression(text, _term(ast.parse(text, mode="eval").body))
+
+
+def _term(node: ast.expr) -> Term:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return Operation("-", 0, _term(node.operand))
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return Operation(_OPERATORS[type(node.op)], _term(node.left), _term(node.right))
+    return None
+
+
+def _axes(term: Term) -> frozenset[str]:
+    if isinstance(term, Operation):
+        return _axes(term.left) | _axes(term.right)
+    return frozenset({term}) if isinstance(term, str) else frozenset()
+
+
+def _value(term: Term, sizes: Mapping[str, int]) -> int | None:
+    if isinstance(term, str):
+        return sizes.get(term)
+    if not isinstance(term, Operation):
+        return term
+    left, right = _value(term.left, sizes), _value(term.right, sizes)
+    if left is None or right is None:
+        return None
+    if term.operator in ("//", "%") and right == 0:
+        return None
+    if term.operator == "**" and not 0 <= right <= _LARGEST_EXPONENT:
+        return None
+    return _COMPUTED[term.operator](left, right)
+
+
+def _line(term: Term, axis: str, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """The slope and the rest of a term that is linear in `axis`."""
+    if term == axis:
+        return 1, 0
+    if not isinstance(term, Operation) or axis not in _axes(term):
+        known = _value(term, sizes)
+        return None if known is None else (0, known)
+    left, right = _line(term.left, axis, sizes), _line(term.right, axis, sizes)
+    if left is None or right is None:
+        return None
+    if term.operator == "+":
+        return left[0] + right[0], left[1] + right[1]
+    if term.operator == "-":
+        return left[0] - right[0], left[1] - right[1]
+    if term.operator == "*" and 0 in (left[0], right[0]):
+        slope = left[0] * right[1] + right[0] * left[1]
+        return slope, left[1] * right[1]
+    return None

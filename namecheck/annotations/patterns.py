@@ -1,0 +1,197 @@
+"""The string of one tensor, ``"batch *spatial C=3"``, read into a `Pattern`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, TypeAlias
+
+from namecheck.annotations import expressions
+from namecheck.annotations.expressions import Expression
+from namecheck.names import UNKNOWN, Axis, Name, word
+from namecheck.values import Dim, Dims
+
+
+class AnnotationError(ValueError):
+    """A string that is not of the annotation language; the message tells what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension: ``N``, ``4``, ``N=4``, ``h*w``, ``#N``; ``_`` has neither name nor size.
+
+    `broadcast` is the mark ``#``: the dimension may also have the size 1.
+    """
+
+    name: str | None = None
+    size: Expression | None = None
+    broadcast: bool = False
+
+    @property
+    def fixed(self) -> int | None:
+        """The size, where it is written as a number."""
+        term = self.size.term if self.size else None
+        return term if isinstance(term, int) else None
+
+    @property
+    def text(self) -> str:
+        """The dimension as it is written."""
+        told = "=".join([*filter(None, [self.name]), *([self.size.text] if self.size else [])])
+        return ("#" if self.broadcast else "") + (told or "_")
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """Any number of dimensions: ``*name``, ``*#name``; ``...`` has no name."""
+
+    name: str | None = None
+    broadcast: bool = False
+
+    @property
+    def text(self) -> str:
+        """The dimensions as they are written."""
+        if self.name is None:
+            return "..."
+        return f"*{'#' if self.broadcast else ''}{self.name}"
+
+
+Item: TypeAlias = Dimension | Several
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """The dimensions of one tensor: those before and after the one item that is several."""
+
+    before: tuple[Dimension, ...] = ()
+    several: Several | None = None
+    after: tuple[Dimension, ...] = ()
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """All items, in order."""
+        return self.before + ((self.several,) if self.several else ()) + self.after
+
+    @property
+    def min_rank(self) -> int:
+        """The number of dimensions that there are at least."""
+        return len(self.before) + len(self.after)
+
+    @property
+    def text(self) -> str:
+        """The pattern as it is written, with single spaces."""
+        return " ".join(item.text for item in self.items)
+
+    def dims(self) -> Dims:
+        """What is known of a tensor that is declared so: an axis for every name.
+
+        A dimension with ``#`` may be another one of size 1, so that its name is not known. What
+        ``*name`` stands for is not known either.
+        """
+        count: dict[str, int] = {}
+
+        def dim(item: Dimension) -> Dim:
+            size = UNKNOWN if item.fixed is None or item.broadcast else item.fixed
+            called = item.name
+            if called is None and item.size is not None and item.fixed is None:
+                called = item.size.text
+            if called is None or item.broadcast:
+                return Dim(UNKNOWN, size)
+            count[called] = count.get(called, -1) + 1
+            return Dim(Axis(called, count[called]), size)
+
+        before, after = tuple(map(dim, self.before)), tuple(map(dim, self.after))
+        return Dims(before, after, True) if self.several else Dims(before + after)
+
+    @staticmethod
+    def of(dims: Dims) -> Pattern:
+        """The pattern that says of a tensor what is known of it; a lone name is an axis."""
+        several = Several() if dims.open else None
+        return Pattern(
+            tuple(map(_dimension, dims.prefix)), several, tuple(map(_dimension, dims.suffix))
+        )
+
+
+def _dimension(dim: Dim) -> Dimension:
+    size = None if dim.size is UNKNOWN else Expression(str(dim.size), dim.size)
+    return _called(dim.name, size)
+
+
+def _called(name: Name, size: Expression | None) -> Dimension:
+    called = word(name)
+    if called is None or called.isidentifier():
+        return Dimension(called, size)
+    return Dimension(None, size or expressions.read(called))
+
+
+_MARKS: Final = re.compile(r"[#*?_]*")
+
+
+@cache
+def parse(text: str) -> Pattern:
+    """The pattern that a string says, ``""`` for a scalar; raises `AnnotationError`."""
+    before: list[Dimension] = []
+    after: list[Dimension] = []
+    several: Several | None = None
+    for item in _items(text):
+        if isinstance(item, Dimension):
+            (after if several else before).append(item)
+        elif several is None:
+            several = item
+        else:
+            raise AnnotationError(
+                f"'{several.text}' and '{item.text}' in \"{text}\": only one item can stand for "
+                "several dimensions"
+            )
+    return Pattern(tuple(before), several, tuple(after))
+
+
+def _items(text: str) -> Iterator[Item]:
+    for written in text.split():
+        try:
+            yield _item(written)
+        except (AnnotationError, SyntaxError) as error:
+            told = error if isinstance(error, AnnotationError) else "no name, number or expression"
+            raise AnnotationError(f"'{written}' in \"{text}\": {told}") from None
+
+
+def _item(written: str) -> Item:
+    if written == "...":
+        return Several()
+    if "," in written and "(" not in written:
+        raise AnnotationError("dimensions are separated by spaces, not by commas")
+    marks = _MARKS.match(written)
+    assert marks is not None
+    # A name may begin with an underscore only where it is not looked at.
+    mark, rest = marks[0], written[marks.end() :]
+    if any(mark.count(each) > 1 for each in "#*?") or mark.count("_") > 1:
+        raise AnnotationError("one mark of each kind is enough")
+    broadcast, anonymous = "#" in mark, "_" in mark or "?" in mark
+    name, size = _name_and_size(rest) if rest else (None, None)
+    if not rest and not anonymous:
+        raise AnnotationError(f"a name has to follow '{mark}'")
+    if "*" in mark:
+        if size is not None:
+            raise AnnotationError("several dimensions have no one size")
+        return Several(None if anonymous else name, broadcast and not anonymous)
+    if anonymous:
+        return Dimension()
+    return Dimension(name, size, broadcast)
+
+
+def _name_and_size(written: str) -> tuple[str | None, Expression | None]:
+    name, equals, size = written.partition("=")
+    if not equals or size.startswith("="):
+        if written.isidentifier():
+            return written, None
+        return None, _size(written)
+    if not name.isidentifier():
+        raise AnnotationError(f"'{name}' is no name")
+    return name, _size(size)
+
+
+def _size(written: str) -> Expression:
+    if "{" in written:
+        return Expression(written, None)  # jaxtyping fills it in from the arguments of the call
+    return expressions.read(written)

@@ -1,0 +1,214 @@
+"""How a call that contradicts its annotations is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from namecheck import names as naming
+from namecheck.annotations.expressions import Expression
+from namecheck.annotations.patterns import Dimension, Pattern
+from namecheck.names import UNKNOWN, Contradiction, Name
+from namecheck.values import Dim, Dims, Size
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a declared dimension was met: in which value of the call, declared and given how.
+
+    `position` counts from the left, or from the right below 0 where the rank is not known.
+    """
+
+    value: str
+    returned: bool
+    pattern: Pattern
+    dims: Dims
+    position: int = 0
+
+    def at(self, position: int) -> Site:
+        """Another dimension of the same value."""
+        return replace(self, position=position)
+
+    @property
+    def phrase(self) -> str:
+        """The value in a sentence."""
+        if not self.returned:
+            return f"argument '{self.value}'"
+        return "the result" if self.value == "result" else f"'{self.value}'"
+
+
+def shown(dims: Dims) -> str:
+    """Dims as a shape with what names there are: ``(N=2, 3)``."""
+    told = [_shown(dim) for dim in dims.prefix]
+    if dims.open:
+        told.append("...")
+    told += [_shown(dim) for dim in dims.suffix]
+    return f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+
+
+def _shown(dim: Dim) -> str:
+    name, size = naming.word(dim.name), "?" if dim.size is UNKNOWN else str(dim.size)
+    if name is None:
+        return size
+    return name if dim.size is UNKNOWN else f"{name}={size}"
+
+
+def rank(function: str, site: Site) -> Contradiction:
+    """A tensor with too many or too few dimensions."""
+    wanted, given = site.pattern.min_rank, site.dims.rank
+    least = "at least " if site.pattern.several else ""
+    had = f"at least {site.dims.min_rank}" if given is None else str(given)
+    message = (
+        f"{function}(): {site.phrase} has {had} dimension{'' if had == '1' else 's'}, "
+        f"but {least}{wanted} {'is' if wanted == 1 else 'are'} declared"
+    )
+    more = site.dims.min_rank > wanted and not site.pattern.several
+    further = f' Written "... {site.pattern.text}", it would take further ones in front.'
+    help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
+    return _contradiction("NC211", message, [site], help=help + (further if more else ""))
+
+
+def order(function: str, site: Site, label: str, position: int, declared: int) -> Contradiction:
+    """A label that the annotation has at another place."""
+    message = (
+        f"{function}(): dimension {position} of {site.phrase} is called '{label}', "
+        f"but '{label}' is declared at dimension {declared}"
+    )
+    items = site.pattern.items
+    wanted = [item.name for item in items if isinstance(item, Dimension)]
+    labels = [naming.word(dim.name) for dim in site.dims.known]
+    help = "Transpose it, or give the annotation the order of the tensor."
+    if None not in wanted and sorted(map(str, wanted)) == sorted(map(str, labels)):
+        listed = ", ".join(f"'{name}'" for name in wanted)
+        help = f"Bring it into the declared order: {site.value}.align_to({listed})."
+        if site.returned:
+            help = f"Bring it into the declared order with align_to({listed})."
+    return _contradiction("NC112", message, [site], names=[label], help=help)
+
+
+def axis_name(
+    function: str, axis: str, site: Site, name: Name, first: Site, bound: Name
+) -> Contradiction:
+    """An axis that is two different dimensions of the caller's."""
+    here, there = str(naming.word(name)), str(naming.word(bound))
+    message = (
+        f"{function}(): axis '{axis}' is dimension '{here}' in {site.phrase}, "
+        f"but '{there}' in {first.phrase}"
+    )
+    help = f"One axis is one dimension: pass '{there}' at both places, or declare two axes."
+    return _contradiction("NC112", message, [first, site], names=[here, there], help=help)
+
+
+def axis_size(
+    function: str, axis: str, site: Site, size: Size, first: Site, bound: Size
+) -> Contradiction:
+    """An axis that has two different sizes."""
+    same = first.value == site.value and first.returned == site.returned
+    places = (
+        f"at dimension {site.position} of {site.phrase}, but {bound} at dimension {first.position}"
+        if same
+        else f"in {site.phrase}, but {bound} in {first.phrase}"
+    )
+    message = f"{function}(): axis '{axis}' has size {size} {places}"
+    help = "One axis has one size; dimensions that may differ are declared under two names."
+    return _contradiction("NC210", message, [first, site], names=[axis], help=help)
+
+
+def fixed_size(function: str, site: Site, item: Dimension, size: int) -> Contradiction:
+    """A dimension that has not the size that is written in the annotation."""
+    message = (
+        f"{function}(): dimension {site.position} of {site.phrase} has size {size}, "
+        f"but {item.fixed} is declared"
+    )
+    names = [item.name] if item.name else []
+    help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
+    return _contradiction("NC210", message, [site], names=names, help=help)
+
+
+def computed_size(
+    function: str,
+    site: Site,
+    expression: Expression,
+    computed: int,
+    axes: Mapping[str, tuple[Size, Site | None]],
+) -> Contradiction:
+    """A dimension that has not the size that its expression gives."""
+    message = (
+        f"{function}(): dimension {site.position} of {site.phrase} has size {_size(site)}, "
+        f"but {expression.text} is {computed}"
+    )
+    origins = [
+        f"'{axis}' is {size} in {origin.phrase}" for axis, (size, origin) in axes.items() if origin
+    ]
+    sites = list({origin.value: origin for _, origin in axes.values() if origin}.values())
+    help = f"{'; '.join(origins)}." if origins else None
+    return _contradiction("NC210", message, [*sites, site], names=list(axes), help=help)
+
+
+def no_solution(function: str, site: Site, expression: Expression, axis: str) -> Contradiction:
+    """A dimension that has the size of its expression for no size of the axis in it."""
+    message = (
+        f"{function}(): dimension {site.position} of {site.phrase} has size {_size(site)}, "
+        f"which is {expression.text} for no size of '{axis}'"
+    )
+    help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
+    return _contradiction("NC210", message, [site], names=[axis], help=help)
+
+
+def run(
+    function: str,
+    name: str,
+    site: Site,
+    dims: tuple[Dim, ...],
+    first: Site,
+    bound: tuple[Dim, ...],
+) -> Contradiction:
+    """``*name`` that stands for different dimensions."""
+    message = (
+        f"{function}(): '*{name}' is {shown(Dims(dims))} in {site.phrase}, "
+        f"but {shown(Dims(bound))} in {first.phrase}"
+    )
+    help = "One name stands for the same dimensions throughout a call, also behind a star."
+    code = "NC210" if _names_match(dims, bound) else "NC112"
+    return _contradiction(code, message, [first, site], names=[name], help=help)
+
+
+def dtype(function: str, site: Site, given: str, declared: str) -> Contradiction:
+    """A tensor whose elements are of another type than declared."""
+    message = f"{function}(): {site.phrase} is of dtype {given}, but {declared} is declared"
+    help = "Convert it, or declare what it is."
+    return _contradiction("NC301", message, [], help=help)
+
+
+def _names_match(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
+    if len(left) != len(right):
+        return True
+    pairs = zip(left, right, strict=True)
+    return all(naming.match(a.name, b.name) is not naming.Answer.NO for a, b in pairs)
+
+
+def _size(site: Site) -> Size:
+    return site.dims[site.position].size
+
+
+def _quoted(pattern: Pattern) -> str:
+    return f'"{pattern.text}"'
+
+
+def _contradiction(
+    code: str,
+    message: str,
+    sites: Sequence[Site],
+    *,
+    names: Sequence[str] = (),
+    help: str | None = None,
+) -> Contradiction:
+    """A contradiction whose further lines tell what was declared and what was given."""
+    rows = list(dict.fromkeys((site.value, site.pattern, site.dims) for site in sites))
+    width = max((len(value) for value, _, _ in rows), default=0)
+    quoted = max((len(_quoted(pattern)) for _, pattern, _ in rows), default=0)
+    lines = [
+        f"{value:>{width}}: {_quoted(pattern):<{quoted}} got {shown(dims)}"
+        for value, pattern, dims in rows
+    ]
+    return Contradiction(code, "\n".join([message, *lines]), names=names, help=help)

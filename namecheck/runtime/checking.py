@@ -1,0 +1,197 @@
+"""Annotated functions, checked where they are entered and where they return.
+
+`checked` puts a wrapper around a function: the arguments must fit its annotations, and one
+another, and so must the result (docs/runtime-assertions.md). The wrapper is written out for the
+function's parameters and asks one question of a call that it has seen the like of: whether it
+knows these shapes and names. Everything else is asked of `namecheck.annotations`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections import ChainMap
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from types import FrameType, FunctionType
+from typing import Any, Final, TypeVar, cast
+
+from namecheck.annotations import Bindings, settle
+from namecheck.annotations.declarations import Every, meet
+from namecheck.names import Contradiction
+from namecheck.runtime import assertions, modes, stand_ins
+from namecheck.runtime.assertions import given
+from namecheck.runtime.contracts import Contract, Unresolved, contract
+from namecheck.runtime.stand_ins import Parameters
+
+T = TypeVar("T")
+
+# More shapes than that are data. Then all are forgotten.
+MOST_CALLS: Final = 1024
+MOST_RESULTS: Final = 64
+
+_MARK: Final = "__namecheck_checker__"
+
+
+def checked(target: T) -> T:
+    """Check an annotated function in every call; of a class, the functions defined in it.
+
+    Takes functions of every kind, and what `staticmethod`, `classmethod` and `property` make of
+    them. Gives back what it was given where nothing is annotated, or ``NAMECHECK=off``.
+    """
+    if modes.switched_off():
+        return target
+    return cast(T, _checked(target, sys._getframe(1)))
+
+
+def _checked(target: Any, frame: FrameType | None) -> Any:
+    if isinstance(target, FunctionType):
+        return _function(target, frame)
+    if isinstance(target, (staticmethod, classmethod)):
+        return type(target)(_checked(target.__func__, frame))
+    if isinstance(target, property):
+        made = target
+        for place, accessor in (("getter", target.fget), ("setter", target.fset)):
+            if accessor is not None:
+                made = getattr(made, place)(_checked(accessor, frame))
+        return made
+    if isinstance(target, type):
+        for name, value in list(vars(target).items()):
+            if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
+                setattr(target, name, _checked(value, frame))
+        return target
+    raise TypeError(
+        f"checked() takes a function or a class, not a {type(target).__name__}; of several "
+        "decorators it is the lowest"
+    )
+
+
+def check_generated(cls: T) -> T:
+    """Check the ``__init__`` that a decorator wrote for a class, from its fields' annotations."""
+    made = vars(cls).get("__init__")
+    if isinstance(made, FunctionType) and made.__code__.co_filename.startswith("<"):
+        cls.__init__ = _function(made, None)  # type: ignore[misc]
+    return cls
+
+
+def _function(function: FunctionType, frame: FrameType | None) -> FunctionType:
+    if hasattr(function, _MARK):
+        return function
+    try:
+        found = _contract(function, frame, final=False)
+    except Unresolved:
+        return Checker(function, None).stand_in
+    return Checker(function, found).stand_in if found.speaks else function
+
+
+def _contract(function: FunctionType, frame: FrameType | None, *, final: bool) -> Contract:
+    """What a function declares; strings may speak of its globals, and of what is around it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: cell.cell_contents for name, cell in cells if not _is_empty(cell)}
+    inner = ChainMap(closed, *_locals(function, frame))
+    found = contract(_annotations(function), function.__globals__, inner, final=final)
+    own = Parameters.of(function)
+    stars = {name: Every(told) for name, told in found.parameters.items() if name in own.stars}
+    return replace(found, parameters={**found.parameters, **stars}) if stars else found
+
+
+def _locals(function: FunctionType, frame: FrameType | None) -> Iterator[dict[str, Any]]:
+    """The locals of the classes and of the function that a function is being defined in."""
+    while frame is not None and frame.f_globals is function.__globals__:
+        yield frame.f_locals
+        if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return
+        frame = frame.f_back
+
+
+def _annotations(function: FunctionType) -> Mapping[str, Any]:
+    """The annotations, as strings where Python 3.14 cannot evaluate them yet."""
+    try:
+        return function.__annotations__
+    except NameError:
+        lib = importlib.import_module("annotationlib")
+        found: Mapping[str, Any] = lib.get_annotations(function, format=lib.Format.STRING)
+        return found
+
+
+def _is_empty(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
+
+
+class Known(dict[Hashable, bool]):
+    """The results that are known to fit after one kind of call; what was bound at its entry."""
+
+    __slots__ = ("bindings",)
+
+    def __init__(self, bindings: Bindings | None) -> None:
+        self.bindings = bindings
+
+
+_CONTRADICTED: Final = Known(None)
+
+
+class Checker:
+    """The check of one function: `stand_in` takes its place."""
+
+    def __init__(self, function: FunctionType, found: Contract | None) -> None:
+        self.function = function
+        self.contract = found
+        self.memo: dict[Hashable, Known] = {}
+        self.name = function.__qualname__.rpartition("<locals>.")[2]
+        self.stand_in = stand_ins.make(function, self.prepare)
+        setattr(self.stand_in, _MARK, self)
+
+    def prepare(self) -> None:
+        """Write the stand-in out, before its first call: by then all annotations are defined."""
+        if self.contract is None:
+            self.contract = _contract(self.function, None, final=True)
+        stand_ins.write(self.stand_in, self, self.contract)
+
+    def enter(self, key: Hashable, values: tuple[Any, ...]) -> Known:
+        """What is known of a call with these values of the declared parameters."""
+        bindings = self._bound(values)
+        if isinstance(bindings, Contradiction):
+            assertions.refuse_arguments(bindings, self.function)
+            return _CONTRADICTED
+        known = Known(bindings)
+        if key is not None:
+            if len(self.memo) >= MOST_CALLS:
+                self.memo.clear()
+            self.memo[key] = known
+        return known
+
+    def leave(self, known: Known, key: Hashable, result: Any) -> None:
+        """Check a result that was not met before after such a call."""
+        if known.bindings is None:
+            return
+        contradiction = self._contradiction(known.bindings, result)
+        if contradiction is not None:
+            assertions.refuse_result(contradiction, self.function)
+        elif key is not None:
+            if len(known) >= MOST_RESULTS:
+                known.clear()
+            known[key] = True
+
+    def _bound(self, values: tuple[Any, ...]) -> Bindings | Contradiction:
+        assert self.contract is not None
+        bindings, declared = Bindings(self.name), self.contract.parameters
+        try:
+            for (name, told), value in zip(declared.items(), values, strict=True):
+                bindings = meet(told, given(value), bindings, name)
+            return settle(bindings)
+        except Contradiction as contradiction:
+            return contradiction.with_traceback(None)
+
+    def _contradiction(self, bindings: Bindings, result: Any) -> Contradiction | None:
+        assert self.contract is not None
+        declared = self.contract.result
+        try:
+            settle(meet(declared, given(result), bindings, "result", returned=True))
+        except Contradiction as contradiction:
+            return contradiction.with_traceback(None)
+        return None
