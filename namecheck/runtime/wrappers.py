@@ -7,6 +7,7 @@ exact code (`wrapper_source`), all others forward what they are given.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import keyword
@@ -93,6 +94,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         return dispatch(*args, **kwargs)
 
     space = {
+        "__builtins__": vars(builtins),
         "M": MISSING,
         "original": site.original,
         "swift": _swift(site),
