@@ -1,9 +1,12 @@
-"""Times namecheck beside other tools: ``python -m tests.benchmarks [a] [b] [c] [d]``.
+"""Times namecheck beside other tools: ``python -m tests.benchmarks [a] [b] [c] …``.
 
 a  the source distribution of transformers, beside ruff
 b  200 small programs full of names, beside torchshapeflow on annotated twins
 c  start-up, beside an empty Python program
 d  the cost of a line, in straight-line programs of 1,000 to 100,000 lines
+e  six small operators under the shim, beside plain torch
+f  a transformer block with names, beside the same without
+h  what names take in memory, and what many shapes leave in the memos
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
@@ -27,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.benchmarks import shim
 from tests.benchmarks.programs import pair, straight_line
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
@@ -167,6 +171,9 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "b": small_programs,
     "c": start_up,
     "d": line_cost,
+    "e": lambda folder, rounds: shim.small_operators(rounds),
+    "f": lambda folder, rounds: shim.transformer_block(rounds),
+    "h": lambda folder, rounds: shim.memory(rounds),
 }
 
 
@@ -177,7 +184,7 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("which", nargs="*", metavar="a|b|c|d")
+    parser.add_argument("which", nargs="*", metavar="LETTER")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each side (default: 5)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for what is fetched")
     options = parser.parse_args()
