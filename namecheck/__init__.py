@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from namecheck.runtime import NameMismatch, checked, install, installed, runtime, uninstall
 
 __all__ = [
+    "NameIndexError",
     "NameMismatch",
+    "NameTypeError",
+    "NameValueError",
     "__version__",
     "checked",
     "install",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from namecheck.findings import Finding
+from namecheck.findings import Finding, register
 
 
 class Contradicted(Exception):
@@ -49,11 +49,18 @@ def error_of(finding: Finding) -> Contradicted:
 
 
 def _notes(finding: Finding) -> list[str]:
-    lines = [f"namecheck {finding.code}: {mark.message}" for mark in finding.marks]
+    met = " and ".join(mark.message for mark in finding.marks)
+    name = register()[finding.code].name
+    lines = [f"  = {finding.code} {name}{': between ' if len(finding.marks) > 1 else ''}{met}"]
     if finding.help:
-        lines.append(f"help: {finding.help}")
+        lines.append(f"  = help: {finding.help}")
     return lines
 
 
 class UntestedTorchWarning(UserWarning):
     """A version of torch that namecheck was not tested with."""
+
+
+# A traceback shows them by the name under which they are imported.
+for _public in (NameMismatch, NameTypeError, NameIndexError, NameValueError):
+    _public.__module__ = "namecheck"

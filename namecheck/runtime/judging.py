@@ -83,7 +83,7 @@ def finding_of(contradiction: Contradiction, values: Sequence[Any]) -> Finding:
 
 def _told(tensor: torch.Tensor) -> str:
     names = show(tensor_names.lift(tensor_names.names_of(tensor) or tensor_names.shown(tensor)))
-    return f"a tensor {names} of sizes {list(tensor.shape)}"
+    return f"{names} of sizes {list(tensor.shape)}"
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from namecheck import operators, signatures
 from namecheck.names import UNKNOWN, Contradiction
 from namecheck.operators import Inference, Semantics
 from namecheck.runtime import judging, tensor_names
+from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import Names
 from namecheck.values import Many, Tensor
@@ -63,14 +64,14 @@ class Site:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call in which names may matter."""
-        return self.perform(self.plan(args, kwargs), args, kwargs)
+        return self.perform(self._found(args, kwargs), args, kwargs)
 
     def learn(self, key: tuple[Hashable, ...], args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
         """Make a call, and remember under `key` what the next of its kind needs.
 
         That is the arguments at the places `told`, with indices for names, and the result's names.
         """
-        plan = self.plan(args, {})
+        plan = self._found(args, {})
         result = self.perform(plan, args, {})
         if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan):
             values = dict(plan.positional)
@@ -79,6 +80,13 @@ class Site:
             with contextlib.suppress(TypeError):  # of a list among the arguments
                 self._keep(key, (*known, names) if told else names)
         return result
+
+    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        """The plan of a call; what it raises shows neither our frames nor the memo's miss."""
+        try:
+            return self.plan(args, kwargs)
+        except Contradicted as error:
+            raise error.with_traceback(None) from None
 
     def _keep(self, key: tuple[Hashable, ...], entry: Any) -> None:
         if self.kept >= MOST_PLANS:
