@@ -144,8 +144,8 @@ def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:
     merged = joins.merged(base, paths)
     x, y = merged.get((0, "x")), merged.get((0, "y"))
     assert x.address != y.address
-    assert merged.numbers is base.numbers
-    assert all(joiner.left.numbers is base.numbers for joiner in joins.joiners(paths))
+    assert merged.ledger is base.ledger
+    assert all(joiner.left.ledger is base.ledger for joiner in joins.joiners(paths))
 
 
 def test_a_variable_bound_on_one_path_keeps_its_value() -> None:

@@ -421,7 +421,7 @@ class Calls:
                     break
             else:
                 choices.append((end, Alternative(value, held)))
-        return joins.union([choice for _, choice in choices], store.numbers)
+        return joins.union([choice for _, choice in choices], store.ledger)
 
     def _bind(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
         """Give the parameters their values; False where the call cannot be bound."""

@@ -46,7 +46,7 @@ class Classes:
         cls = replace(cls, fields=_inherited(bases))
         frame = Frame(address, node, activation.frame, cls)
         body = Activation(frame, activation, None, node.name)
-        body.tolerant = activation.tolerant
+        body.guards = activation.guards
         ends = self.machine.statements.block(node.body, [store.fork()], body)
         if ends:
             store.absorb(joins.merge(store, ends))

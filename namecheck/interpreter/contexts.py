@@ -79,7 +79,7 @@ class Contexts:
             assert isinstance(value.function, TupleValue)
             for held_back in value.function.items[1:]:
                 if isinstance(held_back, TensorValue) and isinstance(held_back.address, tuple):
-                    number = self.machine.numbers.new()
+                    number = self.machine.ledger.new()
                     store.mutate(held_back.address[1], None, held_back.initial, number)
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__exit__", store)

@@ -121,7 +121,7 @@ class Expressions:
         if not results:
             raise PathEnds
         joins.rejoin(store, layers)
-        return joins.union(results, store.numbers)
+        return joins.union(results, store.ledger)
 
     # Names and constants
 
@@ -286,7 +286,7 @@ class Expressions:
     def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
         if exits != [store]:
             joins.rejoin(store, exits)
-        return joins.union(results, store.numbers)
+        return joins.union(results, store.ledger)
 
     def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
         holds, fails = narrowing.decide(self.machine, node.test, store, activation)
@@ -305,7 +305,7 @@ class Expressions:
         if not results:
             raise PathEnds
         joins.rejoin(store, layers)
-        return joins.union(results, store.numbers)
+        return joins.union(results, store.ledger)
 
     def truth(self, value: Value, store: Store) -> bool | None:
         """Whether a value is true; None where that is not known."""
@@ -489,7 +489,7 @@ class Expressions:
         number = self.machine.new_address()
         frame = Frame(number, node, activation.frame, activation.frame.cls)
         inner = Activation(frame, activation, None, activation.name)
-        inner.tolerant = activation.tolerant
+        inner.guards = activation.guards
         results: list[tuple[Value, Value]] = []
         exact = self._generate(node, list(node.generators), results, store, inner)
         if isinstance(node, ast.DictComp):

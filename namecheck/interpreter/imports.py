@@ -149,7 +149,7 @@ class Imports:
         store.set((frame.number, "__name__"), Const(name))
         store.set((frame.number, "__package__"), Const(package))
         inner = Activation(frame)
-        inner.expecting = int(activation.expects_error)
+        inner.guards = list(activation.deep_guards())
         ends = self._run(source, inner, store.fork())
         if not ends:
             raise PathEnds

@@ -28,7 +28,7 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.store import Fact, Numbers, Store, Written, changed_keys
+from namecheck.interpreter.store import Fact, Ledger, Store, Written, changed_keys
 from namecheck.names import UNKNOWN
 
 _MISSING: Final = object()
@@ -64,13 +64,13 @@ def _content(value: Mutable, store: Store) -> Any:
     content = _caught_up(value.address, own, store)
     if content is not own and not isinstance(value, TensorValue):
         # Items that are joined have new addresses, which have to stay.
-        store.mutate(value.address, value.initial, content, store.numbers.new())
+        store.mutate(value.address, value.initial, content, store.ledger.new())
     return content
 
 
 def _caught_up(address: Picked, content: Any, store: Store) -> Any:
     since: int = store.get(Written(address), address.born)
-    if store.numbers.last_write <= since:
+    if store.ledger.last_write <= since:
         return content
     joiner = Joiner(store, store)
     for origin in address.origins():
@@ -111,7 +111,7 @@ def write(value: Mutable, store: Store, content: Any) -> None:
 
     What is one of several may be each of them, which then has that content or its own.
     """
-    number = store.numbers.new()
+    number = store.ledger.new()
     if isinstance(value.address, Picked):
         joiner = Joiner(store, store)
         origins = [origin for origin in value.address.origins() if type(origin) is type(value)]
@@ -124,7 +124,7 @@ def write(value: Mutable, store: Store, content: Any) -> None:
 def either(choices: Sequence[Value], store: Store) -> Value:
     """What covers all of these values of one store."""
     if not choices:
-        return store.numbers.fresh("item")
+        return store.ledger.fresh("item")
     joiner = Joiner(store, store)
     each = choices[0]
     for choice in choices[1:]:
@@ -144,7 +144,7 @@ def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Stor
     if isinstance(each, Opaque):
         return Opaque(("item", each.key, where), each.kind)
     if isinstance(each, (TensorValue, ListValue, DictValue)):
-        address = Picked(of, where, store.numbers.new())
+        address = Picked(of, where, store.ledger.new())
         return replace(each, address=address, initial=_content(each, store))
     if isinstance(each, TupleValue):
         rows = [row.items for row in of if isinstance(row, TupleValue)]
@@ -175,7 +175,7 @@ def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
         yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
 
 
-def union(choices: Sequence[Alternative], numbers: Numbers) -> Value:
+def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     """One of these values; a single opaque one where there are too many."""
     distinct: list[Alternative] = []
     for choice in choices:
@@ -189,7 +189,7 @@ def union(choices: Sequence[Alternative], numbers: Numbers) -> Value:
     if len(distinct) == 1:
         return distinct[0].value
     if len(distinct) > _WIDTH:
-        return numbers.fresh("union")
+        return ledger.fresh("union")
     return Union(tuple(distinct))
 
 
@@ -228,22 +228,22 @@ class Joiner:
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) and isinstance(b, Opaque):
-            return self.left.numbers.fresh("join", a.kind if a.kind == b.kind else None)
+            return self.left.ledger.fresh("join", a.kind if a.kind == b.kind else None)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
-            return self.left.numbers.fresh("join")
+            return self.left.ledger.fresh("join")
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
-            return self.left.numbers.fresh("join", _common_kind(a, b))
+            return self.left.ledger.fresh("join", _common_kind(a, b))
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
-            return self.left.numbers.fresh("join")
+            return self.left.ledger.fresh("join")
         return union(
-            [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.numbers
+            [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
         )
 
     def _either(self, a: Mutable, b: Mutable) -> Picked:
         """The address of either; of the same two it is the same again."""
         pair = a.address, b.address
         if pair not in self._picked:
-            number = self.left.numbers.new()
+            number = self.left.ledger.new()
             self._picked[pair] = Picked((a, b), number, number)
         return self._picked[pair]
 
@@ -264,8 +264,8 @@ class Joiner:
             else:
                 choices.append(addition)
         if any(isinstance(choice.value, Opaque) for choice in choices):
-            return self.left.numbers.fresh("join")
-        return union(choices, self.left.numbers)
+            return self.left.ledger.fresh("join")
+        return union(choices, self.left.ledger)
 
     def tensors(self, a: Held, b: Held) -> Held:
         """What covers both tensors, with the origins of either."""
@@ -317,7 +317,7 @@ class _Both(Store):
     __slots__ = ("one", "other")
 
     def __init__(self, one: Store, other: Store) -> None:
-        super().__init__(numbers=one.numbers)
+        super().__init__(ledger=one.ledger)
         self.first = one.first
         self.one = one
         self.other = other
@@ -352,7 +352,7 @@ def merge(
         return {key: changes[key] for key in keys}
     merged: dict[Hashable, Any] = {}
     parted = min(store.born for store in stores)
-    now = base.numbers.new()
+    now = base.ledger.new()
     caught_up: list[Picked] = []
     chain = joiners(stores)
     if len(stores) == 2:
@@ -381,6 +381,26 @@ def merge(
         merged[key] = content
     merged.update((Written(address), now) for address in caught_up)
     return merged
+
+
+def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
+    """A layer over a store that covers each state between the writes of a log."""
+    layer = base.fork()
+    joiner = Joiner(layer, layer)
+    mutable = {key.address for key, _ in log if isinstance(key, Written)}
+    written: dict[Hashable, dict[int, Any]] = {}
+    for key, content in log:
+        if not isinstance(key, (Fact, Written)):
+            written.setdefault(key, {})[id(content)] = content
+    for key, contents in written.items():
+        joined = base.get(key, base.first.get(key, _MISSING))
+        for content in contents.values():
+            joined = content if joined is _MISSING else joiner.cell(joined, content)
+        if key in mutable and not isinstance(key, Picked):
+            layer.mutate(key, None, joined, layer.ledger.new())
+        else:
+            layer.set(key, joined)
+    return layer
 
 
 def joiners(stores: Sequence[Store]) -> list[Joiner]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -12,7 +12,7 @@ from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Opaque, Value
 from namecheck.interpreter.observations import Recorder
-from namecheck.interpreter.store import Numbers, Store
+from namecheck.interpreter.store import Ledger, Store
 from namecheck.names import Contradiction
 from namecheck.operators import Inference, Operator, Semantics
 from namecheck.syntax import Located as Node
@@ -21,6 +21,7 @@ from namecheck.syntax import Source
 if TYPE_CHECKING:
     from namecheck.interpreter.calls import Calls
     from namecheck.interpreter.expressions import Expressions
+    from namecheck.interpreter.guards import Guard
     from namecheck.interpreter.imports import Imports
     from namecheck.interpreter.statements import Statements
     from namecheck.interpreter.torch_calls import TorchCalls
@@ -49,9 +50,9 @@ class PathEnds(Exception):
 class Activation:
     """One scope being run: a call of a function, a class body, or the module.
 
-    `tolerant` counts the blocks around the current statement that catch any error, `expecting`
-    those that expect one here or in what is called from here (``except RuntimeError``,
-    ``pytest.raises``): a contradiction there ends the path and is no finding.
+    `guards` are the blocks around the current statement that catch errors: a contradiction that
+    is caught ends the path and is no finding. `raised` counts for each of them the paths that an
+    error has ended.
     """
 
     frame: Frame
@@ -62,25 +63,24 @@ class Activation:
     yields: list[Value] = field(default_factory=list)
     breaks: list[list[Store]] = field(default_factory=list)
     continues: list[list[Store]] = field(default_factory=list)
-    raised: list[list[Store]] = field(default_factory=list)
-    tolerant: int = 0
-    expecting: int = 0
+    raised: list[int] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
 
     @property
     def left(self) -> int:
         """How many paths have left the blocks that are running: by a return, a break, an error."""
-        lists = (*self.breaks, *self.continues, *self.raised)
-        return len(self.returns) + sum(map(len, lists))
+        return len(self.returns) + sum(map(len, (*self.breaks, *self.continues)))
 
-    @property
-    def expects_error(self) -> bool:
-        """Whether a contradiction here is one that the program expects."""
+    def expects(self, error: str) -> bool:
+        """Whether the program expects an error of this type here."""
+        return any(guard.catches(error) for guard in (*self.guards, *self.deep_guards()))
+
+    def deep_guards(self) -> Iterator[Guard]:
+        """The guards here and in the callers that speak of what is called from their blocks."""
         current: Activation | None = self
         while current is not None:
-            if current.expecting:
-                return True
+            yield from (guard for guard in current.guards if guard.deep)
             current = current.caller
-        return self.tolerant > 0
 
 
 class Machine:
@@ -108,7 +108,7 @@ class Machine:
         recorder: Recorder | None = None,
     ) -> None:
         self.source = source
-        self.numbers = Numbers()
+        self.ledger = Ledger()
         self.sources: dict[ast.AST, Source] = {}
         self.semantics = semantics
         self.rows = rows
@@ -163,11 +163,11 @@ class Machine:
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
-        return self.numbers.fresh(reason, kind)
+        return self.ledger.fresh(reason, kind)
 
     def new_address(self) -> int:
         """An address that nothing else has."""
-        return self.numbers.new()
+        return self.ledger.new()
 
     def place(self, node: Node, message: str) -> Place:
         """A stretch of the file that is being run, with a word on it."""
@@ -184,7 +184,7 @@ class Machine:
         """Enter a finding at a node; where an error is expected the path ends instead."""
         # What stands after a yield runs only if somebody asks for the next item.
         judged = not self.silent and not activation.yields
-        expected = activation.expects_error
+        expected = activation.expects(contradiction.error)
         if judged and (self.recorder is not None or not expected):
             finding = Finding(
                 contradiction.code,

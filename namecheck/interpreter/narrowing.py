@@ -194,7 +194,7 @@ def _keep(
         ]
         if not kept:
             return False
-        machine.statements.bind(node, joins.union(kept, store.numbers), store, activation)
+        machine.statements.bind(node, joins.union(kept, store.ledger), store, activation)
         return True
     finally:
         machine.silent = silent

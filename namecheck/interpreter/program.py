@@ -35,7 +35,7 @@ class Program:
         machine.calls.libraries = Libraries(machine)
         self.callers = Callers(machine)
         self.frame = Frame(0, machine.source.tree)
-        self.store = Store(numbers=machine.numbers)
+        self.store = Store(ledger=machine.ledger)
         self._ever: Store | None = None
 
     def run(self) -> None:

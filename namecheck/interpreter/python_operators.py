@@ -134,11 +134,9 @@ def _on_tensors(
 ) -> Value:
     key = python_operators().get(name)
     if key is None or key not in machine.rows:
-        return store.numbers.fresh("operator")
+        return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
-        return store.numbers.fresh(
-            "comparison", "bool"
-        )  # of two kinds: no business of the tensor's
+        return store.ledger.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
     # An unknown number is any number to a rule: it broadcasts and has no names.
     args = [Const(1.0) if _is_number(value) else value for _, value in operands]
     return machine.torch.call(key, args, {}, node, store, activation, operands)
@@ -201,14 +199,14 @@ def too_wide(template: str) -> bool:
 def _on_constants(name: str, values: list[Any], store: Store) -> Value:
     wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
     if wide or (name in _GROWING and too_big(values)):
-        return store.numbers.fresh("big")
+        return store.ledger.fresh("big")
     try:
         result = _PURE[name](*values)
     except (TypeError, ValueError, ArithmeticError):
-        return store.numbers.fresh("failed")
+        return store.ledger.fresh("failed")
     if isinstance(result, (bool, int, float, complex, str, bytes)):
         return Const(result)
-    return store.numbers.fresh("constant")
+    return store.ledger.fresh("constant")
 
 
 def _on_containers(name: str, values: list[Value], store: Store) -> Value:
@@ -218,9 +216,9 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return TupleValue(left.items + right.items)
         if name == "Add" and isinstance(left, ListValue) and isinstance(right, ListValue):
             content = _concatenate(joins.items(left, store), joins.items(right, store), store)
-            return ListValue(store.numbers.new(), content)
+            return ListValue(store.ledger.new(), content)
         if name == "Add" and _sequences(left, right):
-            return Repeated(store.numbers.fresh("item"))
+            return Repeated(store.ledger.fresh("item"))
         if name == "Mult":
             return _repeat(left, right, store)
         if name in _ORDERINGS:
@@ -258,31 +256,31 @@ def _all_sets(values: list[Value]) -> bool:
 def _on_sets(name: str, values: list[Value], store: Store) -> Value:
     left, right = (joins.items(v, store) for v in values if isinstance(v, ListValue))
     if isinstance(left, Repeated) or isinstance(right, Repeated):
-        return ListValue(store.numbers.new(), Repeated(store.numbers.fresh("item")), "set")
+        return ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")), "set")
     if name == "BitOr":
         items = tuple(dict.fromkeys((*left, *right)))
     else:
         items = tuple(item for item in left if (item in right) is (name == "BitAnd"))
-    return ListValue(store.numbers.new(), items, "set")
+    return ListValue(store.ledger.new(), items, "set")
 
 
 def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
     a, b = joins.entries(left, store), joins.entries(right, store)
     merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
-    return DictValue(store.numbers.new(), merged)
+    return DictValue(store.ledger.new(), merged)
 
 
 def _percent(template: str, right: Value, store: Store) -> Value:
     if isinstance(right, Const):
         return _on_constants("Mod", [template, right.value], store)
     if too_wide(template):
-        return store.numbers.fresh("formatted", "str")
+        return store.ledger.fresh("formatted", "str")
     if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
         try:
             return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))
         except (TypeError, ValueError):
-            return store.numbers.fresh("formatted", "str")
-    return store.numbers.fresh("formatted", "str")
+            return store.ledger.fresh("formatted", "str")
+    return store.ledger.fresh("formatted", "str")
 
 
 def _concatenate(
@@ -304,15 +302,15 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
         if isinstance(sequence, TupleValue):
             if small and number is not None:
                 return TupleValue(sequence.items * number)
-            return Repeated(sequence.items[0] if sequence.items else store.numbers.fresh("item"))
+            return Repeated(sequence.items[0] if sequence.items else store.ledger.fresh("item"))
         if isinstance(sequence, ListValue):
             content = joins.items(sequence, store)
             if small and number is not None and not isinstance(content, Repeated):
-                return ListValue(store.numbers.new(), content * number)
+                return ListValue(store.ledger.new(), content * number)
             return (
-                ListValue(store.numbers.new(), _concatenate(content, content, store))
+                ListValue(store.ledger.new(), _concatenate(content, content, store))
                 if (isinstance(content, Repeated))
-                else ListValue(store.numbers.new(), Repeated(store.numbers.fresh("item")))
+                else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
     key = ("Mult", joins.identity(left, store), joins.identity(right, store))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
-from namecheck.interpreter import joins, narrowing, python_operators
+from namecheck.interpreter import guards, joins, narrowing, python_operators
+from namecheck.interpreter.guards import Guard
 from namecheck.interpreter.loops import Loops
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
@@ -28,9 +29,6 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.patterns import Patterns
 from namecheck.interpreter.store import Store, common
 from namecheck.syntax import Located as Node
-
-_EXACT: Final = frozenset({"RuntimeError"})
-_BROAD: Final = frozenset({"Exception", "BaseException"})
 
 
 class Statements:
@@ -95,10 +93,7 @@ class Statements:
             ends = case(statement, store, activation)
         except PathEnds:
             if activation.raised:
-                raised = activation.raised[-1]
-                raised.append(store)
-                if len(raised) > 2 * self.machine.paths:
-                    raised[:] = [joins.merged(common(raised), raised)]
+                activation.raised[-1] += 1
             return []
         return [store] if ends is None else ends
 
@@ -339,30 +334,49 @@ class Statements:
             entered = manager.enter(value, item, store, activation)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, entered, store, activation)
-        expected = any(_expects_error(item.context_expr) for item in node.items)
-        if not expected and not any(
-            manager.suppresses(value, item, store, activation) for value, item in contexts
-        ):
-            through = self.block(node.body, [store], activation)
-            for end in through:
-                for value, item in reversed(contexts):
-                    manager.leave(value, item, end, activation)
-            return through
-        ends, raised = self._expecting(node.body, store.fork(), activation)
-        return [joins.merged(store, [*ends, *raised])] if ends or raised else [store]
+        wanted: list[Guard] = []
+        for value, item in contexts:
+            expected = guards.of_context(self.machine, item.context_expr, store, activation)
+            if expected is None and manager.suppresses(value, item, store, activation):
+                expected = guards.ANY
+            wanted += [] if expected is None else [expected]
+        if wanted:
+            ends, handled, _ = self._protected(node.body, wanted, store, activation)
+            ends = [joins.merged(store, [*ends, handled])] if handled is not None else ends
+        else:
+            ends = self.block(node.body, [store], activation)
+        for end in ends:
+            for value, item in reversed(contexts):
+                manager.leave(value, item, end, activation)
+        return ends
 
-    def _expecting(
-        self, body: Sequence[ast.stmt], store: Store, activation: Activation
-    ) -> tuple[list[Store], list[Store]]:
-        """Run a block in which an error is expected: the paths through it, and those that raise."""
-        activation.expecting += 1
-        activation.raised.append([])
+    def _protected(
+        self,
+        body: Sequence[ast.stmt],
+        wanted: Sequence[Guard],
+        store: Store,
+        activation: Activation,
+    ) -> tuple[list[Store], Store | None, bool]:
+        """Run a block after which errors are handled.
+
+        The paths through it; what covers each state in which an error may have been raised, None
+        where none can be; and whether an error certainly ends a path.
+        """
+        ledger, unknowns = self.machine.ledger, self.machine.unknowns
+        outer = ledger.log
+        ledger.log = log = [] if outer is None else outer
+        start = len(log)
+        activation.guards += wanted
+        activation.raised.append(0)
         try:
-            ends = self.block(body, [store], activation)
+            ends = self.block(body, [store.fork()], activation)
         finally:
-            raised = activation.raised.pop()
-            activation.expecting -= 1
-        return ends, raised
+            raised = activation.raised.pop() > 0
+            del activation.guards[len(activation.guards) - len(wanted) :]
+            ledger.log = outer
+        if not raised and self.machine.unknowns == unknowns:
+            return ends, None, False
+        return ends, joins.at_any_time(store, log[start:]), raised
 
     def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
         if not node.finalbody:
@@ -389,40 +403,20 @@ class Statements:
 
     def _guarded(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
         """A ``try`` with its handlers."""
-        tolerant = any(_catches(handler, _BROAD) for handler in node.handlers)
-        expecting = any(_catches(handler, _EXACT) for handler in node.handlers)
-        activation.raised.append([])
-        activation.tolerant += tolerant
-        activation.expecting += expecting
-        snapshots: list[Store] = []
-        stores = [store.fork()]
-        unknowns = self.machine.unknowns
-        try:
-            for statement in node.body:
-                snapshots.extend(stores)
-                stores = [s.fork() for s in stores]
-                stores = self.block([statement], stores, activation)
-                if not stores:
-                    break
-        finally:
-            activation.tolerant -= tolerant
-            activation.expecting -= expecting
-            raised = activation.raised.pop()
-        # A handler is reached only if something in the block raised, or may have raised.
-        reached = bool(raised) or self.machine.unknowns != unknowns
-        snapshots.extend(raised)
-        ends = self.block(node.orelse, stores, activation) if stores else []
-        if reached and node.handlers and snapshots:
-            entry = joins.merged(store, snapshots)
+        caught = [guards.of_handler(self.machine, h, store, activation) for h in node.handlers]
+        wanted = [guard for guard in caught if guard is not None]
+        ends, handled, raised = self._protected(node.body, wanted, store, activation)
+        ends = self.block(node.orelse, ends, activation) if ends else []
+        if handled is not None:
             for handler in node.handlers:
-                layer = entry.fork()
+                layer = handled.fork()
                 if handler.name:
                     self.bind_name(
                         handler.name, self.machine.fresh("error"), layer, activation.frame
                     )
                 ends.extend(self.block(handler.body, [layer], activation))
-        if node.finalbody and not node.handlers and raised:
-            self.block(node.finalbody, [joins.merged(store, raised).fork()], activation)
+            if raised and node.finalbody and not node.handlers:
+                self.block(node.finalbody, [handled.fork()], activation)
         return joins.few(store, ends, self.machine.paths)
 
     # Definitions
@@ -491,26 +485,3 @@ class Statements:
         if isinstance(made, ClassValue):
             self.machine.classes.append(made)
         self.bind_name(node.name, made, store, activation.frame)
-
-
-def _catches(handler: ast.ExceptHandler, errors: frozenset[str]) -> bool:
-    """Whether a handler takes one of these errors, and does not raise it again."""
-    if any(isinstance(inner, ast.Raise) for part in handler.body for inner in ast.walk(part)):
-        return False
-    if handler.type is None:
-        return errors is _BROAD
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(_last(kind) in errors for kind in types)
-
-
-def _last(node: Node) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _expects_error(node: ast.expr) -> bool:
-    """Whether a context is one that expects an error: ``pytest.raises``, ``assertRaises``, …."""
-    if not isinstance(node, ast.Call):
-        return False
-    return _last(node.func) in ("raises", "assertRaises", "assertRaisesRegex", "suppress")

@@ -39,18 +39,20 @@ class Written:
     address: Hashable
 
 
-class Numbers:
-    """Counts what is made in one analysis: each number is higher than all before.
+class Ledger:
+    """What all layers of one analysis share: it counts what is made, and keeps what is written.
 
-    So an address made before a layer is lower than the number of the layer. `last_write` is the
-    number of the last write to any mutable value.
+    Each number is higher than all before, so an address made before a layer is lower than the
+    number of the layer. `last_write` is the number of the last write to any mutable value; `log`
+    has all cells that were written, in order, while somebody wants to know.
     """
 
-    __slots__ = ("_count", "last_write")
+    __slots__ = ("_count", "last_write", "log")
 
     def __init__(self) -> None:
         self._count = itertools.count()
         self.last_write = -1
+        self.log: list[tuple[Hashable, Any]] | None = None
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -64,18 +66,18 @@ class Numbers:
 class Store:
     """One layer of cells over another.
 
-    `born` numbers the layer among the addresses. All layers share `numbers`, and `first`, which
+    `born` numbers the layer among the addresses. All layers share `ledger`, and `first`, which
     holds what the mutable values that were written were made with.
     """
 
-    __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "numbers", "parent")
+    __slots__ = ("_below", "_gap", "born", "cells", "depth", "first", "ledger", "parent")
 
-    def __init__(self, parent: Store | None = None, numbers: Numbers | None = None) -> None:
+    def __init__(self, parent: Store | None = None, ledger: Ledger | None = None) -> None:
         self.parent = parent
-        self.numbers: Numbers = numbers or (Numbers() if parent is None else parent.numbers)
+        self.ledger: Ledger = ledger or (Ledger() if parent is None else parent.ledger)
         self.cells: dict[Hashable, Any] = {}
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.born: int = self.numbers.new()
+        self.born: int = self.ledger.new()
         self.first: dict[Hashable, Any] = {} if parent is None else parent.first
         # Every few layers all that stands below is gathered, so that no look-up walks far. It
         # stays true, as no layer is written under one that lives.
@@ -114,17 +116,20 @@ class Store:
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
         self.cells[key] = content
+        if self.ledger.log is not None:
+            self.ledger.log.append((key, content))
 
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
         """Write what has become of a value that was made with `initial`."""
         if initial is not None:
             self.first.setdefault(address, initial)
-        self.cells[address] = content
+        self.set(address, content)
 
     def mutate(self, address: Hashable, initial: Any, content: Any, number: int) -> None:
         """Write the content of a mutable value, under the number of the write."""
         self.write(address, initial, content)
-        self.cells[Written(address)] = self.numbers.last_write = number
+        self.set(Written(address), number)
+        self.ledger.last_write = number
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; of a value made before the paths parted, what it was made with."""

@@ -325,7 +325,7 @@ class TorchCalls:
             filled = TensorValue(
                 address, Held(answer.tensor, self._trace(answer.tensor, before, node))
             )
-            return joins.union([Alternative(NONE), Alternative(filled)], self.machine.numbers)
+            return joins.union([Alternative(NONE), Alternative(filled)], self.machine.ledger)
         if answer is UNKNOWN:
             return Opaque(("answer", *query)) if query else self.machine.fresh("unknown")
         if isinstance(answer, tuple):

@@ -1,0 +1,81 @@
+"""Which errors a block of the program expects: ``except RuntimeError``, ``pytest.raises(…)``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from namecheck.interpreter.objects import ClassValue, External, TupleValue, Value
+from namecheck.syntax import Located as Node
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.machine import Activation, Machine
+    from namecheck.interpreter.store import Store
+
+_ALL: Final = frozenset({"BaseException"})
+_BROAD: Final = frozenset({"Exception", "BaseException"})
+_EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The errors that are caught around a block, by the names of their types.
+
+    A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
+    is there for what nobody foresaw.
+    """
+
+    types: frozenset[str]
+    deep: bool = True
+
+    def catches(self, error: str) -> bool:
+        """Whether an error of this built-in type is caught."""
+        kinds = getattr(builtins, error).__mro__
+        return any(kind.__name__ in self.types for kind in kinds)
+
+
+ANY: Final = Guard(_ALL)
+
+
+def of_handler(
+    machine: Machine, handler: ast.ExceptHandler, store: Store, activation: Activation
+) -> Guard | None:
+    """What a handler catches; None where it raises it again."""
+    if any(isinstance(inner, ast.Raise) for part in handler.body for inner in ast.walk(part)):
+        return None
+    types = _ALL
+    if handler.type is not None:
+        types = _names(machine.expressions.value(handler.type, store, activation))
+    return Guard(types, not types & _BROAD)
+
+
+def of_context(
+    machine: Machine, node: ast.expr, store: Store, activation: Activation
+) -> Guard | None:
+    """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
+    if not isinstance(node, ast.Call) or _last(node.func) not in _EXPECTING:
+        return None
+    given = node.args if _last(node.func) == "suppress" else node.args[:1]
+    given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
+    types = [_names(machine.expressions.value(arg, store, activation)) for arg in given]
+    return Guard(frozenset().union(*types)) if types else ANY
+
+
+def _names(value: Value) -> frozenset[str]:
+    """The types of errors by their names; all errors where they are not known.
+
+    A class of the program is derived from what torch raises at best, and catches nothing of it.
+    """
+    if isinstance(value, TupleValue):
+        return frozenset().union(*map(_names, value.items))
+    if isinstance(value, External):
+        return frozenset({value.path.rpartition(".")[2]})
+    return frozenset() if isinstance(value, ClassValue) else _ALL
+
+
+def _last(node: Node) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,180 @@
+"""Errors that the program expects, what a handler may find, and what ends a path."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.interpreting import check
+
+MADE = "import contextlib, pytest, unittest\nx = torch.zeros(2, 3, names=('N', 'C'))\n"
+
+CATCHING = {
+    "the error itself": ("RuntimeError", True),
+    "what all errors are": ("Exception", True),
+    "what all exceptions are": ("BaseException", True),
+    "another error": ("ValueError", False),
+    "an error derived from it": ("NotImplementedError", False),
+    "one of several": ("(ValueError, RuntimeError)", True),
+    "none of several": ("(ValueError, KeyError)", False),
+    "by its module": ("builtins.RuntimeError", True),
+    "of a library": ("library.Error", False),
+    "of the program": ("Mine", False),
+    "under a name": ("errors", True),
+    "not known": ("library.errors()", True),
+}
+NAMED = (
+    "import builtins, library\nclass Mine(RuntimeError): pass\nerrors = (KeyError, RuntimeError)\n"
+)
+
+
+@pytest.mark.parametrize(("error", "caught"), CATCHING.values(), ids=CATCHING)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "try:\n    x.mean('T')\nexcept ERROR:\n    pass",
+        "with pytest.raises(ERROR):\n    x.mean('T')",
+        "with pytest.raises(ERROR, match='T'):\n    x.mean('T')",
+        "with contextlib.suppress(ERROR):\n    x.mean('T')",
+        "with unittest.TestCase().assertRaises(ERROR):\n    x.mean('T')",
+        "def f(y):\n    try:\n        y.mean('T')\n    except ERROR as e:\n        print(e)\nf(x)",
+    ],
+)
+def test_an_error_is_expected_where_it_is_caught(form: str, error: str, caught: bool) -> None:
+    lines = form.replace("ERROR", error).split("\n")
+    if not caught:
+        lines = [f"{line}  # BUG" if line.endswith("mean('T')") else line for line in lines]
+    check(MADE + NAMED + "\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("x.mean('T')", "RuntimeError"),
+        ("x.mean(5)", "IndexError"),
+        ("x.mean(5)", "LookupError"),
+    ],
+)
+def test_every_error_is_expected_by_its_type(statement: str, error: str) -> None:
+    check(f"{MADE}try:\n    {statement}\nexcept {error}:\n    pass")
+    check(f"{MADE}try:\n    {statement}  # BUG\nexcept KeyError:\n    pass")
+
+
+def test_a_callee_may_raise_what_its_caller_expects() -> None:
+    check("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    def f(y):
+        return y.mean('T')
+    try:
+        f(x)
+    except RuntimeError:
+        pass
+
+    def g(y):
+        return y.mean('T')  # BUG
+    try:
+        g(x)
+    except Exception:
+        pass
+    try:
+        g(x)
+    except ValueError:
+        pass
+    """)
+
+
+# Each changes the dim that `dim` holds or x has, somewhere where an error may come after it.
+BEFORE_AN_ERROR = {
+    "a statement": "dim = 'T'\nlibrary.call()\ndim = 'N'",
+    "the same statement": "dim = 'T'; library.call(); dim = 'N'",
+    "in a branch": "if library.flag():\n    dim = 'T'\n    library.call()\ndim = 'N'",
+    "in a loop": "for dim in ('T', 'N'):\n    library.call()",
+    "in a loop that ends otherwise": (
+        "for _ in library.items():\n    dim = 'T'\n    library.call()\n    dim = 'N'"
+    ),
+    "in a with": "with library.context():\n    dim = 'T'\n    library.call()\n    dim = 'N'",
+    "in a call": "def f():\n    global dim\n    dim = 'T'\n    library.call()\n    dim = 'N'\nf()",
+    "by a walrus": "library.call(dim := 'T')\ndim = 'N'",
+    "in another try": (
+        "try:\n    dim = 'T'\n    library.call()\n    dim = 'N'\nfinally:\n    library.call()"
+    ),
+    "in its handler": (
+        "try:\n    library.call()\nexcept ValueError:\n    dim = 'T'\n    library.call()\n"
+        "    dim = 'N'"
+    ),
+    "in an attribute": (
+        "box.dim = 'T'\ntry:\n    library.call()\nfinally:\n    dim = box.dim\nbox.dim = dim = 'N'"
+    ),
+    "in a comprehension": "[library.call(dim := other) for other in ('T', 'N')]",
+}
+
+
+@pytest.mark.parametrize("body", BEFORE_AN_ERROR.values(), ids=BEFORE_AN_ERROR)
+@pytest.mark.parametrize(
+    "form",
+    [
+        "try:\n    BODY\nexcept ValueError:\n    x.mean(dim)",
+        "with contextlib.suppress(ValueError):\n    BODY\nx.mean(dim)",
+        "def handle():\n    global dim\n    try:\n        BODY\n    except ValueError:\n"
+        "        return x.mean(dim)\nhandle()",
+    ],
+)
+def test_a_handler_finds_any_state_of_the_body(form: str, body: str) -> None:
+    before = "class Box: pass\nbox = Box()\ndim = 'N'\n"
+    indent = next(line for line in form.split("\n") if "BODY" in line).split("BODY")[0]
+    program = form.replace("BODY", body.replace("\n", f"\n{indent}"))
+    if "except" in form:
+        check(MADE + before + program.replace("x.mean", "x.rename(N='T').mean"))
+    check(MADE + before + program)
+
+
+def test_a_handler_knows_what_the_body_leaves_alone() -> None:
+    check("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    y = torch.zeros(2, 3, names=('N', 'C'))
+    try:
+        y.rename_(N='T')
+        library.call()
+        z = x + 1
+    except ValueError:
+        x.mean('T')  # BUG
+        y.mean('T')
+        y.mean('N')
+        y.mean('C')
+        y.mean('Q')
+        z.mean('T')  # BUG
+    """)
+
+
+def test_a_handler_finds_what_was_changed_in_place() -> None:
+    check("""
+    dims = ['N']
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    y = torch.zeros(2, 3, names=('N', 'C'))
+    try:
+        for _ in library.items():
+            dims[0] = 'T'
+            y.rename_(N='T')
+            library.call()
+            dims[0] = 'N'
+            y.rename_(T='N')
+    except (ValueError, KeyError):
+        x.mean(dims[0])
+        y.mean('T')
+        y.mean('N')
+        x.mean('T')  # BUG
+    """)
+
+
+def test_what_pytest_expects_is_raised() -> None:
+    check("""
+    import pytest
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    dim = 'N'
+    with pytest.raises(ValueError):
+        dim = 'T'
+        raise ValueError
+    x.mean(dim)
+    with pytest.raises(ValueError):
+        raise ValueError
+    x.mean('T')  # BUG
+    """)
