@@ -12,7 +12,7 @@ import functools
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final
 
 import torch
@@ -29,6 +29,8 @@ _ALIASES: Final = {"dim": "axis", "keepdim": "keepdims"}
 
 def make(site: Site) -> Callable[..., Any]:
     """The function that stands in for a callable."""
+    if site.target.attribute == "__getitem__":
+        return _dressed(_indexer(site), site.target)
     shape = shape_of(site.target)
     return _dressed(_general(site) if shape is None else _exact(site, shape), site.target)
 
@@ -84,6 +86,37 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
             return refused(error, args, kwargs)
 
     return wrapper
+
+
+def _indexer(site: Site) -> Callable[..., Any]:
+    """The wrapper of ``x[index]``: ints, slices, None and Ellipsis tell by their types alone."""
+    original, call, learn = site.original, site.call, site.learn
+    memo = site.quick
+
+    def wrapper(self: Any, index: Any) -> Any:
+        names = self._names
+        kind: Any = index.__class__
+        if names is None:
+            for part in index if kind is tuple else (index,):
+                if part.__class__ not in _SIMPLE and carries_names((part,)):
+                    return call((self, index), {})
+            return original(self, index)
+        if kind is tuple:
+            kind = tuple([part.__class__ for part in index])
+        try:
+            given = memo[names][kind]
+        except KeyError:
+            if kind in _SIMPLE or (kind.__class__ is tuple and _SIMPLE.issuperset(kind)):
+                return learn((names, kind), (self, index), ())
+            return call((self, index), {})
+        result = original(self, index)
+        result._names = given
+        return result
+
+    return wrapper
+
+
+_SIMPLE: Final = frozenset({int, slice, NoneType, EllipsisType})
 
 
 def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
@@ -164,7 +197,7 @@ def shape_of(target: Target) -> Shape | None:
                 return None
             kinds[index] |= parameter.kinds
             index += 1
-    if not names or "tensor" not in kinds[0] or any("tensors" in kind for kind in kinds):
+    if not names or "tensor" not in kinds[0] or any(map(_is_vague, kinds[1:])):
         return None
     words += [_ALIASES[name] for name in (*names, *words) if name in _ALIASES]
     words += _further(target)
@@ -180,8 +213,15 @@ def shape_of(target: Target) -> Shape | None:
 def _kind(kinds: set[str]) -> str:
     if "tensor" in kinds:
         return "either" if kinds - {"tensor"} else "tensor"
-    plain = NAMING | {"bool", "int", "ints", "false", "str", "any", "none"}
-    return "value" if not kinds or kinds & plain else "number"
+    return "value" if kinds & _TELLING else "number"
+
+
+_TELLING: Final = NAMING | {"bool", "int", "ints", "false", "str", "none"}
+
+
+def _is_vague(kinds: set[str]) -> bool:
+    """Whether an argument may be anything, so that no key can be made of it."""
+    return not kinds or bool(kinds & {"any", "tensors"})
 
 
 def _further(target: Target) -> list[str]:
