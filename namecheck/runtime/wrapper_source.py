@@ -143,6 +143,8 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
         "try:",
         f"    {', '.join([*unpacked, 'names'])} = memo{found}",
         "except (KeyError, TypeError):",
+        "    names = M",
+        "if names is M:",
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(given, values)})",
         f"result = {_run(shape, [head, *places])}",
         "result._names = names",

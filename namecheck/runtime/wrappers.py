@@ -97,15 +97,16 @@ def _indexer(site: Site) -> Callable[..., Any]:
         names = self._names
         kind: Any = index.__class__
         if names is None:
+            if kind in _SIMPLE:
+                return original(self, index)
             for part in index if kind is tuple else (index,):
                 if part.__class__ not in _SIMPLE and carries_names((part,)):
                     return call((self, index), {})
             return original(self, index)
         if kind is tuple:
             kind = tuple([part.__class__ for part in index])
-        try:
-            given = memo[names][kind]
-        except KeyError:
+        given = memo.get(names, _NOTHING).get(kind, MISSING)
+        if given is MISSING:
             if kind in _SIMPLE or (kind.__class__ is tuple and _SIMPLE.issuperset(kind)):
                 return learn((names, kind), (self, index), ())
             return call((self, index), {})
@@ -116,6 +117,7 @@ def _indexer(site: Site) -> Callable[..., Any]:
     return wrapper
 
 
+_NOTHING: Final[dict[Any, Any]] = {}
 _SIMPLE: Final = frozenset({int, slice, NoneType, EllipsisType})
 
 
@@ -199,6 +201,9 @@ def shape_of(target: Target) -> Shape | None:
             index += 1
     if not names or "tensor" not in kinds[0] or any(map(_is_vague, kinds[1:])):
         return None
+    # What some overload takes by keyword alone is always passed so, and nothing after it by place.
+    cut = min((names.index(word) for word in words if word in names), default=len(names))
+    del names[cut:], kinds[cut:]
     words += [_ALIASES[name] for name in (*names, *words) if name in _ALIASES]
     words += _further(target)
     if "o" in target.row.forms:
