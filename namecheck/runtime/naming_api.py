@@ -21,6 +21,8 @@ class _Originals:
     """torch's own functions, as they are before anything is patched."""
 
     view_as: Any = torch.Tensor.view_as
+    clone: Any = torch.Tensor.clone
+    detach: Any = torch.Tensor.detach
     permute: Any = torch.Tensor.permute
     unsqueeze: Any = torch.Tensor.unsqueeze
     flatten: Any = torch.flatten
@@ -30,11 +32,14 @@ class _Originals:
 
 
 def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-    """The same data as a tensor of its own, as native ``rename`` gives it."""
-    if tensor.layout is torch.strided:
+    """The same data as a tensor of its own, as native ``rename`` gives it.
+
+    torch has no view of a sparse or a nested tensor: one that requires a gradient is copied.
+    """
+    if tensor.layout is torch.strided and not tensor.is_nested:
         return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
-    result: torch.Tensor = torch.ops.aten.alias.default(tensor)
-    return result
+    copied = _Originals.clone if tensor.requires_grad else _Originals.detach
+    return cast(torch.Tensor, copied(tensor))
 
 
 def itself(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
@@ -92,7 +97,8 @@ def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> t
 
 def has_names(tensor: torch.Tensor) -> bool:
     """Whether any dim has a name."""
-    return any(name is not None for name in shown(tensor))
+    with torch._C.DisableTorchFunction():
+        return any(name is not None for name in shown(tensor))
 
 
 def _index(dim: Any, tensor: torch.Tensor) -> Any:
@@ -126,7 +132,8 @@ def names_property(set_names: Callable[[torch.Tensor, Any], Any]) -> property:
     """``tensor.names``."""
 
     def read(tensor: torch.Tensor) -> Names:
-        return shown(tensor)
+        with torch._C.DisableTorchFunction():
+            return shown(tensor)
 
     return property(read, set_names, doc="The name of each dim, None where it has none.")
 

@@ -14,10 +14,10 @@ ABSENT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One attribute to replace, and what makes its replacement of the original."""
+    """One attribute of an object, or item of a dict, and what replaces it."""
 
     owner: Any
-    attribute: str
+    attribute: Any
     replacement: Any
 
 
@@ -29,7 +29,7 @@ class PatchTable:
     patches: `install` and each block.
     """
 
-    originals: list[tuple[Any, str, Any]] = field(default_factory=list)
+    originals: list[Patch] = field(default_factory=list)
     default: Mode = "off"
     record: Record = field(default_factory=Record)
     installed: bool = False
@@ -46,19 +46,30 @@ class PatchTable:
         with self.lock:
             # All are made before the first is put in place: they are made of the originals.
             for patch in list(patches):
-                before = vars(patch.owner).get(patch.attribute, ABSENT)
-                self.originals.append((patch.owner, patch.attribute, before))
-                setattr(patch.owner, patch.attribute, patch.replacement)
+                before = _read(patch.owner, patch.attribute)
+                self.originals.append(Patch(patch.owner, patch.attribute, before))
+                _write(patch.owner, patch.attribute, patch.replacement)
 
     def restore(self) -> None:
         """Put every original back, the last replaced first."""
         with self.lock:
             while self.originals:
-                owner, attribute, before = self.originals.pop()
-                if before is ABSENT:
-                    delattr(owner, attribute)
-                else:
-                    setattr(owner, attribute, before)
+                original = self.originals.pop()
+                _write(original.owner, original.attribute, original.replacement)
+
+
+def _read(owner: Any, attribute: Any) -> Any:
+    """What stands in the owner itself."""
+    return (owner if isinstance(owner, dict) else vars(owner)).get(attribute, ABSENT)
+
+
+def _write(owner: Any, attribute: Any, value: Any) -> None:
+    if isinstance(owner, dict):
+        owner[attribute] = value
+    elif value is ABSENT:
+        delattr(owner, attribute)
+    else:
+        setattr(owner, attribute, value)
 
 
 TABLE: Final = PatchTable()

@@ -15,8 +15,7 @@ from namecheck.findings import Span
 
 _OURS: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH: Final = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-# Code of torch that only hands the user's call on: what goes wrong there is the user's.
-_THROUGH: Final = (_TORCH + os.path.join("nn", "modules") + os.sep,)
+_MODULES: Final = _TORCH + os.path.join("nn", "modules") + os.sep
 
 
 def caller() -> FrameType | None:
@@ -38,14 +37,19 @@ def user_frame() -> FrameType | None:
 def inside_torch() -> bool:
     """Whether the running call was made by torch's own code, on its own account.
 
-    torch's modules call the operator that the user means; elsewhere a named tensor has got into
-    code that was never written for names.
+    A method of one of torch's modules calls the operator that the user means; elsewhere a named
+    tensor has got into code that was never written for names.
     """
     frame = caller()
-    if frame is None:
-        return False
-    name = frame.f_code.co_filename
-    return name.startswith(_TORCH) and not name.startswith(_THROUGH)
+    return (
+        frame is not None and frame.f_code.co_filename.startswith(_TORCH) and not _hands_on(frame)
+    )
+
+
+def _hands_on(frame: FrameType) -> bool:
+    """Whether a frame of torch only hands the user's call on: what goes wrong is the user's."""
+    module = isinstance(frame.f_locals.get("self"), torch.nn.Module)
+    return module and frame.f_code.co_filename.startswith(_MODULES)
 
 
 def span_of(frame: FrameType) -> Span:

@@ -11,7 +11,7 @@ import torch
 
 from namecheck import operators
 from namecheck.operators import Semantics
-from namecheck.runtime import modes, naming_api, targets, wrappers
+from namecheck.runtime import modes, naming_api, survival, targets, wrappers
 from namecheck.runtime.errors import UntestedTorchWarning
 from namecheck.runtime.modes import MODES, Mode, Record
 from namecheck.runtime.patches import TABLE, Patch
@@ -118,6 +118,7 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch]
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
     yield Patch(torch.Tensor, ATTRIBUTE, None)
+    yield from survival.patches(semantics)
     for target in targets.all_targets(rows):
         site = Site(target, semantics, said=not recording)
         yield Patch(target.owner, target.attribute, _replacement(target, site, make))

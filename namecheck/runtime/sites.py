@@ -75,7 +75,7 @@ class Site:
         result = self.perform(plan, args, {})
         if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan):
             values = dict(plan.positional)
-            names = tensor_names.names_of(result)
+            names = getattr(result, tensor_names.ATTRIBUTE, None)
             known = tuple(values.get(place, args[place]) for place in told)
             with contextlib.suppress(TypeError):  # of a list among the arguments
                 self._keep(key, (*known, names) if told else names)
@@ -106,27 +106,37 @@ class Site:
         raise error
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan for this kind of call; None where nothing is known of the call."""
+        """The plan for this kind of call; None where nothing is known of the call.
+
+        What is asked of the tensors meanwhile is no call of the user's: ``__torch_function__`` does
+        not hear of it.
+        """
+        with torch._C.DisableTorchFunction():
+            return self._plan(args, kwargs)
+
+    def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        """The plan, remembered unless an argument cannot be hashed."""
         values = (*args, *kwargs.values())
         try:
             key = (_key(args), _key(kwargs))
             plan = self.plans.get(key)
             if plan is not None and plan.sized:
                 plan = self.plans.get((key, _sizes(values)))
-        except TypeError:  # an argument that cannot be hashed: nothing is remembered
+        except TypeError:
             return self._make(args, kwargs)
         if plan is None:
             plan = self._make(args, kwargs)
             if plan is not None and plan.inference.contradiction is None:
-                self._remember(key, plan, values)
+                with contextlib.suppress(TypeError):
+                    self._remember(key, plan, values)
         return plan
 
     def _remember(self, key: Hashable, plan: Plan, values: tuple[Any, ...]) -> None:
         if len(self.plans) >= MOST_PLANS:
             self.plans.clear()
-        self.plans[key] = plan
         if plan.sized:
             self.plans[key, _sizes(values)] = plan
+        self.plans[key] = plan
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         inference, sized = self._inferred(args, kwargs)
@@ -232,8 +242,9 @@ class Site:
         self, plan: Plan, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
         """Give the names that were inferred to the result, and to what the call wrote into."""
-        self._name_written(plan.inference, args, kwargs)
-        tensor_names.stamp(result, plan.inference.result, said=self.said)
+        with torch._C.DisableTorchFunction():
+            self._name_written(plan.inference, args, kwargs)
+            tensor_names.stamp(result, plan.inference.result, said=self.said)
 
     def _name_written(
         self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]

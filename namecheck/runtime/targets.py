@@ -115,7 +115,8 @@ def _place(key: str, form: str) -> tuple[Any, str, str] | None:
         owner = torch if form == "j" else torch.Tensor
         return owner, name, f"Tensor.{name}" if form == "m" else name
     if form == "n":
-        return torch.nn.functional, key, key
+        owner, attribute = _module(key)
+        return owner, attribute, key
     return None
 
 

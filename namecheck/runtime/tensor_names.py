@@ -25,8 +25,9 @@ def names_of(tensor: torch.Tensor) -> Names | None:
     """The names that a tensor carries, None where it has none.
 
     Names that do not fit its rank, because something changed the tensor underneath, are unknown.
+    Where nothing is installed any more the attribute itself may be missing.
     """
-    names: Names | None = tensor._names  # type: ignore[attr-defined]
+    names: Names | None = getattr(tensor, ATTRIBUTE, None)
     if names is not None and len(names) != tensor.dim():
         return (UNSAID,) * tensor.dim()
     return names
@@ -61,15 +62,18 @@ def dims_of(tensor: torch.Tensor, *, sized: bool, said: bool) -> Dims:
     With `sized` they have their sizes; with `said` a tensor of which no names were ever said is
     unnamed, else its names are unknown.
     """
-    try:
-        rank = tensor.dim()
-        names = names_of(tensor)
-        sizes = [_size(size) for size in tensor.shape] if sized else [UNKNOWN] * rank
-    except RuntimeError:
-        return OPEN  # a nested tensor, or one that a transform has wrapped
+    names = names_of(tensor)
     if names is None:
-        names = ((None if said else UNSAID),) * rank
+        names = ((None if said else UNSAID),) * tensor.dim()
+    sizes = _sizes(tensor) if sized else [UNKNOWN] * len(names)
     return Dims.of(*lift(names), sizes=sizes)
+
+
+def _sizes(tensor: torch.Tensor) -> list[Any]:
+    """The size of each dim as far as it is one number; a nested tensor has no sizes at all."""
+    if tensor.is_nested:
+        return [UNKNOWN] * tensor.dim()
+    return [_size(size) for size in tensor.shape]
 
 
 def _size(size: Any) -> Any:
@@ -128,7 +132,7 @@ def stamp(value: Any, answer: Any, *, said: bool) -> None:
 def _stamp_one(tensor: torch.Tensor, answer: Any, *, said: bool) -> None:
     names = fitted(answer.dims if isinstance(answer, Tensor) else OPEN, tensor.dim())
     if said and all(name is None for name in names):
-        if tensor._names is not None:  # type: ignore[attr-defined]
+        if getattr(tensor, ATTRIBUTE, None) is not None:
             give(tensor, None)
     else:
         give(tensor, names)
