@@ -133,6 +133,41 @@ def test_attributes_may_be_what_they_were() -> None:
     """)
 
 
+# Each makes y of x or of something unknown, and gives up telling the two apart.
+PERHAPS_UNKNOWN = {
+    "a loop": "y = x\nfor _ in library.items():\n    y = library.next(y)",
+    "many branches": "y = x\nif library.flag(1):\n    y = x + 1\n"
+    + "\n".join(
+        f"elif library.flag({n}):\n    y = library.made().refine_names('A', '{chr(65 + n)}')"
+        for n in range(2, 12)
+    )
+    + "\nelse:\n    y = x if library.flag() else library.made()",
+    "a dict": "y = {'a': x}.get(library.key(), library.made())",
+    "a list": "y = [x, library.made()][library.index()]",
+}
+
+
+@pytest.mark.parametrize("made", PERHAPS_UNKNOWN.values(), ids=PERHAPS_UNKNOWN)
+def test_what_may_be_one_or_unknown(made: str) -> None:
+    changed = f"{MADE}{made}\ny.rename_('T', 'K')\n"
+    check(f"{changed}x.mean('T' if 'T' in x.names else 'N')\ny.mean('T')\ny.mean('Q')  # BUG")
+    assert dims(changed, "x") == "? ?"
+
+
+def test_a_list_that_may_be_unknown() -> None:
+    check("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    dims, others, last = ['N'], {'a': 'N'}, ['N']
+    more = {'a': dims, 'b': others}.get(library.key(), library.made())
+    for _ in library.items():
+        more, last = library.next(more), library.next(last)
+    more.append('T')
+    x.mean(dims[-1])
+    more['a'] = 'T'
+    x.mean(others['a'])
+    """)
+
+
 def test_two_that_may_be_one() -> None:
     check(
         f"""

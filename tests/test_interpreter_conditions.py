@@ -225,3 +225,36 @@ def test_the_tests_of_a_comprehension_hold_for_its_items() -> None:
         pairs = [(x, 'C'), (x.sum('C'), None)]
         return [t.mean(dim) for t, dim in pairs if dim is not None]
     """)
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["x.dim() == 2", "x.ndim == 2", "len(x.shape) == 2", "2 == x.dim()", "x.ndimension() == 2"],
+)
+def test_a_rank_that_is_tested_is_known(test: str) -> None:
+    check(f"""
+    def f(x):
+        assert {test}
+        x.refine_names('N', 'C')
+        return x.refine_names('N', 'C', 'T')  # BUG
+
+    def g(x):
+        if {test}:
+            x = x.refine_names('N', 'C', 'T')  # BUG
+        else:
+            x = x.refine_names('N', 'C', 'T')
+        return x
+
+    def i(x):
+        if {test}:
+            x.unsqueeze_(0)
+            return x.refine_names('N', 'C', 'T')
+    """)
+
+
+def test_a_rank_makes_no_tensor_of_an_array() -> None:
+    check("""
+    def f(x):
+        if x.ndim == 2:
+            return x.mean('T'), x.sum(3)
+    """)

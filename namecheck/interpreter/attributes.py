@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.natives import CHANGING
 from namecheck.interpreter.objects import (
     FALSE,
     BoundMethod,
@@ -35,7 +36,6 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
-from namecheck.interpreter.torch_calls import TENSOR_ONLY
 from namecheck.syntax import Located as Node
 from namecheck.values import Constant
 
@@ -121,12 +121,12 @@ class Attributes:
         if written is not None:
             return written
         if narrowing.is_tensor(value, store):
-            tensor = self.machine.torch.promote(value)
+            tensor = self.machine.torch.promote(value, store)
             return self._of_tensor(tensor, name, node, store, activation)
-        if name in TENSOR_ONLY:
-            operator = self.machine.torch.method(name)
-            if operator is not None:
-                return TorchMethod(operator, self.machine.torch.promote(value))
+        if self.machine.torch.of_tensors_only(name):
+            return TorchMethod(name, self.machine.torch.promote(value, store))
+        if value.link is not None and name in CHANGING:
+            self.machine.calls.give_away(value.link.origins(), store)
         return Opaque(("attribute", value.key, name))
 
     def _of_tensor(
@@ -456,6 +456,8 @@ class Attributes:
             if found is not None:
                 bound = BoundMethod(found, target)
                 self.machine.calls.call_values(bound, [index, value], node, store, activation)
+        elif isinstance(target, Opaque) and target.link is not None:
+            self.machine.calls.give_away(target.link.origins(), store)
 
     def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(target, store)

@@ -141,7 +141,7 @@ class Calls:
             else:
                 values = (expressions.value(arg, store, activation),)
             if result.open:
-                self._give_away(values, store)
+                self.give_away(values, store)
             else:
                 result.args.extend(values)
         for keyword in node.keywords:
@@ -229,9 +229,10 @@ class Calls:
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""
-        self._give_away((*call.args, *call.kwargs.values()), call.store)
+        self.give_away((*call.args, *call.kwargs.values()), call.store)
 
-    def _give_away(self, values: Iterable[Value], store: Store) -> None:
+    def give_away(self, values: Iterable[Value], store: Store) -> None:
+        """Nothing is known any more of these lists and dicts."""
         for value in values:
             if isinstance(value, ListValue):
                 joins.write(value, store, Repeated(self.machine.fresh("item")))

@@ -142,7 +142,8 @@ def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -
 
 def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
     if isinstance(each, Opaque):
-        return Opaque(("item", each.key, where), each.kind)
+        link = None if each.link is None else Picked(each.link.of, where, store.ledger.new())
+        return Opaque(("item", each.key, where), each.kind, link)
     if isinstance(each, (TensorValue, ListValue, DictValue)):
         address = Picked(of, where, store.ledger.new())
         return replace(each, address=address, initial=_content(each, store))
@@ -175,6 +176,20 @@ def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
         yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
 
 
+def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
+    """An unknown value that may be one of these."""
+    number = ledger.new()
+    kinds = {choice.kind if isinstance(choice, Opaque) else None for choice in choices}
+    links: list[Value] = []
+    for choice in choices:
+        if isinstance(choice, Mutable):
+            links.append(choice)
+        elif isinstance(choice, Opaque) and choice.link is not None:
+            links += choice.link.of
+    link = Picked(links, number, number) if links else None
+    return Opaque(("join", number), kinds.pop() if len(kinds) == 1 else None, link)
+
+
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     """One of these values; a single opaque one where there are too many."""
     distinct: list[Alternative] = []
@@ -189,7 +204,7 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     if len(distinct) == 1:
         return distinct[0].value
     if len(distinct) > _WIDTH:
-        return ledger.fresh("union")
+        return unknown_of([choice.value for choice in distinct], ledger)
     return Union(tuple(distinct))
 
 
@@ -227,10 +242,8 @@ class Joiner:
             return DictValue(self._either(a, b), both, a.factory)
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
-        if isinstance(a, Opaque) and isinstance(b, Opaque):
-            return self.left.ledger.fresh("join", a.kind if a.kind == b.kind else None)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
-            return self.left.ledger.fresh("join")
+            return unknown_of((a, b), self.left.ledger)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
             return self.left.ledger.fresh("join", _common_kind(a, b))
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
@@ -264,7 +277,7 @@ class Joiner:
             else:
                 choices.append(addition)
         if any(isinstance(choice.value, Opaque) for choice in choices):
-            return self.left.ledger.fresh("join")
+            return unknown_of([choice.value for choice in choices], self.left.ledger)
         return union(choices, self.left.ledger)
 
     def tensors(self, a: Held, b: Held) -> Held:

@@ -175,7 +175,7 @@ class Libraries:
             return self.machine.calls.unknown(External(path), name, call, TRANSPARENT)
         args, kwargs = list(call.args), dict(call.kwargs)
         if path.startswith("torch.Tensor.") and args and isinstance(args[0], Opaque):
-            args[0] = torch.promote(args[0])
+            args[0] = torch.promote(args[0], call.store)
         call.arguments.kwargs = kwargs
         form = "Tensor" if path.startswith("torch.Tensor.") else "torch"
         return self.machine.calls.torch_call(f"{form}.{operator}", args, call)

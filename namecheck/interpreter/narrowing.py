@@ -11,6 +11,7 @@ from namecheck.interpreter import joins
 from namecheck.interpreter.machine import PathEnds
 from namecheck.interpreter.objects import (
     NONE,
+    Address,
     Const,
     External,
     Held,
@@ -203,15 +204,17 @@ def _keep(
 def _refine_comparison(
     machine: Machine, test: ast.Compare, truth: bool, store: Store, activation: Activation
 ) -> bool:
-    operator, right = test.ops[0], test.comparators[0]
+    operator, left, right = test.ops[0], test.left, test.comparators[0]
+    if isinstance(left, ast.Constant):
+        left, right = right, left
     negated = isinstance(operator, (ast.IsNot, ast.NotEq))
     if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         if isinstance(right, ast.Constant) and right.value is None:
             wanted = truth is not negated
-            return _keep(machine, test.left, store, activation, lambda v: _is_none(v, wanted))
+            return _keep(machine, left, store, activation, lambda v: _is_none(v, wanted))
         if truth is not negated:
-            _refine_rank(machine, test.left, right, store, activation)
-            _refine_names(machine, test.left, right, store, activation)
+            _refine_rank(machine, left, right, store, activation)
+            _refine_names(machine, left, right, store, activation)
     return True
 
 
@@ -226,13 +229,18 @@ def _tensor(
 ) -> TensorValue | None:
     value = machine.expressions.value(node, store, activation)
     if isinstance(value, Opaque) and is_tensor(value, store):
-        return machine.torch.promote(value)
+        return machine.torch.promote(value, store)
     return value if isinstance(value, TensorValue) else None
+
+
+def tensor_address(value: Opaque) -> Address:
+    """The address of the tensor that an unknown value is, if it is one."""
+    return ("tensor", value.key) if value.link is None else value.link
 
 
 def is_tensor(value: Opaque, store: Store) -> bool:
     """Whether an unknown value was tested to be a tensor, or was changed as one in place."""
-    if store.get(("tensor", value.key)) is not None:
+    if store.get(tensor_address(value)) is not None:
         return True
     return store.get(Fact(("tensor", value.key))) is True
 
@@ -243,24 +251,36 @@ def _refine_rank(
     """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
     if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
         return
-    subject: ast.expr | None = None
-    if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
-        subject = left.func.value if left.func.attr in ("dim", "ndimension") else None
-    elif isinstance(left, ast.Attribute):
-        subject = left.value if left.attr == "ndim" else None
-    if isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.args:
-        inner = left.args[0]
-        sized = isinstance(inner, ast.Attribute) and inner.attr in ("shape", "names")
-        subject = inner.value if sized and isinstance(inner, ast.Attribute) else subject
-    tensor = None if subject is None else _tensor(machine, subject, store, activation)
-    if tensor is None:
+    subject = _subject_of_rank(left)
+    value = None if subject is None else machine.expressions.value(subject, store, activation)
+    if isinstance(value, Opaque):
+        if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
+            store.set(Fact(("tensor", value.key)), True)  # what has a method `dim` is a tensor
+        if not is_tensor(value, store):
+            store.set(Fact(("rank", value.key)), right.value)
+            return
+        value = machine.torch.promote(value, store)
+    if not isinstance(value, TensorValue):
         return
-    held = joins.held(tensor, store)
+    held = joins.held(value, store)
     dims = held.tensor.dims
     gap = right.value - dims.min_rank
     if dims.open and gap >= 0:
         closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
-        joins.write(tensor, store, Held(replace(held.tensor, dims=closed), held.origins))
+        joins.write(value, store, Held(replace(held.tensor, dims=closed), held.origins))
+
+
+def _subject_of_rank(node: ast.expr) -> ast.expr | None:
+    """The tensor whose rank an expression is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr in ("dim", "ndimension") else None
+    if isinstance(node, ast.Attribute):
+        return node.value if node.attr == "ndim" else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        sized = node.args[0] if node.args else None
+        if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
+            return sized.value
+    return None
 
 
 def _refine_names(

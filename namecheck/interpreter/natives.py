@@ -29,6 +29,12 @@ lower upper title capitalize swapcase strip lstrip rstrip replace split rsplit s
 startswith endswith removeprefix removesuffix index rindex find rfind count format zfill center
 ljust rjust partition rpartition isalpha isdigit isidentifier isupper islower isspace casefold
 """
+_CHANGING_WORDS: Final = """
+append add appendleft extend extendleft update insert pop popleft popitem remove discard clear
+reverse sort setdefault rotate intersection_update difference_update symmetric_difference_update
+"""
+# Methods that change a list, a set or a dict.
+CHANGING: Final = frozenset(_CHANGING_WORDS.split())
 _TEXT: Final = frozenset(_TEXT_WORDS.split())
 
 

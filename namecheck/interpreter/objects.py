@@ -44,14 +44,21 @@ class Key:
 class Opaque:
     """A value of which nothing is known but its identity: equal keys are one value.
 
-    `kind` is the name of its type where that is known ("int", "str", …).
+    `kind` is the name of its type where that is known ("int", "str", …). Where it may be one of
+    some mutable values, `link` is the address of what is one of these.
     """
 
-    __slots__ = ("key", "kind")
+    __slots__ = ("key", "kind", "link")
 
-    def __init__(self, key: Key | tuple[Hashable, ...], kind: str | None = None) -> None:
+    def __init__(
+        self,
+        key: Key | tuple[Hashable, ...],
+        kind: str | None = None,
+        link: Picked | None = None,
+    ) -> None:
         self.key = key if isinstance(key, Key) else Key(key)
         self.kind = kind
+        self.link = link
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Opaque) and self.key == other.key

@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck import names as naming
 from namecheck import operators
 from namecheck.findings import Place, Span
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, narrowing
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -29,15 +29,16 @@ from namecheck.interpreter.objects import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.store import Store
+from namecheck.interpreter.store import Fact, Store
 from namecheck.names import UNKNOWN
 from namecheck.syntax import Located as Node
-from namecheck.values import OPEN, Constant, Dims, Many, Maybe, Tensor
+from namecheck.values import ANY_DIM, OPEN, Constant, Dims, Many, Maybe, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
 
-# What only a tensor has: an unknown value of which one is asked is a tensor.
-TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "rename_", "has_names"})
+_TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
+# What modules have, too.
+_OF_MODULES: Final = frozenset({"requires_grad_"})
 
 
 class TorchCalls:
@@ -56,6 +57,13 @@ class TorchCalls:
         if not name.endswith("_"):
             return name if self.has(name, "m") else None
         return name if self.has(name, "mi") or self.has(name[:-1], "i") else None
+
+    def of_tensors_only(self, name: str) -> bool:
+        """Whether an unknown value that has a method of this name is a tensor."""
+        if name in _TENSOR_ONLY:
+            return True
+        in_place = name.endswith("_") and not name.endswith("__") and name not in _OF_MODULES
+        return in_place and self.method(name) is not None
 
     def function(self, path: str) -> str | None:
         """The operator that a function of torch runs, by its dotted name."""
@@ -80,9 +88,11 @@ class TorchCalls:
         """A new tensor."""
         return TensorValue(self.machine.new_address(), Held(known, origins or {}))
 
-    def promote(self, value: Opaque) -> TensorValue:
+    def promote(self, value: Opaque, store: Store) -> TensorValue:
         """An unknown value, seen as the tensor that it must be."""
-        return TensorValue(("tensor", value.key), Held(Tensor()))
+        rank: int | None = store.get(Fact(("rank", value.key)))
+        known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
+        return TensorValue(narrowing.tensor_address(value), Held(known))
 
     def lower(self, value: Value, store: Store) -> Any:
         """A value as `infer` takes it."""
@@ -107,9 +117,8 @@ class TorchCalls:
         return UNKNOWN
 
     def _lower_opaque(self, value: Opaque, store: Store) -> Any:
-        content: Held | None = store.get(("tensor", value.key))
-        if content is not None:
-            return content.tensor
+        if narrowing.is_tensor(value, store):
+            return joins.held(self.promote(value, store), store).tensor
         # Any float stands for an unknown one: no rule looks at the value of a float.
         return 1.0 if value.kind in _NUMBERS else UNKNOWN
 
@@ -180,7 +189,7 @@ class TorchCalls:
         number = self.machine.new_address()
         given = next((v for v in inputs if isinstance(v, (TensorValue, Opaque))), None)
         if answer.may_be_input and given is not None:
-            source = self.promote(given) if isinstance(given, Opaque) else given
+            source = self.promote(given, store) if isinstance(given, Opaque) else given
             if _may_be_one(joins.held(source, store).tensor, result.initial.tensor):
                 return replace(result, address=Picked((source,), number, number))
         elif self.has(operator, "a"):
@@ -216,7 +225,7 @@ class TorchCalls:
         for key, after in answer.after.items():
             if after is answer.result:
                 target = args[key] if isinstance(key, int) else kwargs[key]
-                return self.promote(target) if isinstance(target, Opaque) else target
+                return self.promote(target, store) if isinstance(target, Opaque) else target
         if isinstance(result, TupleValue) and answer.fields:
             return replace(result, fields=answer.fields)
         return result
@@ -254,7 +263,7 @@ class TorchCalls:
         self, target: Value, after: Any, before: Mapping[str, Place], node: Node, store: Store
     ) -> None:
         if isinstance(target, Opaque) and isinstance(after, Tensor):
-            target = self.promote(target)
+            target = self.promote(target, store)
         if isinstance(target, TensorValue) and isinstance(after, Tensor):
             joins.write(target, store, Held(after, self._trace(after, before, node)))
         elif isinstance(target, TupleValue) and isinstance(after, (tuple, list)):
