@@ -258,3 +258,44 @@ def test_a_rank_makes_no_tensor_of_an_array() -> None:
         if x.ndim == 2:
             return x.mean('T'), x.sum(3)
     """)
+
+
+VERSIONS = [
+    "torch.__version__ >= '2.0'",
+    "torch.__version__ < '2.0'",
+    "torch.__version__.startswith('1.')",
+    "version.parse(torch.__version__) < version.parse('1.9')",
+    "not version.Version(torch.__version__) >= version.Version('1.9')",
+    "tuple(map(int, torch.__version__.split('.')[:2])) < (1, 8)",
+    "tuple(int(part) for part in torch.__version__.split('.')[:2]) < (1, 8)",
+    "[int(part) for part in torch.__version__.split('.')][1] < 8",
+    "int(torch.__version__.split('.')[1]) < 8",
+    "torch.version.cuda is None",
+    "'dev' in torch.__version__",
+    "1 < version.parse(torch.__version__).major <= 2",
+    "hasattr(torch, 'compile')",
+    "importlib.metadata.version('torch') < '2'",
+    "Version(__version__) < Version('2')",
+    "library.compare(torch.__version__, '2')",
+]
+
+
+@pytest.mark.parametrize("test", VERSIONS)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if TEST:\n    x.mean('T')\nelse:\n    x.mean('K')",
+        "old = TEST\nif old and library.flag():\n    x.mean('T')",
+        "if TEST:\n    dim = 'T'\nelse:\n    dim = 'N'\nx.mean(dim)",
+        "dim = 'T' if TEST else 'N'\nx.mean(dim)",
+        "def f():\n    if TEST:\n        return 'T'\n    return 'N'\nx.mean(f())",
+        "def f(y):\n    if TEST:\n        return y.mean('T')\n    return y.mean('N')\nf(x)",
+    ],
+)
+def test_either_branch_of_a_version_may_be_for_another_torch(test: str, use: str) -> None:
+    imports = (
+        "import importlib.metadata, library\nfrom packaging import version\n"
+        "from packaging.version import Version\nfrom torch import __version__\n"
+    )
+    x = "x = torch.zeros(2, 3, names=('N', 'C'))\n"
+    check(f"{imports}{x}{use.replace('TEST', test)}\nx.mean('N')\nx.mean('Q')  # BUG")

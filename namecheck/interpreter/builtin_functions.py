@@ -436,6 +436,8 @@ class BuiltinFunctions:
                 attributes.class_attribute(value.cls, str(name.value), call.store) is not None
             ):
                 return TRUE
+        if isinstance(value, External):
+            return Opaque(("version", "hasattr", value, name), "bool")
         return self._answer("hasattr", "bool", call)
 
     def _getattr(self, call: Call) -> Value:

@@ -219,13 +219,13 @@ class Calls:
 
         Not in another round of a loop: what is asked there is whether something has changed.
         """
+        given = (*call.args, *call.kwargs.values())
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
-            given = (*call.args, *call.kwargs.values())
             known = (joins.identity(value, call.store) for value in given)
             asked = joins.identity(function, call.store)
             return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
         self.escape(call)
-        return self.machine.fresh("result", kind)
+        return self.machine.made_of((function, *given), "result", kind)
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""

@@ -37,6 +37,7 @@ from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
     from namecheck.interpreter.attributes import Attributes
+    from namecheck.interpreter.items import Items
 
 _COMBINATIONS: Final = 16
 BUILTINS: Final = frozenset(dir(builtins))
@@ -46,6 +47,7 @@ class Expressions:
     """Evaluates the nodes of the syntax tree that have a value."""
 
     attributes: Attributes
+    items: Items
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -350,9 +352,7 @@ class Expressions:
         return self.spread(
             store,
             [receiver, index],
-            lambda layer, values: self.attributes.item(
-                values[0], values[1], node, layer, activation
-            ),
+            lambda layer, values: self.items.read(values[0], values[1], node, layer, activation),
         )
 
     def _slice(self, node: ast.Slice, store: Store, activation: Activation) -> Value:
@@ -463,7 +463,7 @@ class Expressions:
         self, value: Value, node: Node, store: Store, activation: Activation
     ) -> tuple[Value, ...] | Repeated:
         """The items that iterating a value gives."""
-        return self.attributes.iterate(value, node, store, activation)
+        return self.items.iterate(value, node, store, activation)
 
     def spread_iterable(
         self, value: Value, node: Node, store: Store, activation: Activation

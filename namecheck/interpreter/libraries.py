@@ -111,6 +111,7 @@ class Libraries:
             "copy.copy": self._copy,
             "copy.deepcopy": self._copy,
             "math.prod": self._prod,
+            "importlib.metadata.version": lambda call: Opaque(("version", call.argument(0))),
             "itertools.chain": self._chain,
             "itertools.chain.from_iterable": self._chain_from,
             "itertools.product": self._product,
@@ -340,9 +341,7 @@ class Libraries:
                     call.args[0],
                 )
             )
-            return expressions.attributes.item(
-                receiver, index, call.node, call.store, call.activation
-            )
+            return expressions.items.read(receiver, index, call.node, call.store, call.activation)
         if name == "getattr." and isinstance(call.args[0], Const):
             return expressions.attributes.read(
                 call.args[-1], str(call.args[0].value), call.node, call.store, call.activation

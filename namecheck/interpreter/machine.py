@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
-from namecheck.interpreter.objects import ClassValue, Frame, FunctionValue, Opaque, Value
+from namecheck.interpreter.objects import (
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Opaque,
+    Value,
+    is_foreign,
+)
 from namecheck.interpreter.observations import Recorder
-from namecheck.interpreter.store import Ledger, Store
+from namecheck.interpreter.store import FOREIGN, Ledger, Store
 from namecheck.names import Contradiction
 from namecheck.operators import Inference, Operator, Semantics
 from namecheck.syntax import Located as Node
@@ -165,6 +172,12 @@ class Machine:
         """An opaque value equal to no other."""
         return self.ledger.fresh(reason, kind)
 
+    def made_of(self, values: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
+        """A fresh opaque value; a foreign one if one of these is."""
+        made = self.fresh(reason, kind)
+        source = next(filter(is_foreign, values), None)
+        return made if source is None else Opaque(("made", made, source), kind)
+
     def new_address(self) -> int:
         """An address that nothing else has."""
         return self.ledger.new()
@@ -177,13 +190,17 @@ class Machine:
         self,
         contradiction: Contradiction,
         node: Node,
+        store: Store,
         activation: Activation,
         marks: tuple[Place, ...] = (),
         origins: tuple[Place, ...] = (),
     ) -> None:
-        """Enter a finding at a node; where an error is expected the path ends instead."""
+        """Enter a finding at a node; where an error is expected the path ends instead.
+
+        Of a path that another version of a library may be meant for nothing is certain.
+        """
         # What stands after a yield runs only if somebody asks for the next item.
-        judged = not self.silent and not activation.yields
+        judged = not self.silent and not activation.yields and store.get(FOREIGN) is None
         expected = activation.expects(contradiction.error)
         if judged and (self.recorder is not None or not expected):
             finding = Finding(

@@ -23,7 +23,7 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.store import Fact, Store
+from namecheck.interpreter.store import FOREIGN, Fact, Store
 from namecheck.values import ANY_DIM, Dims
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def assume(
         key, positive = _positive(joins.identity(value, store), truth)
         store.set(Fact(key), positive)
         if isinstance(key, Key):
+            if key.foreign:
+                store.set(FOREIGN, True)
             _imply(key, positive, store)
     return _refine(machine, test, truth, store, activation)
 

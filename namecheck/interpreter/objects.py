@@ -23,13 +23,15 @@ Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
 class Key:
     """The identity of an opaque value: how it was made, from which others.
 
-    Keys hold keys, so the hash is computed once.
+    Keys hold keys, so the hash is computed once. A `foreign` one is made of a version: what it
+    says depends on the library that the program runs with.
     """
 
-    __slots__ = ("_hash", "parts")
+    __slots__ = ("_hash", "foreign", "parts")
 
     def __init__(self, parts: tuple[Hashable, ...]) -> None:
         self.parts = parts
+        self.foreign: bool = parts[:1] == ("version",) or any(map(is_foreign, parts))
         self._hash = hash(parts)
 
     def __eq__(self, other: object) -> bool:
@@ -39,6 +41,17 @@ class Key:
 
     def __hash__(self) -> int:
         return self._hash
+
+
+def is_foreign(part: object) -> bool:
+    """Whether a value, or what identifies it, is made of a version."""
+    if isinstance(part, Key):
+        return part.foreign
+    if isinstance(part, Opaque):
+        return part.key.foreign
+    if isinstance(part, (tuple, TupleValue)):
+        return any(map(is_foreign, part if isinstance(part, tuple) else part.items))
+    return isinstance(part, Repeated) and is_foreign(part.each)
 
 
 class Opaque:

@@ -11,6 +11,7 @@ from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
 from namecheck.interpreter.expressions import Expressions
 from namecheck.interpreter.imports import Finder, Imports, nothing_found
+from namecheck.interpreter.items import Items
 from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import Natives
@@ -28,6 +29,7 @@ class Program:
         machine.imports = Imports(machine, finder)
         machine.expressions = Expressions(machine)
         machine.expressions.attributes = Attributes(machine)
+        machine.expressions.items = Items(machine)
         machine.statements = Statements(machine)
         machine.torch = TorchCalls(machine)
         machine.calls = Calls(machine)

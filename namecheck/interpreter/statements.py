@@ -27,7 +27,7 @@ from namecheck.interpreter.objects import (
     Value,
 )
 from namecheck.interpreter.patterns import Patterns
-from namecheck.interpreter.store import Store, common
+from namecheck.interpreter.store import FOREIGN, Store, common
 from namecheck.syntax import Located as Node
 
 
@@ -114,7 +114,7 @@ class Statements:
         elif isinstance(target, ast.Subscript):
             receiver = expressions.value(target.value, store, activation)
             index = expressions.value(target.slice, store, activation)
-            expressions.attributes.write_item(receiver, index, value, target, store, activation)
+            expressions.items.write(receiver, index, value, target, store, activation)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value, store, activation)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -163,7 +163,7 @@ class Statements:
         write: Callable[[Value, Store], None],
     ) -> list[Store]:
         """Follow each alternative of a value on a path of its own."""
-        if not isinstance(value, Union):
+        if not isinstance(value, Union) or _is_foreign(value):
             write(value, store)
             return [store]
         ends = []
@@ -257,6 +257,9 @@ class Statements:
         holds, fails = narrowing.decide(self.machine, node.test, store, activation)
         if not holds and not isinstance(node.test, ast.Constant):
             return fails  # an assertion that fails for us may only be one that we misjudge
+        if store.get(FOREIGN) is None:
+            for path in holds:
+                path.set(FOREIGN, None)  # it is meant for this version after all
         return [path.flattened(store) if path is not store else store for path in holds]
 
     def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
@@ -302,8 +305,13 @@ class Statements:
         if holds == [store] or fails == [store]:
             return self.block(node.body if holds else node.orelse, [store], activation)
         left = activation.left
+        foreign = store.get(FOREIGN)
         ends = self.block(node.body, holds, activation)
         ends += self.block(node.orelse, fails, activation)
+        if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
+            # Here the versions meet again.
+            ends = [joins.merged(store, ends)]
+            ends[0].set(FOREIGN, None)
         if len(ends) < 2 or joins.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
         if activation.left == left:
@@ -485,3 +493,8 @@ class Statements:
         if isinstance(made, ClassValue):
             self.machine.classes.append(made)
         self.bind_name(node.name, made, store, activation.frame)
+
+
+def _is_foreign(value: Union) -> bool:
+    """Whether it depends on a version which of its alternatives a value is."""
+    return any(FOREIGN.key == key for choice in value.alternatives for key, _ in choice.facts)

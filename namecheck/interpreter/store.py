@@ -39,6 +39,10 @@ class Written:
     address: Hashable
 
 
+# Assumed on a path that only another version of a library may take.
+FOREIGN: Final = Fact("foreign")
+
+
 class Ledger:
     """What all layers of one analysis share: it counts what is made, and keeps what is written.
 

@@ -163,7 +163,7 @@ class TorchCalls:
                 if isinstance(value, (TensorValue, Opaque)) and self.show(value, store)
             )
             origins = self._origins_of(contradiction.names, every, store)
-            self.machine.report(contradiction, node, activation, marks, origins)
+            self.machine.report(contradiction, node, store, activation, marks, origins)
             return self.machine.fresh("contradiction")
         before = self._gather(every, store)
         for key, tensor in answer.after.items():
