@@ -7,6 +7,9 @@ A name is one of four things:
 - a label, a plain ``str``, given by ``names=`` or ``refine_names``;
 - an ``Axis``, given by an annotation, with the occurrence that tells ``"t t"`` apart.
 
+Labels and axes follow different laws (docs/semantics.md, "Two kinds of name"): whether two axes
+that differ may stand in one position depends on their sizes, see `namecheck.rules.meetings`.
+
 Every question has three answers (`Answer`): a contradiction is reported only on NO.
 Source of the laws: named_tensor.rst, "match semantics"; name_inference.rst,
 "Unifies names from inputs".
@@ -17,7 +20,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 
@@ -46,10 +49,21 @@ class Answer(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A name that an annotation gives to a dimension; occurrences of one name count from 0."""
+    """A name that an annotation gives to a dimension.
+
+    A merged dimension has its factors, the outermost first: ``heads*dim``; in whatever order they
+    may be where it is not `ordered`, as that of ``zeros(h*w)``. In a tensor that has a name more
+    than once the occurrences are 1, 2, …, see `told_apart`; 0 is not told apart from any.
+    """
 
     name: str
     occurrence: int = 0
+    ordered: bool = True
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The names of what is merged in it, outermost first; of others its own."""
+        return tuple(self.name.split("*"))
 
 
 Label: TypeAlias = str
@@ -94,7 +108,16 @@ def match(left: Name, right: Name) -> Answer:
         return Answer.YES
     if left is UNKNOWN or right is UNKNOWN:
         return Answer.MAYBE
-    return Answer.YES if word(left) == word(right) else Answer.NO
+    if word(left) == word(right) or _same_factors(left, right):
+        return Answer.YES
+    return Answer.NO
+
+
+def _same_factors(left: Name, right: Name) -> bool:
+    """Whether two merged axes, of which one may be in any order, have the same factors."""
+    if not isinstance(left, Axis) or not isinstance(right, Axis):
+        return False
+    return not (left.ordered and right.ordered) and sorted(left.factors) == sorted(right.factors)
 
 
 def unify(left: Name, right: Name) -> Name:
@@ -108,17 +131,62 @@ def unify(left: Name, right: Name) -> Name:
         return left
     if left is UNKNOWN:
         return right
-    return left
+    if right is UNKNOWN or not isinstance(right, Axis):
+        return left
+    return _unified_axes(left, right) if isinstance(left, Axis) else right
+
+
+def _unified_axes(left: Axis, right: Axis) -> Axis:
+    """What both say of one axis: its occurrence, and the order of its factors."""
+    ordered = left if left.ordered else right
+    return Axis(ordered.name, left.occurrence or right.occurrence, ordered.ordered)
 
 
 def join(left: Name, right: Name) -> Name:
     """The least that covers both names."""
-    return left if left == right else UNKNOWN
+    if left == right:
+        return left
+    if not isinstance(left, Axis) or not isinstance(right, Axis):
+        return UNKNOWN
+    if left.name == right.name and left.ordered and right.ordered:
+        return Axis(left.name)
+    if sorted(left.factors) == sorted(right.factors):
+        return unordered(left.factors)
+    return UNKNOWN
+
+
+def unordered(factors: Sequence[str]) -> Axis:
+    """The axis that is merged of these, in whatever order."""
+    return Axis("*".join(sorted(factors)), ordered=len(factors) < 2)
 
 
 def covers(general: Name, specific: Name) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
-    return general is UNKNOWN or general == specific
+    if general is UNKNOWN or general == specific:
+        return True
+    if not isinstance(general, Axis) or not isinstance(specific, Axis):
+        return False
+    told = general.occurrence in (0, specific.occurrence)
+    return told and match(general, specific) is Answer.YES and general.ordered <= specific.ordered
+
+
+def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
+    """The names of one tensor, where an axis that stands in it twice has its occurrences.
+
+    They count from 1 on the left, but a square that has been told apart stays so when transposed.
+    """
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(names):
+        if isinstance(name, Axis):
+            places.setdefault(name.name, []).append(place)
+    result = list(names)
+    for same in places.values():
+        axes = [name for name in map(names.__getitem__, same) if isinstance(name, Axis)]
+        told = {axis.occurrence for axis in axes} - {0}
+        if len(axes) > 1 and len(told) < len(axes):
+            for occurrence, (place, axis) in enumerate(zip(same, axes, strict=True), 1):
+                result[place] = replace(axis, occurrence=occurrence)
+    return tuple(result)
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

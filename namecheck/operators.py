@@ -19,9 +19,9 @@ from namecheck import names as naming
 from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, refusals, registry
-from namecheck.rules.pointwise import broadcast
+from namecheck.rules.meetings import broadcast
 from namecheck.signatures import Parameter, Signature
-from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join
+from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join, told_apart
 
 
 class Semantics(enum.Enum):
@@ -428,7 +428,7 @@ def _common(answers: list[Any]) -> Any:
 
 def _wrap(answer: Any) -> Any:
     if isinstance(answer, Dims):
-        return Tensor(answer)
+        return Tensor(told_apart(answer))
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
     return answer

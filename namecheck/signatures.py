@@ -24,6 +24,7 @@ from functools import cache
 from typing import Any, Final
 
 from namecheck.names import Answer, Contradiction, Unknown, nameless, read_name
+from namecheck.sizes import Expression
 from namecheck.values import Constant, Many, Tensor
 
 REQUIRED: Final = inspect.Parameter.empty
@@ -400,7 +401,7 @@ def _strength(answer: Answer) -> int:
 
 
 def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, (int, Expression)) and not isinstance(value, bool)
 
 
 def _is_scalar(tensor: Tensor) -> Answer:
@@ -413,10 +414,10 @@ def _is_scalar(tensor: Tensor) -> Answer:
 _LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}
 _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "tensor": lambda value: isinstance(value, Tensor),
-    "number": lambda value: isinstance(value, (int, float, complex)),
+    "number": lambda value: isinstance(value, (int, float, complex, Expression)),
     "int": _is_int,
     "dim": _is_int,
-    "float": lambda value: isinstance(value, (int, float)),
+    "float": lambda value: isinstance(value, (int, float, Expression)),
     "bool": lambda value: isinstance(value, bool),
     "false": lambda value: value is False,
     "str": lambda value: isinstance(value, str),
@@ -441,6 +442,8 @@ def describe(value: Any) -> str:
         return f"torch.{value.kind}"
     if isinstance(value, Unknown):
         return "?"
+    if isinstance(value, Expression):
+        return "int"
     if isinstance(value, (Tensor, Many)):
         return "Tensor" if isinstance(value, Tensor) else "tuple"
     return type(value).__name__

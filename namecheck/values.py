@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.sizes import Expression, same, symbol, symbols
 
-Size: TypeAlias = int | Unknown
+Size: TypeAlias = int | Expression | Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,99 @@ class Dims:
 
 def _brief(dim: Dim) -> str:
     name = "_" if dim.name is None else "?" if dim.name is UNKNOWN else str(naming.word(dim.name))
+    if isinstance(dim.name, Axis) and isinstance(dim.size, Expression):
+        return name if dim.size == own_size(dim.name) else str(dim.size)
     return name if dim.size is UNKNOWN else f"{name}={dim.size}"
+
+
+def agree(left: Size, right: Size) -> Answer:
+    """Whether two sizes are equal."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return Answer.MAYBE
+    equal = same(left, right)
+    return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
+
+
+def own_size(axis: Axis) -> Size:
+    """The size of a whole axis: its symbol, of a merged one the product; unknown of a sum."""
+    plain = all(factor.isidentifier() for factor in axis.factors)
+    return product(map(symbol, axis.factors)) if plain else UNKNOWN
+
+
+def axis(name: str) -> Dim:
+    """The dimension that an annotation calls `name`, whole."""
+    return Dim(Axis(name), symbol(name))
+
+
+def new_dim(size: Size) -> Dim:
+    """A new dimension of some size: that of an axis makes it this axis, any other has no name."""
+    return Dim(named_by(size), size)
+
+
+def named_by(size: Size) -> Name:
+    """The axis that a size tells of: ``t`` of ``t-1``, ``h*w`` in any order, ``s+t`` of a sum."""
+    if not isinstance(size, Expression):
+        return None
+    words = symbols(size)
+    terms = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
+    if any(not isinstance(atom, str) for monomial, _ in terms for atom in monomial):
+        return Axis(min(words)) if len(words) == 1 else None
+    if len(terms) > 1:
+        return Axis(str(Expression(tuple(terms)))) if len(words) > 1 else None
+    return naming.unordered([str(atom) for atom in terms[0][0]])
+
+
+def merged(dims: Sequence[Dim]) -> Dim:
+    """The dimension that several in a row are merged into, the first of them outermost.
+
+    Axes make one that tells its factors; what has a label is merged into one without a name.
+    """
+    labelled = any(isinstance(dim.name, str) for dim in dims)
+    left = [dim for dim in dims if dim.size != 1] or list(dims[:1])
+    if len(left) == 1 and not labelled:
+        return left[0]
+    name = None if labelled else _merged_name([dim.name for dim in left])
+    return Dim(name, product(dim.size for dim in left))
+
+
+def _merged_name(names: Sequence[Name]) -> Name:
+    """The axes among the names, in their order; literal sizes between them do not count."""
+    if any(name is UNKNOWN for name in names):
+        return UNKNOWN
+    axes = [name for name in names if isinstance(name, Axis)]
+    if not axes:
+        return None
+    words = [name.name if "+" not in name.name else f"({name.name})" for name in axes]
+    whole = Axis("*".join(words))
+    return whole if all(name.ordered for name in axes) else naming.unordered(whole.factors)
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, unknown where one of them is."""
+    total: int | Expression = 1
+    for size in sizes:
+        if isinstance(size, Unknown):
+            return UNKNOWN
+        total = total * size
+    return total
+
+
+def added(sizes: Iterable[Size]) -> Size:
+    """The sum of sizes, unknown where one of them is."""
+    total: int | Expression = 0
+    for size in sizes:
+        if isinstance(size, Unknown):
+            return UNKNOWN
+        total = total + size
+    return total
+
+
+def told_apart(dims: Dims) -> Dims:
+    """The dims of one tensor, where an axis that stands in it twice has its occurrences."""
+    if sum(isinstance(dim.name, Axis) for dim in dims.known) < 2:
+        return dims
+    names = naming.told_apart(dims.names)
+    return dims if names == dims.names else dims.rename(names)
 
 
 OPEN: Final = Dims(open=True)
@@ -369,7 +462,14 @@ def join(left: Tensor, right: Tensor) -> Tensor:
 
 def covers_dim(general: Dim, specific: Dim) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
-    return naming.covers(general.name, specific.name) and general.size in (UNKNOWN, specific.size)
+    return naming.covers(general.name, specific.name) and covers_size(general.size, specific.size)
+
+
+def covers_size(general: Size, specific: Size) -> bool:
+    """Whether `general` says nothing that `specific` contradicts; a symbol may be any size."""
+    if general is UNKNOWN:
+        return True
+    return specific is not UNKNOWN and agree(general, specific) is not Answer.NO
 
 
 def covers_dims(general: Dims, specific: Dims) -> bool:

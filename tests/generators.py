@@ -44,12 +44,22 @@ def layouts(draw: st.DrawFn) -> Dims:
 
 
 @st.composite
+def annotated(draw: st.DrawFn) -> Dims:
+    """A list of axes, of which one may stand in it twice, and of literal sizes."""
+    rank = draw(st.integers(0, LONGEST))
+    words = draw(st.lists(st.sampled_from((*LABELS, "1", "2")), min_size=rank, max_size=rank))
+    dims = [Dim(None, int(word)) if word.isdigit() else values.axis(word) for word in words]
+    return values.told_apart(Dims(tuple(dims)))
+
+
+@st.composite
 def relatives(draw: st.DrawFn, base: Dims) -> Dims:
     """A layout that has much in common with another, as the operands of one call have."""
     dims = list(base.prefix)
     change = draw(st.sampled_from(("same", "same", "suffix", "swap", "unname", "one", "other")))
     if change == "other":
-        return draw(layouts())
+        kinds = {type(name) for name in base.names}
+        return draw(annotated() if Axis in kinds else layouts())
     if change == "suffix":
         dims = dims[draw(st.integers(0, len(dims))) :]
     elif change == "swap" and len(dims) > 1:
@@ -130,7 +140,7 @@ def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
 @st.composite
 def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Call:
     """A call of an operator of which everything is known; it may well be a wrong one."""
-    base = draw(layouts())
+    base = draw(st.one_of(layouts(), annotated()) if by_name else layouts())
     form = draw(st.sampled_from(_forms(row)))
     signature = draw(st.sampled_from(_signatures(row, form)))
     args: list[Any] = []

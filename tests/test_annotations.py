@@ -24,7 +24,8 @@ from namecheck.annotations.declarations import (
 )
 from namecheck.annotations.patterns import Pattern
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor
+from namecheck.sizes import symbol
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor, axis
 
 RECORDED: Final = Path(__file__).parents[1] / "fixtures" / "annotations" / "jaxtyping.jsonl"
 
@@ -107,20 +108,31 @@ def test_what_cannot_be_read_is_refused(text: str, told: str) -> None:
 def test_a_pattern_as_what_is_known_of_a_tensor() -> None:
     assert parse("t t C=3 4 _ h*w #n").dims() == Dims(
         (
-            Dim(Axis("t")),
-            Dim(Axis("t", 1)),
+            Dim(Axis("t", 1), symbol("t")),
+            Dim(Axis("t", 2), symbol("t")),
             Dim(Axis("C"), 3),
-            Dim(UNKNOWN, 4),
+            Dim(None, 4),
             Dim(UNKNOWN),
-            Dim(Axis("h*w")),
+            Dim(Axis("h*w"), symbol("h") * symbol("w")),
             Dim(UNKNOWN),
         )
     )
-    assert parse("n ... c").dims() == Dims((Dim(Axis("n")),), (Dim(Axis("c")),), True)
+    assert parse("n ... c").dims() == Dims((axis("n"),), (axis("c"),), True)
+    assert parse("w*h t-1 2*d t+s k//2").dims() == Dims(
+        (
+            Dim(Axis("w*h"), symbol("h") * symbol("w")),
+            Dim(Axis("t"), symbol("t") - 1),
+            Dim(Axis("d"), 2 * symbol("d")),
+            Dim(Axis("s+t"), symbol("s") + symbol("t")),
+            Dim(Axis("k"), symbol("k") // 2),
+        )
+    )
     assert parse("").dims() == Dims()
 
 
-@pytest.mark.parametrize("text", ["", "N C", "N C=3 _", "4 N", "N ... C", "...", "h*w d"])
+@pytest.mark.parametrize(
+    "text", ["", "N C", "N C=3 _", "4 N", "N ... C", "...", "h*w d", "t-1 N=2"]
+)
 def test_what_is_known_of_a_tensor_as_a_pattern(text: str) -> None:
     assert Pattern.of(parse(text).dims()).text == text
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from math import prod
+from typing import Any, Final, TypeAlias
+
+from namecheck.names import UNKNOWN, Unknown
+from namecheck.sizes import symbol
+from namecheck.values import Size
 
 Term: TypeAlias = "int | str | Operation | None"
 """A number, the name of an axis, an operation; None for what this language cannot compute."""
@@ -62,13 +67,13 @@ _OPERATORS: Final[Mapping[type[ast.operator], str]] = {
     ast.Pow: "**",
 }
 
-_COMPUTED: Final[Mapping[str, Callable[[int, int], int]]] = {
+_COMPUTED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
     "//": lambda left, right: left // right,
     "%": lambda left, right: left % right,
-    "**": lambda left, right: left**right,
+    "**": lambda base, exponent: prod([base] * exponent),
 }
 
 _LARGEST_EXPONENT: Final = 64
@@ -91,6 +96,27 @@ def _term(node: ast.expr) -> Term:
     return None
 
 
+def symbolic(term: Term) -> Size:
+    """The size that a term says, with the axes as symbols; unknown where it cannot be said."""
+    if term is None or isinstance(term, Unknown):
+        return UNKNOWN
+    if not isinstance(term, Operation):
+        return symbol(term) if isinstance(term, str) else term
+    left, right = symbolic(term.left), symbolic(term.right)
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    if term.operator in ("//", "%") and right == 0:
+        return UNKNOWN
+    if term.operator == "**" and not _is_exponent(right):
+        return UNKNOWN
+    result: Size = _COMPUTED[term.operator](left, right)
+    return result
+
+
+def _is_exponent(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value <= _LARGEST_EXPONENT
+
+
 def _axes(term: Term) -> frozenset[str]:
     if isinstance(term, Operation):
         return _axes(term.left) | _axes(term.right)
@@ -107,9 +133,10 @@ def _value(term: Term, sizes: Mapping[str, int]) -> int | None:
         return None
     if term.operator in ("//", "%") and right == 0:
         return None
-    if term.operator == "**" and not 0 <= right <= _LARGEST_EXPONENT:
+    if term.operator == "**" and not _is_exponent(right):
         return None
-    return _COMPUTED[term.operator](left, right)
+    computed: int = _COMPUTED[term.operator](left, right)
+    return computed
 
 
 def _line(term: Term, axis: str, sizes: Mapping[str, int]) -> tuple[int, int] | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, TypeAlias
 
+from namecheck import sizes
 from namecheck.annotations import expressions
-from namecheck.annotations.expressions import Expression
+from namecheck.annotations.expressions import Expression, Operation, Term
 from namecheck.names import UNKNOWN, Axis, Name, word
-from namecheck.values import Dim, Dims
+from namecheck.values import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
 
 
 class AnnotationError(ValueError):
@@ -84,25 +85,13 @@ class Pattern:
         return " ".join(item.text for item in self.items)
 
     def dims(self) -> Dims:
-        """What is known of a tensor that is declared so: an axis for every name.
+        """What is known of a tensor that is declared so: an axis for every name, of its own size.
 
         A dimension with ``#`` may be another one of size 1, so that its name is not known. What
         ``*name`` stands for is not known either.
         """
-        count: dict[str, int] = {}
-
-        def dim(item: Dimension) -> Dim:
-            size = UNKNOWN if item.fixed is None or item.broadcast else item.fixed
-            called = item.name
-            if called is None and item.size is not None and item.fixed is None:
-                called = item.size.text
-            if called is None or item.broadcast:
-                return Dim(UNKNOWN, size)
-            count[called] = count.get(called, -1) + 1
-            return Dim(Axis(called, count[called]), size)
-
-        before, after = tuple(map(dim, self.before)), tuple(map(dim, self.after))
-        return Dims(before, after, True) if self.several else Dims(before + after)
+        before, after = tuple(map(_declared, self.before)), tuple(map(_declared, self.after))
+        return told_apart(Dims(before, after, True) if self.several else Dims(before + after))
 
     @staticmethod
     def of(dims: Dims) -> Pattern:
@@ -113,9 +102,30 @@ class Pattern:
         )
 
 
+def _declared(item: Dimension) -> Dim:
+    if item.broadcast or (item.name is None and item.size is None):
+        return ANY_DIM
+    if item.size is None:
+        return axis(str(item.name))
+    found = _computed(item.size.term)
+    return found if item.name is None else replace(found, name=Axis(item.name))
+
+
+def _computed(term: Term) -> Dim:
+    """The dimension of a size: of a product the one that its factors are merged into."""
+    if isinstance(term, Operation) and term.operator == "*":
+        return merged([_computed(term.left), _computed(term.right)])
+    return ANY_DIM if term is None else new_dim(expressions.symbolic(term))
+
+
 def _dimension(dim: Dim) -> Dimension:
-    size = None if dim.size is UNKNOWN else Expression(str(dim.size), dim.size)
-    return _called(dim.name, size)
+    if isinstance(dim.name, Axis) and dim.size == own_size(dim.name):
+        return _called(dim.name, None)
+    if isinstance(dim.size, sizes.Expression):
+        return Dimension(
+            dim.name if isinstance(dim.name, str) else None, expressions.read(str(dim.size))
+        )
+    return _called(dim.name, None if dim.size is UNKNOWN else expressions.read(str(dim.size)))
 
 
 def _called(name: Name, size: Expression | None) -> Dimension:

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from namecheck.names import UNKNOWN, Unknown
-from namecheck.rules.dim_map import product
-from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axis, reduce
+from namecheck.rules.meetings import broadcast, unify
+from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dims, Many, Tensor, locate
+from namecheck.values import Dim, Dims, Many, Tensor, locate, merged, product
 
 
 @rule
-def cross(input: Tensor, other: Tensor, dim: Axis | None = -1) -> Dims:
+def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The names of both inputs, unified (torch.cross)."""
     unified = broadcast(input.dims, other.dims)
     if dim is not None:
@@ -24,14 +23,14 @@ def cross(input: Tensor, other: Tensor, dim: Axis | None = -1) -> Dims:
 
 
 @rule
-def vecdot(x: Tensor, y: Tensor, dim: Axis | None = -1) -> Dims:
+def vecdot(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     """Both inputs unified, without the dim summed over (linalg.vecdot)."""
     unified = broadcast(x.dims, y.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
 @rule
-def vecdot_natively(x: Tensor, y: Tensor, dim: Axis | None = -1) -> Dims:
+def vecdot_natively(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     """torch 2.12 refuses the product of two vectors, and sums that of others (linalg.vecdot)."""
     if x.dims.rank == 1 and y.dims.rank == 1:
         refuse_named("vdot", [x, y])
@@ -50,7 +49,7 @@ def cov_natively(input: Tensor) -> Dims | Unknown:
 
 
 @rule
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: Axis | None = 1) -> Dims:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument | None = 1) -> Dims:
     """Both inputs unified, without the dim compared (nn.functional.cosine_similarity)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, dim)], False)
@@ -86,9 +85,15 @@ def einsum_natively(
 
 @rule
 def kron(input: Tensor, other: Tensor) -> Dims:
-    """Both inputs unified, the sizes multiplied (torch.kron)."""
-    unified = broadcast(input.dims.sizeless(), other.dims.sizeless())
+    """Labels of both inputs unified, axes merged; the sizes are multiplied (torch.kron)."""
+    unified = unify(input.dims.sizeless(), other.dims.sizeless())
     if unified.open or input.dims.rank != other.dims.rank:
         return unified
     pairs = zip(unified.prefix, input.dims.prefix, other.dims.prefix, strict=True)
-    return Dims(tuple(replace(dim, size=product((a.size, b.size))) for dim, a, b in pairs))
+    return Dims(tuple(_multiplied(*each) for each in pairs))
+
+
+def _multiplied(unified: Dim, outer: Dim, inner: Dim) -> Dim:
+    if isinstance(unified.name, str):
+        return replace(unified, size=product((outer.size, inner.size)))
+    return merged([outer, inner])

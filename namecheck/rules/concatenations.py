@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
-from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axis
+from namecheck.rules.meetings import broadcast, unify
+from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.rules.scans import resized
 from namecheck.rules.shapes import inserted
-from namecheck.values import OPEN, Dim, Dims, Many, Position, Size, Tensor, locate
+from namecheck.values import (
+    OPEN,
+    Dim,
+    Dims,
+    Many,
+    Position,
+    Size,
+    Tensor,
+    added,
+    agree,
+    join_dims,
+    locate,
+    named_by,
+)
 
 NEW = Dim(None, 1, purposeful=True)
 Tensors = Sequence[Tensor] | Many | Unknown
 
 
 @rule
-def cat(tensors: Tensors, dim: Axis | None = 0) -> Dims:
+def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     """All dims unify, the one that is put together too (recorded: cat)."""
     if isinstance(tensors, (Many, Unknown)):
         return tensors.each.dims.sizeless() if isinstance(tensors, Many) else OPEN
@@ -35,20 +48,37 @@ def cat(tensors: Tensors, dim: Axis | None = 0) -> Dims:
     _check_no_scalar(lists)
     real = [dims for dims in lists if not _skipped(dims)]
     place = locate((real or lists)[0], dim) if named is None else named
-    names = _unified(lists if _named(lists) else real)
+    if not isinstance(place, int) and any(map(_has_axes, real)):
+        return reduce(join_dims, [dims.sizeless() for dims in real])
+    whole = _unified(lists if _named(lists) else real, place)
     if not real:
         return Dims((Dim(None, 0),))
     _check_shapes(real, place)
-    sized = [_sized(dim, [dims[at] for dims in real]) for at, dim in names.walk()]
-    cut = len(names.prefix)
-    whole = Dims(tuple(sized[:cut]), tuple(sized[cut:]), names.open)
-    return resized(whole, place, _added([dims[place].size for dims in real]))
+    if not isinstance(place, int):
+        return whole.sizeless()
+    return whole.replace(place, _joined(whole[place], [dims[place] for dims in real]))
 
 
-def _sized(dim: Dim, same: Sequence[Dim]) -> Dim:
-    """The unified dim, of the size that is known of any of them."""
-    sizes = [other.size for other in same if other.size is not UNKNOWN]
-    return Dim(dim.name, sizes[0] if sizes else UNKNOWN)
+def _joined(unified: Dim, parts: Sequence[Dim]) -> Dim:
+    """The dim that is put together of `parts`: labels have been unified, axes add up."""
+    size = added(part.size for part in parts)
+    if not any(isinstance(part.name, Axis) for part in parts):
+        return Dim(unified.name, size)
+    return Dim(_joined_name([part.name for part in parts], size), size)
+
+
+def _joined_name(names: Sequence[Name], size: Size) -> Name:
+    """One axis stays what it is; of several the sum of their sizes tells."""
+    axes = {name.name for name in names if isinstance(name, Axis)}
+    if UNKNOWN in names:
+        return UNKNOWN
+    if len(axes) == 1:
+        return Axis(axes.pop())
+    return UNKNOWN if isinstance(size, Unknown) else named_by(size)
+
+
+def _has_axes(dims: Dims) -> bool:
+    return any(isinstance(name, Axis) for name in dims.names)
 
 
 def _named(lists: Sequence[Dims]) -> bool:
@@ -70,18 +100,28 @@ def _check_no_scalar(lists: Sequence[Dims]) -> None:
             )
 
 
-def _unified(lists: Sequence[Dims]) -> Dims:
-    """All names unified; lists of several lengths do not unify (recorded: cat)."""
+def _unified(lists: Sequence[Dims], place: Position) -> Dims:
+    """All names unified; lists of several lengths do not unify (recorded: cat).
+
+    Axes need not agree along the dim at `place`, where they add up.
+    """
     ranks = [dims.rank for dims in lists if dims.rank is not None]
     result: Dims | None = None
     for dims in lists:
-        bare = (dims if not ranks else of_rank(dims, ranks[0]) or dims).sizeless()
+        same = dims if not ranks else of_rank(dims, ranks[0]) or dims
+        same = _without_axis(same, place)
         if result is None:
-            result = bare
+            result = same
             continue
-        _check_rank(result, bare)
-        result = broadcast(result, bare, "cat")
+        _check_rank(result, same)
+        result = unify(result, same, "cat")
     return result or Dims()
+
+
+def _without_axis(dims: Dims, place: Position) -> Dims:
+    if isinstance(place, int) and isinstance(dims[place].name, Axis):
+        return dims.replace(place, Dim(None))
+    return dims
 
 
 def _check_rank(one: Dims, other: Dims) -> None:
@@ -100,8 +140,8 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
             continue
         _check_rank(first, dims)
         for position, (one, other) in enumerate(zip(first.prefix, dims.prefix, strict=True)):
-            certain = UNKNOWN not in (one.size, other.size) and isinstance(place, int)
-            if certain and position != place and one.size != other.size:
+            different = agree(one.size, other.size) is Answer.NO
+            if different and isinstance(place, int) and position != place:
                 raise Contradiction(
                     "NC201",
                     f"Sizes of tensors must match except in dimension {place}. Expected size "
@@ -110,13 +150,8 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                 )
 
 
-def _added(sizes: Sequence[Size]) -> Size:
-    known = [size for size in sizes if isinstance(size, int)]
-    return sum(known) if len(known) == len(sizes) else UNKNOWN
-
-
 @rule
-def stack(tensors: Tensors, dim: Axis | None = 0) -> Dims:
+def stack(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     """All dims unify; the new one has no name (torch.stack)."""
     if isinstance(tensors, Unknown):
         return OPEN

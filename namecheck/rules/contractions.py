@@ -9,9 +9,19 @@ from __future__ import annotations
 from namecheck import names as naming
 from namecheck.names import Answer, Axis, Contradiction, Name
 from namecheck.rules import dim_map
-from namecheck.rules.pointwise import broadcast, unify_dim
+from namecheck.rules.meetings import broadcast, clash, is_misplaced, unify, unify_dim
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, SCALAR, Dim, Dims, Tensor, locate_index
+from namecheck.values import (
+    ANY_DIM,
+    OPEN,
+    SCALAR,
+    Dim,
+    Dims,
+    Tensor,
+    agree,
+    locate_index,
+    product,
+)
 
 
 @rule
@@ -56,8 +66,8 @@ def _check_shapes(left: Dims, right: Dims) -> None:
 
 
 def differ(left: Dim, right: Dim) -> bool:
-    """Whether two sizes are known and differ."""
-    return isinstance(left.size, int) and isinstance(right.size, int) and left.size != right.size
+    """Whether two sizes certainly differ."""
+    return agree(left.size, right.size) is Answer.NO
 
 
 def _times(dims: Dims) -> str:
@@ -72,7 +82,7 @@ def words(*dims: Dim) -> list[str]:
 def check_axes(left: Dim, right: Dim) -> None:
     """Two axes that are contracted must be one; labels are not compared."""
     both = isinstance(left.name, Axis) and isinstance(right.name, Axis)
-    if both and naming.match(left.name, right.name) is Answer.NO:
+    if both and clash(left, right):
         raise Contradiction(
             "NC101",
             f"Dim {naming.show_name(left.name)} is contracted with dim "
@@ -188,7 +198,7 @@ def _unify_batch(left: Dims, right: Dims, call: str) -> Dims:
     for offset in range(reach, 0, -1):
         a, b = one.from_right(offset), other.from_right(offset)
         if a is not None and b is not None:
-            _check_batch(a.name, b.name, (left, offset + 2), (right, offset + 2), call)
+            _check_batch(a, b, (left, offset + 2), (right, offset + 2), call)
     unified = [
         unify_dim(one.from_right(offset), other.from_right(offset))
         for offset in range(reach, 0, -1)
@@ -202,29 +212,32 @@ def _unify_batch(left: Dims, right: Dims, call: str) -> Dims:
 _Origin = tuple[Dims, int]
 
 
-def _check_batch(a: Name, b: Name, left: _Origin, right: _Origin, call: str) -> None:
-    if b is None:
-        _check_absent(a, left, right, call)
-    elif a is None:
-        _check_absent(b, right, left, call)
-    elif naming.match(a, b) is Answer.NO:
+def _check_batch(a: Dim, b: Dim, left: _Origin, right: _Origin, call: str) -> None:
+    if clash(a, b):
         raise Contradiction(
             "NC101",
-            f"{call}: Expected {_origin(a, left)} to match {_origin(b, right)} "
+            f"{call}: Expected {_origin(a.name, left)} to match {_origin(b.name, right)} "
             "but they do not match.",
-            names=[str(naming.word(a)), str(naming.word(b))],
+            names=words(a, b),
             help="Bring the batch dims into one order with `align_to`, or `rename` one of them.",
         )
+    _check_absent(a, b, left, right, call)
+    _check_absent(b, a, right, left, call)
 
 
-def _check_absent(name: Name, origin: _Origin, other: _Origin, call: str) -> None:
-    word = naming.word(name)
-    if word is not None and isinstance(name, str) and other[0].has(word) is Answer.YES:
+def _check_absent(dim: Dim, facing: Dim, origin: _Origin, other: _Origin, call: str) -> None:
+    name = dim.name
+    if isinstance(name, Axis):
+        misaligned = is_misplaced(facing, name, _batch(other[0]), _batch(origin[0]))
+    else:
+        unnamed = facing.name is None and isinstance(name, str)
+        misaligned = unnamed and other[0].has(str(name)) is Answer.YES
+    if misaligned:
         raise Contradiction(
             "NC102",
             f"{call}: Cannot match {_origin(name, origin)} with {_origin(None, other)} because the "
             f"latter names already have {naming.show_name(name)}. Are your tensors misaligned?",
-            names=[word],
+            names=words(dim),
             help="Bring the dims into one order with `align_to`.",
         )
 
@@ -287,16 +300,16 @@ def _check_vector(matrix: Dims, vector: Dims, input: Dim) -> None:
 
 def _batched_message(left: Dims, right: Dims) -> str:
     if right.rank == 2 or (left.rank == 1 and right.rank == 2):
-        folded = dim_map.product(dim.size for dim in left.known[:-1])
+        folded = product(dim.size for dim in left.known[:-1])
         rows = f"{1 if left.rank == 1 else folded}x{last_dim(left).size}"
         return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {_times(right)})"
     if right.rank == 1:
-        folded = dim_map.product(dim.size for dim in left.known[:-1])
+        folded = product(dim.size for dim in left.known[:-1])
         return (
             f"size mismatch, got input ({folded}), mat ({folded}x{last_dim(left).size}), "
             f"vec ({last_dim(right).size})"
         )
-    batch = dim_map.product(
+    batch = product(
         dim.size for dim in broadcast(_batch(left).unnamed(), _batch(right).unnamed()).known
     )
     got = right.from_right(2) or ANY_DIM
@@ -416,7 +429,7 @@ def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
 
 def with_bias(product: Dims, bias: Dims) -> Dims:
     """A product under the names that it and a bias have together; the bias must stretch to it."""
-    unified = broadcast(product.sizeless(), bias.sizeless())
+    unified = unify(product, bias)
     dim_map.check_expandable(bias, product)
     return dim_map.of_rank_as(unified.sizeless(), product)
 

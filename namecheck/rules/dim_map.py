@@ -6,15 +6,27 @@ and sizes from that. Here also is what two lists of dims have in common, positio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import EllipsisType
 from typing import TypeAlias
 
 from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name
-from namecheck.values import ANY_DIM, MIDDLE, OPEN, Dim, Dims, Position, Size, join_dim
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
+from namecheck.values import (
+    ANY_DIM,
+    MIDDLE,
+    OPEN,
+    Dim,
+    Dims,
+    Position,
+    Size,
+    agree,
+    join_dim,
+    merged,
+    named_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +67,10 @@ def _made(dims: Dims, source: int | Made) -> Dim:
         return dims[source]
     if not source.sources:
         size = 1 if source.size is None else source.size
-        return Dim(source.name, size, purposeful=size == 1)
-    size = product(dims[place].size for place in source.sources)
-    return Dim(source.name, size if source.size is None else source.size)
-
-
-def product(sizes: Iterable[Size]) -> Size:
-    """The product of sizes, unknown where one of them is."""
-    total = 1
-    for size in sizes:
-        if not isinstance(size, int):
-            return UNKNOWN
-        total *= size
-    return total
+        return Dim(source.name or named_by(size), size, purposeful=size == 1)
+    whole = merged([dims[place] for place in source.sources])
+    size = whole.size if source.size is None else source.size
+    return Dim(whole.name if source.name is None else source.name, size)
 
 
 def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
@@ -150,11 +153,16 @@ def same_names(left: Dims, right: Dims) -> Answer:
         return Answer.NO
     answer = Answer.MAYBE if left.open or right.open else Answer.YES
     for one, other in found:
-        if UNKNOWN in (one.name, other.name):
+        if UNKNOWN in (one.name, other.name) or _vague(one.name, other.name):
             answer = Answer.MAYBE
         elif naming.word(one.name) != naming.word(other.name):
             return Answer.NO
     return answer
+
+
+def _vague(one: Name, other: Name) -> bool:
+    """An axis may well be what an unnamed dim is: an annotation names what it likes."""
+    return None in (one, other) and (isinstance(one, Axis) or isinstance(other, Axis))
 
 
 def same_shape(left: Dims, right: Dims) -> Answer:
@@ -164,10 +172,7 @@ def same_shape(left: Dims, right: Dims) -> Answer:
         return Answer.NO
     answer = Answer.MAYBE if left.open or right.open else Answer.YES
     for one, other in found:
-        if UNKNOWN in (one.size, other.size):
-            answer = Answer.MAYBE
-        elif one.size != other.size:
-            return Answer.NO
+        answer = min(answer, agree(one.size, other.size), key=lambda answer: answer.value)
     return answer
 
 
@@ -266,7 +271,7 @@ def check_expandable(dims: Dims, target: Dims) -> None:
         )
     for offset in range(1, dims.rank + 1):
         own, wanted = dims.prefix[-offset].size, target.prefix[-offset].size
-        if isinstance(own, int) and isinstance(wanted, int) and own not in (1, wanted):
+        if own != 1 and agree(own, wanted) is Answer.NO:
             raise Contradiction(
                 "NC201",
                 f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.reductions import Axis
+from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, Dim, Dims, Many, Tensor, locate
 
 
 @rule
-def gather(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
+def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     """The input's names, with the sizes of the index (torch.gather)."""
     locate(input.dims, dim)
     ranks = input.dims.rank, index.dims.rank
@@ -34,7 +34,9 @@ def take(input: Tensor, index: Tensor) -> Dims:
 
 
 @rule
-def take_along_dim_natively(input: Tensor, indices: Tensor, dim: Axis | None = None) -> Unknown:
+def take_along_dim_natively(
+    input: Tensor, indices: Tensor, dim: DimArgument | None = None
+) -> Unknown:
     """torch 2.12 refuses names under the name of what it calls (recorded: take_along_dim)."""
     if dim is None:
         refuse_named("view", [input, indices])
@@ -44,12 +46,14 @@ def take_along_dim_natively(input: Tensor, indices: Tensor, dim: Axis | None = N
 
 
 @rule
-def nonzero(input: Tensor, as_tuple: bool | Unknown = False) -> Dims | tuple[Dims, ...] | Many:
+def nonzero(
+    input: Tensor, as_tuple: bool | Unknown = False
+) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """A row for each place; or the indices dim by dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
     if isinstance(as_tuple, Unknown):
-        return OPEN
+        return UNKNOWN
     one = Dims.of(None)
     return Many(Tensor(one)) if input.dims.rank is None else (one,) * max(input.dims.rank, 1)
 

@@ -10,7 +10,8 @@ from namecheck.rules import dim_map
 from namecheck.rules.naming import named
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor
+from namecheck.sizes import Expression
+from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor, new_dim
 
 Names = Sequence[Name] | Unknown | None
 Sizes = Sequence[Size] | Unknown
@@ -68,7 +69,7 @@ def sized(size: Sizes) -> Dims:
             f"[{', '.join('?' if extent is UNKNOWN else str(extent) for extent in size)}]",
             help="Sizes are not negative.",
         )
-    return Dims(tuple(Dim(None, extent if isinstance(extent, int) else UNKNOWN) for extent in size))
+    return Dims(tuple(map(new_dim, size)))
 
 
 @rule
@@ -163,13 +164,15 @@ def vector_of(n: Size) -> Dims:
 def arange(start: Any, end: Any = None, step: Any = 1) -> Dims:
     """An unnamed vector of numbers from `start` to `end` (torch.arange)."""
     first, last = (0, start) if end is None else (start, end)
-    if not all(isinstance(bound, int) for bound in (first, last, step)):
+    if not all(isinstance(bound, (int, Expression)) for bound in (first, last, step)):
         return Dims((Dim(None),))
     if step == 0:
         raise Contradiction("NC114", "step must be nonzero")
-    if (last - first) * step < 0:
+    extent = last - first
+    if isinstance(extent, int) and isinstance(step, int) and extent * step < 0:
         raise Contradiction("NC114", "upper bound and lower bound inconsistent with step sign")
-    return Dims((Dim(None, -((first - last) // step)),))
+    sign = -1 if isinstance(step, int) and step < 0 else 1
+    return Dims((new_dim((extent + step - sign) // step),))
 
 
 @rule

@@ -15,7 +15,6 @@ from typing import Any
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
-from namecheck.rules.dim_map import product
 from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
@@ -28,18 +27,20 @@ from namecheck.values import (
     Size,
     Tensor,
     locate,
+    merged,
+    product,
 )
 
-Axis = int | str | Unknown | None
+DimArgument = int | str | Unknown | None
 
 
 @rule
 def flatten(
     input: Tensor,
-    start_dim: Axis = 0,
-    end_dim: Axis = -1,
+    start_dim: DimArgument = 0,
+    end_dim: DimArgument = -1,
     out_dim: Name | EllipsisType = ...,
-    dims: Sequence[Axis] | Unknown = UNKNOWN,
+    dims: Sequence[DimArgument] | Unknown = UNKNOWN,
 ) -> Dims:
     """Some dims in a row become one, called `out_dim` (named_tensor.rst, ``flatten``)."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
@@ -51,10 +52,10 @@ def flatten(
 @rule
 def flatten_natively(
     input: Tensor,
-    start_dim: Axis = 0,
-    end_dim: Axis = -1,
+    start_dim: DimArgument = 0,
+    end_dim: DimArgument = -1,
     out_dim: Name | EllipsisType = ...,
-    dims: Sequence[Axis] | Unknown = UNKNOWN,
+    dims: Sequence[DimArgument] | Unknown = UNKNOWN,
 ) -> Dims | Writes:
     """torch 2.12 needs `out_dim` for named dims, and names the input too if it flattens one dim."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
@@ -70,10 +71,10 @@ def flatten_natively(
 
 def _range(
     dims: Dims,
-    start_dim: Axis,
-    end_dim: Axis,
+    start_dim: DimArgument,
+    end_dim: DimArgument,
     out_dim: Name | EllipsisType,
-    named: Sequence[Axis] | Unknown,
+    named: Sequence[DimArgument] | Unknown,
 ) -> tuple[Position, Position]:
     if isinstance(named, (tuple, list)):
         return _consecutive(dims, named)
@@ -90,7 +91,7 @@ def _range(
     return start, end
 
 
-def _of_the_end(position: Position, asked: Axis) -> Position:
+def _of_the_end(position: Position, asked: DimArgument) -> Position:
     """An index of an open list, though it is beyond the known dims: it counts from its end."""
     return asked if position is ANYWHERE and isinstance(asked, int) else position
 
@@ -103,7 +104,7 @@ def _after(dims: Dims, start: int, end: int) -> bool:
     return start < 0 and known and end < len(dims.prefix)
 
 
-def _consecutive(dims: Dims, named: Sequence[Axis]) -> tuple[Position, Position]:
+def _consecutive(dims: Dims, named: Sequence[DimArgument]) -> tuple[Position, Position]:
     places = [locate(dims, name) for name in named]
     if not places:
         raise Contradiction(
@@ -150,13 +151,14 @@ def _merged(dims: Dims, start: Position, end: Position, out_dim: Name | Ellipsis
     if dims.rank == 0:
         return Dims((Dim(name, 1),))
     if alone is Answer.YES and isinstance(start, int):
-        kept = _at(dims, start)
-        merged = kept if out_dim is ... else replace(kept, name=name)
+        whole = _at(dims, start)
     elif alone is Answer.MAYBE and out_dim is ...:
-        merged = Dim()
+        whole = Dim()
     else:
-        merged = Dim(name, _merged_size(dims, start, end))
-    return dim_map.joined(dim_map.before(dims, start), Dims((merged,)), dim_map.after(dims, end))
+        whole = _merged_dim(dims, start, end)
+    if out_dim is not ...:
+        whole = replace(whole, name=name)
+    return dim_map.joined(dim_map.before(dims, start), Dims((whole,)), dim_map.after(dims, end))
 
 
 def _at(dims: Dims, position: int) -> Dim:
@@ -164,15 +166,20 @@ def _at(dims: Dims, position: int) -> Dim:
     return part[position] if -len(part) <= position < len(part) else Dim()
 
 
-def _merged_size(dims: Dims, start: Position, end: Position) -> Size:
+def _merged_dim(dims: Dims, start: Position, end: Position) -> Dim:
+    """What the dims from `start` to `end` are merged into, without their labels."""
     if not isinstance(start, int) or not isinstance(end, int) or (start < 0) is not (end < 0):
-        return UNKNOWN
-    return product(_at(dims, place).size for place in range(start, end + 1))
+        return Dim(UNKNOWN if _may_be_axes(dims) else None)
+    return merged([_at(dims, place) for place in range(start, end + 1)])
+
+
+def _may_be_axes(dims: Dims) -> bool:
+    return any(isinstance(name, naming.Axis) for name in dims.names)
 
 
 @rule
 def unflatten(
-    input: Tensor, dim: Axis, sizes: Any, names: Sequence[Name] | Unknown | None = None
+    input: Tensor, dim: DimArgument, sizes: Any, names: Sequence[Name] | Unknown | None = None
 ) -> Dims:
     """One dim becomes several, named by pairs or by `names` (named_tensor.rst, ``unflatten``)."""
     return _unflatten(input.dims, dim, sizes, names, strict=False)
@@ -180,7 +187,7 @@ def unflatten(
 
 @rule
 def unflatten_natively(
-    input: Tensor, dim: Axis, sizes: Any, names: Sequence[Name] | Unknown | None = None
+    input: Tensor, dim: DimArgument, sizes: Any, names: Sequence[Name] | Unknown | None = None
 ) -> Dims:
     """torch 2.12 asks for names if the input has any, and for a name of the dim if they are given.
 
@@ -190,20 +197,20 @@ def unflatten_natively(
 
 
 @rule
-def unflatten_module(input: Tensor, dim: Axis, sizes: Any) -> Dims:
+def unflatten_module(input: Tensor, dim: DimArgument, sizes: Any) -> Dims:
     """The same with what an ``nn.Unflatten`` was made with."""
     _check_module(dim, sizes)
     return unflatten(input, dim, sizes)
 
 
 @rule
-def unflatten_module_natively(input: Tensor, dim: Axis, sizes: Any) -> Dims:
+def unflatten_module_natively(input: Tensor, dim: DimArgument, sizes: Any) -> Dims:
     """The same with what an ``nn.Unflatten`` was made with, as torch 2.12 does it."""
     _check_module(dim, sizes)
     return unflatten_natively(input, dim, sizes)
 
 
-def _check_module(dim: Axis, sizes: Any) -> None:
+def _check_module(dim: DimArgument, sizes: Any) -> None:
     """``nn.Unflatten`` takes ints in a tuple, or pairs in a tuple if the dim is a name."""
     if isinstance(sizes, Unknown) or isinstance(dim, Unknown):
         return
@@ -214,7 +221,7 @@ def _check_module(dim: Axis, sizes: Any) -> None:
         )
 
 
-def _unflatten(dims: Dims, dim: Axis, sizes: Any, names: Any, *, strict: bool) -> Dims:
+def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Any, *, strict: bool) -> Dims:
     if isinstance(sizes, Unknown):
         known = dim if isinstance(dim, (int, str)) else UNKNOWN
         return _split(dims, locate(dims, known), None, None)
@@ -272,7 +279,7 @@ def _pairs(sizes: Any) -> tuple[Any, Any] | None:
     return tuple(pair[0] for pair in sizes), tuple(pair[-1] for pair in sizes)
 
 
-def _check_kinds(dim: Axis, names: Any) -> None:
+def _check_kinds(dim: DimArgument, names: Any) -> None:
     if names is None and (dim is None or isinstance(dim, str)):
         raise _type_error(
             f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"

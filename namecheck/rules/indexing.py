@@ -15,9 +15,11 @@ from typing import Any
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import shape_of
-from namecheck.rules.pointwise import broadcast
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
+from namecheck.rules.splits import part_of
+from namecheck.sizes import Expression, is_at_least
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Size, Tensor
 
 _MASKS = ("bool", "uint8")
@@ -235,7 +237,7 @@ def _check_scalar(item: Any) -> None:
 def _check_item(item: Any) -> None:
     if isinstance(item, str):
         raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
-    known = (int, slice, EllipsisType, Tensor, tuple, list, Unknown, type(None))
+    known = (int, Expression, slice, EllipsisType, Tensor, tuple, list, Unknown, type(None))
     if not isinstance(item, known):
         raise Contradiction(
             "NC114",
@@ -249,7 +251,7 @@ def _check_item(item: Any) -> None:
 
 def _check_slice(item: slice) -> None:
     for part in (item.start, item.stop, item.step):
-        if part is not None and not isinstance(part, (int, Tensor, Unknown)):
+        if part is not None and not isinstance(part, (int, Expression, Tensor, Unknown)):
             raise Contradiction(
                 "NC114",
                 "slice indices must be integers or None or have an __index__ method",
@@ -276,7 +278,7 @@ def _until_doubt(dims: Dims, items: Sequence[Any]) -> _Taken:
     taken = _Taken()
     for place, item in enumerate(items):
         _check_item(item)
-        if not isinstance(item, (int, slice, type(None))) or isinstance(item, bool):
+        if not isinstance(item, (int, Expression, slice, type(None))) or isinstance(item, bool):
             break
         over = dim_map.first(dims, 1).prefix if _needed(item) else ()
         _take(taken, item, over, place, native=False)
@@ -303,7 +305,7 @@ def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native
         taken.slots.append(_new_dim(item))
     elif isinstance(item, int):
         _check_bounds(over[0], item, place)
-    elif isinstance(item, Tensor) and item.dims.rank == 0:
+    elif isinstance(item, Expression) or (isinstance(item, Tensor) and item.dims.rank == 0):
         return
     else:
         taken.slots.append(_advanced(item, over))
@@ -338,9 +340,34 @@ def _sliced(dim: Dim, item: slice) -> Dim:
     if (item.start, item.stop) == (None, None) and item.step in (None, 1):
         return dim
     bounds = (item.start, item.stop, item.step)
-    if isinstance(dim.size, int) and all(part is None or type(part) is int for part in bounds):
+    literal = all(part is None or type(part) is int for part in bounds)
+    if isinstance(dim.size, int) and literal:
         return replace(dim, size=len(range(*item.indices(dim.size))), purposeful=False)
-    return Dim(dim.name)
+    return part_of(dim, UNKNOWN if dim.size is UNKNOWN and literal else _extent(dim.size, item))
+
+
+def _extent(size: Size, item: slice) -> Size:
+    """How much a slice takes, where symbols are in it; it is supposed to stay within the size."""
+    step = 1 if item.step is None else item.step
+    first = 0 if item.start is None else _bound(size, item.start)
+    last = size if item.stop is None else _bound(size, item.stop)
+    if isinstance(first, Unknown) or isinstance(last, Unknown) or type(step) is not int:
+        return UNKNOWN
+    extent = (last - first + step - 1) // step
+    return extent if isinstance(extent, Expression) or extent > 0 else UNKNOWN
+
+
+def _bound(size: Size, bound: Any) -> Size:
+    """A start or stop counted from the left; unknown where its sign is."""
+    if not isinstance(bound, (int, Expression)):
+        return UNKNOWN
+    if is_at_least(0, bound):
+        return bound
+    if isinstance(size, Unknown):
+        return UNKNOWN
+    if is_at_least(1, bound * -1):
+        return size + bound
+    return bound if is_at_least(0, size - bound) else UNKNOWN
 
 
 def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:

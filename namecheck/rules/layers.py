@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.pointwise import broadcast
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Answer, Contradiction
-from namecheck.rules.pointwise import broadcast
+from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.registry import rule
 from namecheck.values import Dim, Dims, Tensor
 
@@ -63,11 +63,9 @@ def _broadcast_to(target: Dims, small: Dims, operator: str) -> Dims:
 
 def _unified(target: Dims, mask: Dims) -> Dims:
     """Names are matched first; sizes after that, from the mask's side."""
-    names = broadcast(target.sizeless(), mask.sizeless())
-    sizes = broadcast(mask.unnamed(), target.unnamed())
-    if names.open or sizes.open:
-        return names
-    return sizes.rename(names.names)
+    names = unify(target, mask)
+    broadcast(mask.unnamed(), target.unnamed())
+    return names
 
 
 def _check_mask_and_value(mask: Tensor, value: Tensor | float) -> None:

@@ -46,9 +46,10 @@ def _may_be_name(value: object) -> bool:
 
 @rule
 def has_names(input: Tensor) -> bool | Unknown:
-    """Whether any dim has a name (named_tensor.rst, ``has_names``)."""
-    answer = input.dims.named()
-    return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
+    """Whether any dim has a name (named_tensor.rst, ``has_names``); an axis may have no label."""
+    if any(isinstance(name, str) for name in input.dims.names):
+        return True
+    return False if input.dims.named() is Answer.NO else UNKNOWN
 
 
 @rule

@@ -12,11 +12,11 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import ANYWHERE, MIDDLE, Dim, Dims, Position, Tensor, locate
 
-Axis = int | str | Unknown | None
+DimArgument = int | str | Unknown | None
 
 
 @rule
-def permutes_dimensions(input: Tensor, dim0: Axis, dim1: Axis) -> Dims:
+def permutes_dimensions(input: Tensor, dim0: DimArgument, dim1: DimArgument) -> Dims:
     """Two dims change places (name_inference.rst, same title)."""
     if _is_name(dim0) and _is_name(dim1):  # torch looks the second name up first
         locate(input.dims, dim1)
@@ -24,7 +24,7 @@ def permutes_dimensions(input: Tensor, dim0: Axis, dim1: Axis) -> Dims:
     return _swapped(input.dims, first, second)
 
 
-def _is_name(dim: Axis) -> bool:
+def _is_name(dim: DimArgument) -> bool:
     return dim is None or isinstance(dim, str)
 
 
@@ -137,7 +137,7 @@ def _last_two_swapped(dims: Dims, call: str) -> Dims:
 
 
 @rule
-def permute(input: Tensor, dims: Sequence[Axis] | Unknown) -> Dims:
+def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
     """All dims in the order given (torch.permute)."""
     if isinstance(dims, Unknown):
         return dim_map.in_some_order(input.dims)
@@ -170,8 +170,8 @@ def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
 @rule
 def movedim(
     input: Tensor,
-    source: Axis | Sequence[Axis],
-    destination: Axis | Sequence[Axis],
+    source: DimArgument | Sequence[DimArgument],
+    destination: DimArgument | Sequence[DimArgument],
 ) -> Dims:
     """Some dims go to other places, the others keep their order (torch.movedim)."""
     if isinstance(source, Unknown) or isinstance(destination, Unknown):
@@ -196,7 +196,9 @@ def movedim(
 
 @rule
 def movedim_natively(
-    input: Tensor, source: Axis | Sequence[Axis], destination: Axis | Sequence[Axis]
+    input: Tensor,
+    source: DimArgument | Sequence[DimArgument],
+    destination: DimArgument | Sequence[DimArgument],
 ) -> Dims:
     """torch 2.12 looks at the dims, then permutes, which it refuses with names (recorded)."""
     result = movedim(Tensor(input.dims.unnamed()), source, destination)
@@ -204,7 +206,7 @@ def movedim_natively(
     return result
 
 
-def _as_list(dims: Axis | Sequence[Axis]) -> list[Axis]:
+def _as_list(dims: DimArgument | Sequence[DimArgument]) -> list[DimArgument]:
     return list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
 
 
@@ -217,12 +219,12 @@ def _moved(rank: int, moves: dict[Position, Position]) -> list[Source]:
     return order
 
 
-def _check_repeated(places: Sequence[Position], role: str, given: Sequence[Axis]) -> None:
+def _check_repeated(places: Sequence[Position], role: str, given: Sequence[DimArgument]) -> None:
     fixed = [place for place in places if isinstance(place, int)]
     if len(set(fixed)) < len(fixed):
         raise Contradiction("NC104", f"movedim: repeated dim in `{role}` ({_listed(given)})")
 
 
-def _listed(dims: Sequence[Axis]) -> str:
+def _listed(dims: Sequence[DimArgument]) -> str:
     words = [naming.show_name(d) if not isinstance(d, int) else str(d) for d in dims]
     return "[" + ", ".join(words) + "]"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, Constant, Dim, Dims, Many, Size, Tensor
+from namecheck.values import OPEN, Constant, Dim, Dims, Many, Size, Tensor
 
 
 @rule
@@ -34,7 +34,7 @@ def unifies_names_from_all_inputs(
 ) -> Dims:
     """The names of up to three inputs, unified in their order (recorded: addcmul, clamp)."""
     operands = [one.dims for one in (input, tensor1, tensor2) if isinstance(one, Tensor)]
-    reduce(broadcast, map(Dims.sizeless, operands), Dims())
+    reduce(unify, operands, Dims())
     return reduce(broadcast, operands, Dims())
 
 
@@ -174,109 +174,3 @@ def unifies_to_scalar_p(input: Tensor, other: Tensor) -> Dims:
     """Both inputs unify; the result is one number (torch.dist)."""
     broadcast(input.dims, other.dims)
     return Dims()
-
-
-def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
-    """Unify two lists of dims position by position from the right.
-
-    Raises NC101 where two names at one position differ, NC102 where one name stands at two
-    positions, NC201 where two sizes can not be broadcast.
-    """
-    closed = not left.open and not right.open
-    reach = (
-        max(left.min_rank, right.min_rank) if closed else max(_right_part(left), _right_part(right))
-    )
-    unified: list[Dim] = []
-    for offset in range(1, reach + 1):
-        a, b = left.from_right(offset), right.from_right(offset)
-        _check_position(a, b, left, right, action)
-        unified.append(unify_dim(a, b))
-    for offset in range(1, reach + 1):
-        _check_size(left.from_right(offset), right.from_right(offset), offset, reach)
-    result = tuple(reversed(unified))
-    if closed:
-        return Dims(result)
-    return Dims(_outer_prefix(left, right), result, True)
-
-
-def _right_part(dims: Dims) -> int:
-    return len(dims.suffix if dims.open else dims.prefix)
-
-
-def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
-    """The prefix that survives: of an open list that the other certainly does not reach."""
-    for one, other in ((left, right), (right, left)):
-        if one.open and not other.open and len(other.prefix) <= len(one.suffix):
-            return one.prefix
-    return ()
-
-
-def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, action: str) -> None:
-    one, two = (a.name if a else None), (b.name if b else None)
-    if naming.match(one, two) is Answer.NO:
-        raise Contradiction(
-            "NC101",
-            f"Error when attempting to {action} dims {left.show()} and dims {right.show()}: "
-            f"dim {naming.show_name(one)} and dim {naming.show_name(two)} are at the same position "
-            "from the right but do not match.",
-            names=[str(naming.word(one)), str(naming.word(two))],
-            help=_alignment_help(left, right),
-        )
-    if one is None and isinstance(two, str):
-        _check_misaligned(two, right, left, action)
-    if two is None and isinstance(one, str):
-        _check_misaligned(one, left, right, action)
-
-
-def _check_misaligned(name: str, dims: Dims, others: Dims, action: str) -> None:
-    if others.has(name) is Answer.YES:
-        raise Contradiction(
-            "NC102",
-            f"Misaligned dims when attempting to {action} dims {dims.show()} and dims "
-            f"{others.show()}: dim '{name}' appears in a different position from the right across "
-            "both lists.",
-            names=[name],
-            help=_alignment_help(dims, others),
-        )
-
-
-def _alignment_help(left: Dims, right: Dims) -> str:
-    """The way out of two layouts that do not fit."""
-    for one, other in ((right, left), (left, right)):
-        words = [naming.word(name) for name in one.names]
-        if (
-            one.complete
-            and None not in words
-            and all(other.has(str(w)) is Answer.YES for w in words)
-        ):
-            return f"To broadcast by name, align {one.show()} to the other tensor with `align_as`."
-    return (
-        "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
-    )
-
-
-def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
-    """The dim that two broadcast dims give; None is a dim that is not there."""
-    if a is None or b is None:
-        return a or b or ANY_DIM
-    if a.size == 1:
-        size = b.size
-    elif b.size == 1 or a.size == b.size:
-        size = a.size
-    elif a.size is UNKNOWN:
-        size = b.size
-    else:
-        size = a.size
-    return Dim(naming.unify(a.name, b.name), size, a.purposeful and b.purposeful)
-
-
-def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
-    if a is None or b is None or UNKNOWN in (a.size, b.size) or 1 in (a.size, b.size):
-        return
-    if a.size != b.size:
-        raise Contradiction(
-            "NC201",
-            f"The size of tensor a ({a.size}) must match the size of tensor b ({b.size}) "
-            f"at non-singleton dimension {rank - offset}",
-            help="Only dims of equal size, or of size 1, can be broadcast together.",
-        )

@@ -23,11 +23,11 @@ from namecheck.rules.contractions import (
     with_bias,
     words,
 )
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.permutations import transposes_matrix
-from namecheck.rules.pointwise import broadcast
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Many, Tensor, locate
+from namecheck.values import OPEN, Dims, Many, Tensor, locate, product
 
 
 @rule
@@ -90,11 +90,11 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     if input.dims.rank is None:
         return OPEN
     refuse_named("view", (input,))
-    rows = dim_map.product(input.dims.sizes[:-1])
+    rows = product(input.dims.sizes[:-1])
     folded = Dims.of(None, None, sizes=(rows, last_dim(input.dims).size))
-    product = add_product(bias.dims, folded, turned)
-    refuse_named("view", (Tensor(product),))
-    return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(product, 1))
+    sums = add_product(bias.dims, folded, turned)
+    refuse_named("view", (Tensor(sums),))
+    return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(sums, 1))
 
 
 @rule

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import sized
-from namecheck.rules.pointwise import broadcast
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Many, Maybe, Size, Tensor, locate
+from namecheck.values import OPEN, Dims, Many, Maybe, Size, Tensor, locate, product
 
-Axis = int | str | Unknown | None
+DimArgument = int | str | Unknown | None
 
 
 @rule
@@ -34,7 +34,7 @@ def shape(input: Tensor) -> tuple[Size, ...] | Unknown:
 
 
 @rule
-def size(input: Tensor, dim: Axis = None) -> Size | tuple[Size, ...]:
+def size(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
     """All sizes, or that of one dim (torch.Tensor.size)."""
     if dim is None:
         return shape(input)
@@ -42,7 +42,7 @@ def size(input: Tensor, dim: Axis = None) -> Size | tuple[Size, ...]:
     return input.dims[locate(input.dims, dim)].size
 
 
-def _check_any_dims(input: Tensor, dim: Axis) -> None:
+def _check_any_dims(input: Tensor, dim: DimArgument) -> None:
     if input.dims.rank == 0 and isinstance(dim, int):
         raise Contradiction(
             "NC203",
@@ -52,7 +52,7 @@ def _check_any_dims(input: Tensor, dim: Axis) -> None:
 
 
 @rule
-def stride(input: Tensor, dim: Axis = None) -> Unknown:
+def stride(input: Tensor, dim: DimArgument = None) -> Unknown:
     """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
     if dim is not None:
         _check_any_dims(input, dim)
@@ -63,7 +63,7 @@ def stride(input: Tensor, dim: Axis = None) -> Unknown:
 @rule
 def count_of_elements(input: Tensor) -> Size:
     """The number of elements (torch.numel)."""
-    return UNKNOWN if input.dims.open else dim_map.product(input.dims.sizes)
+    return UNKNOWN if input.dims.open else product(input.dims.sizes)
 
 
 @rule
@@ -133,8 +133,10 @@ def same_size(input: Tensor, other: Tensor) -> bool | Unknown:
 @rule
 def equal(input: Tensor, other: Tensor) -> bool | Unknown:
     """Whether names, sizes and values are equal: no for certain if names or sizes differ."""
-    same = (dim_map.same_names(input.dims, other.dims), dim_map.same_shape(input.dims, other.dims))
-    return False if Answer.NO in same else UNKNOWN
+    answers = [dim_map.same_shape(input.dims, other.dims)]
+    if not any(isinstance(name, Axis) for name in (*input.names, *other.names)):
+        answers.append(dim_map.same_names(input.dims, other.dims))
+    return False if Answer.NO in answers else UNKNOWN
 
 
 @rule

@@ -5,22 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
-from namecheck.rules.dim_map import Made, joined, product, rearrange, without_right
-from namecheck.rules.reductions import Axis
+from namecheck.rules.dim_map import joined, rearrange, without_right
+from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named, variant
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
-from namecheck.values import OPEN, Constant, Dim, Dims, Position, Size, Tensor, locate
+from namecheck.values import (
+    OPEN,
+    Constant,
+    Dim,
+    Dims,
+    Position,
+    Size,
+    Tensor,
+    locate,
+    merged,
+    new_dim,
+    product,
+)
 
 
 @rule
 def diagonal(
     input: Tensor,
     offset: int | Unknown = 0,
-    dim1: Axis | None = 0,
-    dim2: Axis | None = 1,
+    dim1: DimArgument | None = 0,
+    dim2: DimArgument | None = 1,
     outdim: str | Unknown | None = None,
 ) -> Dims:
     """Without the two dims, and a last one, which `outdim` names (recorded: diagonal)."""
@@ -36,19 +49,34 @@ def diagonal(
     if input.dims.open or not isinstance(one, int) or not isinstance(two, int):
         return OPEN
     left = [place for place in range(len(input.dims.prefix)) if place not in (one, two)]
-    size = _diagonal_size(input.dims[one].size, input.dims[two].size, offset)
-    result = rearrange(input.dims, [*left, Made(name=outdim, size=size)])
+    last = _diagonal_dim(input.dims[one], input.dims[two], offset)
+    if outdim is not None:
+        last = replace(last, name=outdim)
+    result = joined(rearrange(input.dims, left), Dims((last,)))
     check_distinct(result.names)
     return result
 
 
-def _spoken(dim: Axis | None, place: Position) -> int | str:
+def _spoken(dim: DimArgument | None, place: Position) -> int | str:
     """torch prints an index as it was given, and of a name the index."""
     return dim if isinstance(dim, int) else str(place)
 
 
+def _diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown) -> Dim:
+    """The diagonal of a square is the axis that the square has twice."""
+    names, size = (rows.name, columns.name), _diagonal_size(rows.size, columns.size, offset)
+    if any(name is None or isinstance(name, str) for name in names):
+        return Dim(None, size)
+    if UNKNOWN in names:
+        return Dim(UNKNOWN, size)
+    same = naming.match(*names) is Answer.YES
+    return Dim(naming.join(*names) if same else None, size)
+
+
 def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
-    if isinstance(rows, Unknown) or isinstance(columns, Unknown) or isinstance(offset, Unknown):
+    if rows == columns and offset == 0:
+        return rows
+    if not isinstance(rows, int) or not isinstance(columns, int) or isinstance(offset, Unknown):
         return UNKNOWN
     if offset >= 0:
         return max(min(rows, columns - offset), 0)
@@ -192,29 +220,37 @@ def tile(input: Tensor, dims: Sizes) -> Dims:
 
 def _repeated(dims: Dims, times: Sequence[Size]) -> Dims:
     new = len(times) - dims.min_rank
-    front = [Dim(None, size, purposeful=size == 1) for size in times[:new]]
-    back = [
-        replace(dim, size=product((dim.size, count)))
-        for dim, count in zip(dims.prefix, times[new:], strict=True)
-    ]
+    front = [replace(new_dim(size), purposeful=size == 1) for size in times[:new]]
+    back = [tiled(dim, count) for dim, count in zip(dims.prefix, times[new:], strict=True)]
     return Dims((*front, *back))
+
+
+def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
+    """A dim repeated as a whole, or, not `outside`, element by element."""
+    if count == 1:
+        return dim
+    if isinstance(dim.name, str):
+        return Dim(dim.name, product((dim.size, count)))
+    copies = new_dim(count)
+    return merged([copies, dim] if outside else [dim, copies])
 
 
 @rule
 def repeat_interleave(
-    repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
+    repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument | None = None
 ) -> Dims:
     """The input's names, more along `dim`; without a dim the result is flat (torch)."""
     if input is None or dim is None:
         return Dims.of(None)
     place = locate(input.dims, dim)
-    count = repeats if isinstance(repeats, int) else UNKNOWN
-    return resized(input.dims, place, product((input.dims[place].size, count)))
+    if not isinstance(place, int) or isinstance(repeats, (Tensor, Unknown)):
+        return resized(input.dims, place)
+    return input.dims.replace(place, tiled(input.dims[place], repeats, outside=False))
 
 
 @rule
 def repeat_interleave_natively(
-    repeats: Tensor | int | Unknown, input: Tensor | None = None, dim: Axis | None = None
+    repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument | None = None
 ) -> Dims:
     """torch 2.12 refuses names under the name of what it calls (recorded: repeat_interleave)."""
     if dim is None and isinstance(input, Tensor) and input.dims.rank != 1:
@@ -225,9 +261,9 @@ def repeat_interleave_natively(
 
 
 @rule
-def unfold(input: Tensor, dimension: Axis, size: int | Unknown, step: int | Unknown) -> Dims:
+def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dims:
     """The names stay; the windows are a new last dim (Tensor.unfold)."""
-    window = Dim(None, size if isinstance(size, int) else UNKNOWN)
+    window = new_dim(size)
     place = locate(input.dims, dimension)
     return joined(resized(input.dims, place), Dims((window,)))
 
@@ -235,7 +271,7 @@ def unfold(input: Tensor, dimension: Axis, size: int | Unknown, step: int | Unkn
 @rule
 def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     """No names (recorded: as_strided)."""
-    return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))
+    return OPEN if isinstance(size, Unknown) else Dims(tuple(map(new_dim, size)))
 
 
 @rule

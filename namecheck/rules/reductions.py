@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown, show_name
-from namecheck.rules.dim_map import joined, product, without_right
-from namecheck.rules.pointwise import broadcast
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, show_name
+from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Position, Tensor, locate
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Position, Tensor, locate, product
 
-Axis = int | str | Unknown
-Axes = tuple[Axis, ...] | list[Axis]
+DimArgument = int | str | Unknown
+DimArguments = tuple[DimArgument, ...] | list[DimArgument]
 
 
 @rule
 def removes_dimensions(
     input: Tensor,
-    dim: Axis | Axes | None = None,
+    dim: DimArgument | DimArguments | None = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without those reduced over (name_inference.rst, same title)."""
@@ -34,7 +34,7 @@ def removes_dimensions(
 @rule
 def removes_dimensions_twice(
     input: Tensor,
-    dim: Axis | Axes | None = None,
+    dim: DimArgument | DimArguments | None = None,
     keepdim: bool | Unknown = False,
 ) -> tuple[Dims, Dims]:
     """Two results over the same dims (recorded: std_mean, var_mean, aminmax)."""
@@ -44,7 +44,7 @@ def removes_dimensions_twice(
 
 @rule
 def removes_one_dimension(
-    input: Tensor, dim: Axis | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
 ) -> Dims:
     """The input's dims without the one reduced over (recorded: prod)."""
     return reduce(input.dims, [locate(input.dims, dim)], keepdim)
@@ -52,7 +52,7 @@ def removes_one_dimension(
 
 @rule
 def removes_one_dimension_twice(
-    input: Tensor, dim: Axis | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
     """Values and indices without the dim reduced over (recorded: mode, max)."""
     result = removes_one_dimension(input, dim, keepdim)
@@ -61,7 +61,7 @@ def removes_one_dimension_twice(
 
 @rule
 def kthvalue(
-    input: Tensor, k: int | Unknown, dim: Axis | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, k: int | Unknown, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
     """As `removes_one_dimension_twice`; there must be `k` values (recorded: kthvalue)."""
     place = locate(input.dims, dim)
@@ -78,7 +78,7 @@ def kthvalue(
 @rule
 def removes_listed_dimensions(
     input: Tensor,
-    dim: Axis | Axes | EllipsisType | None = ...,
+    dim: DimArgument | DimArguments | EllipsisType | None = ...,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """As `removes_dimensions`, where an empty list removes nothing (recorded: all, any)."""
@@ -88,7 +88,9 @@ def removes_listed_dimensions(
 
 
 @rule
-def logsumexp(input: Tensor, dim: Axis | Axes | None, keepdim: bool | Unknown = False) -> Dims:
+def logsumexp(
+    input: Tensor, dim: DimArgument | DimArguments | None, keepdim: bool | Unknown = False
+) -> Dims:
     """As `removes_dimensions`, where the dims must be told (recorded: logsumexp)."""
     if dim is None:
         locate(input.dims, dim)
@@ -104,7 +106,7 @@ def logsumexp(input: Tensor, dim: Axis | Axes | None, keepdim: bool | Unknown = 
 
 @rule
 def reduces_all_or_one(
-    input: Tensor, dim: Axis | EllipsisType | None = ..., keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument | EllipsisType | None = ..., keepdim: bool | Unknown = False
 ) -> Dims:
     """A scalar, or the input's dims without one (recorded: prod)."""
     return SCALAR if dim is ... else removes_one_dimension(input, dim, keepdim)
@@ -113,7 +115,7 @@ def reduces_all_or_one(
 @rule
 def reduces_all_or_selects(
     input: Tensor,
-    dim: Axis | EllipsisType | None = ...,
+    dim: DimArgument | EllipsisType | None = ...,
     keepdim: bool | Unknown = False,
     other: Tensor | EllipsisType = ...,
 ) -> Dims | tuple[Dims, Dims]:
@@ -124,7 +126,7 @@ def reduces_all_or_selects(
 
 
 @rule
-def selects(input: Tensor, dim: Axis | None, index: int | Tensor | Unknown) -> Dims:
+def selects(input: Tensor, dim: DimArgument | None, index: int | Tensor | Unknown) -> Dims:
     """The input's dims without the one that an index selects from (recorded: select)."""
     if isinstance(dim, str):
         locate(input.dims, dim)
@@ -155,7 +157,7 @@ def _spoken(name: Name, place: Position) -> str:
 @rule
 def nanmean_natively(
     input: Tensor,
-    dim: Axis | Axes | None = None,
+    dim: DimArgument | DimArguments | None = None,
     keepdim: bool | Unknown = False,
     out: Tensor | None = None,
 ) -> Dims:
@@ -168,7 +170,7 @@ def nanmean_natively(
 @rule
 def reduces_listed_natively(
     input: Tensor,
-    dim: Axis | Axes | EllipsisType | None = ...,
+    dim: DimArgument | DimArguments | EllipsisType | None = ...,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """torch 2.12 takes the one element of a tensor by a view (all, any)."""
@@ -234,7 +236,7 @@ def _check_square(dims: Dims, operator: str) -> None:
 def quantile(
     input: Tensor,
     q: Tensor | float | Unknown,
-    dim: Axis | None = None,
+    dim: DimArgument | None = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without `dim`; several quantiles make a new first dim (torch.quantile)."""
@@ -262,7 +264,7 @@ def quantile(
 def quantile_natively(
     input: Tensor,
     q: Tensor | float | Unknown,
-    dim: Axis | None = None,
+    dim: DimArgument | None = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """torch 2.12 meets one of three things that it does not support (recorded: quantile)."""
@@ -285,10 +287,13 @@ def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
 
 
 def _kept(dim: Dim) -> Dim:
+    """A dim of size 1, put there on purpose; what is left of an axis is none."""
+    if isinstance(dim.name, Axis):
+        return Dim(None, 1, purposeful=True)
     return replace(dim, size=1, purposeful=True)
 
 
-def positions(dims: Dims, asked: Axis | Axes) -> list[Position]:
+def positions(dims: Dims, asked: DimArgument | DimArguments) -> list[Position]:
     """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
     wanted = asked if isinstance(asked, (tuple, list)) else [asked]
     found = [locate(dims, dim) for dim in wanted]

@@ -5,22 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axes, Axis, positions, reduce
+from namecheck.rules.meetings import unify
+from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Position, Tensor, locate
+from namecheck.values import Dim, Dims, Position, Size, Tensor, locate
 
 
 @rule
-def keeps_names_along(input: Tensor, dim: Axis | None = -1) -> Dims:
+def keeps_names_along(input: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's dims; `dim` must be one of them (recorded: cumsum, softmax, index_fill)."""
     locate(input.dims, dim)
     return input.dims
 
 
 @rule
-def keeps_names_along_optional(input: Tensor, dim: Axis | None = None) -> Dims:
+def keeps_names_along_optional(input: Tensor, dim: DimArgument | None = None) -> Dims:
     """The input's dims; `dim`, where it is given, must be one of them (nn.functional.softmax)."""
     if dim is not None:
         locate(input.dims, dim)
@@ -28,7 +28,7 @@ def keeps_names_along_optional(input: Tensor, dim: Axis | None = None) -> Dims:
 
 
 @rule
-def keeps_names_along_twice(input: Tensor, dim: Axis | None = -1) -> tuple[Dims, Dims]:
+def keeps_names_along_twice(input: Tensor, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
     """Values and indices, both with the input's dims (recorded: cummax; documented: sort)."""
     locate(input.dims, dim)
     return input.dims, input.dims
@@ -37,8 +37,8 @@ def keeps_names_along_twice(input: Tensor, dim: Axis | None = -1) -> tuple[Dims,
 @rule
 def keeps_names_along_all(
     input: Tensor,
-    dims: Axis | Axes | None = None,
-    dim: Axis | Axes | None = None,
+    dims: DimArgument | DimArguments | None = None,
+    dim: DimArgument | DimArguments | None = None,
 ) -> Dims:
     """The input's dims; all of `dims` must be among them, each once (flip, roll, fft)."""
     wanted = dims if dim is None else dim
@@ -48,7 +48,7 @@ def keeps_names_along_all(
 
 
 @rule
-def keeps_names_resized_along(input: Tensor, dim: Axis | None = None) -> Dims:
+def keeps_names_resized_along(input: Tensor, dim: DimArgument | None = None) -> Dims:
     """The input's dims with another, unknown size at `dim` (index_select, diff, repeat_interleave).
 
     Without a dim the result is flat (repeat_interleave, unique).
@@ -65,7 +65,9 @@ def keeps_names_sizeless(input: Tensor) -> Dims:
 
 
 @rule
-def index_fill(input: Tensor, dim: Axis | None, index: Tensor, value: Tensor | float) -> Dims:
+def index_fill(
+    input: Tensor, dim: DimArgument | None, index: Tensor, value: Tensor | float
+) -> Dims:
     """The input's dims, whatever the names of the index (recorded: index_fill)."""
     if isinstance(dim, str):
         locate(input.dims, dim)
@@ -85,7 +87,7 @@ def index_fill(input: Tensor, dim: Axis | None, index: Tensor, value: Tensor | f
 
 
 @rule
-def index_select(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
+def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     """The input's dims, with as many along `dim` as the index has (torch.index_select)."""
     size = index.dims.prefix[0].size if index.dims.rank == 1 else UNKNOWN
     return resized(input.dims, locate(input.dims, dim), size)
@@ -95,7 +97,7 @@ def index_select(input: Tensor, dim: Axis | None, index: Tensor) -> Dims:
 def diff(
     input: Tensor,
     n: int | Unknown = 1,
-    dim: Axis | None = -1,
+    dim: DimArgument | None = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
@@ -105,30 +107,35 @@ def diff(
     whole = input.dims
     for more in (prepend, append):
         if more is not None:
-            whole = broadcast(whole, more.dims.sizeless(), "cat")
-    size = input.dims[place].size
+            whole = unify(whole, more.dims, "cat")
     alone = prepend is None and append is None
-    left = max(size - n, 0) if isinstance(size, int) and isinstance(n, int) and alone else UNKNOWN
-    return resized(whole, place, left)
+    return resized(whole, place, _lessened(input.dims[place].size, n) if alone else UNKNOWN)
+
+
+def _lessened(size: Size, count: int | Unknown) -> Size:
+    if isinstance(size, Unknown) or isinstance(count, Unknown):
+        return UNKNOWN
+    left = size - count
+    return max(left, 0) if isinstance(left, int) else left
 
 
 @rule
 def diff_natively(
     input: Tensor,
     n: int | Unknown = 1,
-    dim: Axis | None = -1,
+    dim: DimArgument | None = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
     """torch 2.12 puts together what is put before, the input, and what is put behind (diff)."""
     parts = [part for part in (prepend, input, append) if part is not None]
     for one, other in pairwise(parts):
-        broadcast(one.dims.sizeless(), other.dims.sizeless(), "cat")
+        unify(one.dims, other.dims, "cat")
     return diff(input, n, dim, prepend, append)
 
 
 @rule
-def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims:
+def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """torch 2.12 halves the ends, which it does not support with names (recorded: trapz)."""
     result = trapezoid(y, x, dim)
     if x is None:
@@ -147,23 +154,23 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
 
 
 @rule
-def trapezoid(y: Tensor, x: Tensor | None = None, dim: Axis | None = -1) -> Dims:
+def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The integral over `dim`, at the places `x` (torch.trapezoid)."""
     whole = y.dims
     if x is not None and x.dims.rank != 1:
-        whole = broadcast(y.dims.sizeless(), x.dims.sizeless())
+        whole = unify(y.dims, x.dims)
     return reduce(whole, [locate(whole, dim)], False)
 
 
 @rule
-def keeps_names_of_logits(logits: Tensor, dim: Axis | None = -1) -> Dims:
+def keeps_names_of_logits(logits: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's dims (nn.functional.gumbel_softmax)."""
     return keeps_names_along(logits, dim)
 
 
 @rule
 def gumbel_softmax_natively(
-    logits: Tensor, hard: bool | Unknown = False, dim: Axis | None = -1
+    logits: Tensor, hard: bool | Unknown = False, dim: DimArgument | None = -1
 ) -> Dims:
     """torch 2.12 makes hard samples with what it does not support (nn.functional)."""
     locate(logits.dims, dim)
@@ -173,9 +180,9 @@ def gumbel_softmax_natively(
 
 
 @rule
-def topk(input: Tensor, k: int | Unknown, dim: Axis | None = -1) -> tuple[Dims, Dims]:
+def topk(input: Tensor, k: Size, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
     """Values and indices with the input's dims, of size `k` along `dim` (torch.topk)."""
-    result = resized(input.dims, locate(input.dims, dim), k if isinstance(k, int) else UNKNOWN)
+    result = resized(input.dims, locate(input.dims, dim), k)
     return result, result
 
 
@@ -217,7 +224,7 @@ def _check_rank(dims: Dims, least: int, message: str) -> None:
 
 
 @rule
-def rot90(input: Tensor, k: int | Unknown = 1, dims: Axes | Unknown = (0, 1)) -> Dims:
+def rot90(input: Tensor, k: int | Unknown = 1, dims: DimArguments | Unknown = (0, 1)) -> Dims:
     """The two dims of the plane change places for odd `k` (torch.rot90)."""
     rank = input.dims.rank
     _check_rank(input.dims, 2, f"expected total dims >= 2, but got total dims = {rank}")
@@ -238,7 +245,7 @@ def unknown_of_rank(rank: int) -> Dims:
     return Dims((Dim(),) * rank)
 
 
-def resized(dims: Dims, place: Position, size: int | Unknown = UNKNOWN) -> Dims:
+def resized(dims: Dims, place: Position, size: Size = UNKNOWN) -> Dims:
     """The same dims with another size at `place`."""
     if not dims.known and not dims.open:
         return dims

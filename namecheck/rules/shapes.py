@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.dim_map import Made, everywhere, rearrange
-from namecheck.rules.pointwise import broadcast
-from namecheck.rules.reductions import Axes, Axis, positions
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
+from namecheck.rules.meetings import broadcast, clash
+from namecheck.rules.reductions import DimArgument, DimArguments, positions
 from namecheck.rules.registry import rule
 from namecheck.values import (
     OPEN,
@@ -17,15 +20,17 @@ from namecheck.values import (
     Position,
     Size,
     Tensor,
+    agree,
     locate,
     locate_index,
+    new_dim,
 )
 
 Sizes = Sequence[Size] | Unknown
 
 
 @rule
-def squeeze(input: Tensor, dim: Axis | Axes | None = None) -> Dims:
+def squeeze(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dims:
     """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
     if isinstance(dim, Unknown):
         return OPEN
@@ -39,7 +44,7 @@ def squeeze(input: Tensor, dim: Axis | Axes | None = None) -> Dims:
 
 
 @rule
-def squeeze_natively(input: Tensor, dim: Axis | Axes | None = None) -> Dims:
+def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dims:
     """torch 2.12 drops all names where the dim asked for is not of size 1 (recorded: squeeze)."""
     if dim is None or isinstance(dim, (tuple, list)):
         return squeeze(input, dim)
@@ -81,7 +86,7 @@ def _until_doubt(dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[
 
 
 @rule
-def unsqueeze(input: Tensor, dim: Axis | None) -> Dims:
+def unsqueeze(input: Tensor, dim: DimArgument | None) -> Dims:
     """The input's dims with an unnamed one of size 1 put in at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
         return OPEN
@@ -115,7 +120,12 @@ def expand_as(input: Tensor, other: Tensor) -> Dims:
     """The input's names, with the sizes of another tensor (recorded: expand_as)."""
     if other.dims.open:
         return Dims((), _back(input.dims), True)
-    return stretched(input.dims, list(other.dims.sizes))
+    return _stretched(input.dims, tuple(map(_target, other.dims.prefix)))
+
+
+def _target(dim: Dim) -> Dim:
+    """A dim as the goal of stretching: its axis counts, a label does not."""
+    return new_dim(dim.size) if isinstance(dim.name, str) else dim
 
 
 @rule
@@ -124,46 +134,54 @@ def broadcast_tensors(tensors: Sequence[Tensor] | Many | Unknown) -> list[Dims] 
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return UNKNOWN
     lists = [tensor.dims for tensor in tensors]
-    _check_common(lists)
-    rank = max((dims.min_rank for dims in lists), default=0)
-    common = [_common_size([dims.from_right(n) for dims in lists]) for n in range(rank, 0, -1)]
-    return [stretched(dims, common) for dims in lists]
-
-
-def _check_common(lists: Sequence[Dims]) -> None:
-    """Sizes that can not be broadcast together, as torch tells them."""
-    whole = Dims()
-    for dims in lists:
-        whole = broadcast(whole, dims.unnamed())
-
-
-def _common_size(dims: Sequence[Dim | None]) -> Size:
-    sizes = {dim.size for dim in dims if dim is not None and dim.size != 1}
-    if not sizes:
-        return 1
-    return sizes.pop() if len(sizes) == 1 else UNKNOWN
+    targets = [Dims(tuple(map(_target, dims.prefix))) for dims in lists]
+    common = reduce(broadcast, targets, Dims())
+    return [_stretched(dims, common.prefix) for dims in lists]
 
 
 def stretched(dims: Dims, sizes: Sequence[Size]) -> Dims:
     """The dims at these sizes, from the right; -1 leaves a size as it is."""
-    if dims.min_rank > len(sizes):
+    return _stretched(dims, tuple(map(new_dim, sizes)))
+
+
+def _stretched(dims: Dims, targets: tuple[Dim, ...]) -> Dims:
+    if dims.min_rank > len(targets):
         raise Contradiction(
             "NC207",
-            f"expand(torch.FloatTensor{{{list(dims.sizes)}}}, size={list(sizes)}): the number of "
-            f"sizes provided ({len(sizes)}) must be greater or equal to the number of dimensions "
-            f"in the tensor ({dims.min_rank})",
+            f"expand(torch.FloatTensor{{{show_sizes(dims)}}}, size={show_sizes(Dims(targets))}): "
+            f"the number of sizes provided ({len(targets)}) must be greater or equal to the number "
+            f"of dimensions in the tensor ({dims.min_rank})",
             help="Give a size, or -1, for every dimension.",
         )
     result: list[Dim] = []
-    for offset in range(1, len(sizes) + 1):
-        old, size = dims.from_right(offset), sizes[-offset]
+    for offset in range(1, len(targets) + 1):
+        old, target = dims.from_right(offset), targets[-offset]
         if old is None:
-            _check_new(size, len(sizes) - offset)
-            result.append(Dim(None, size, purposeful=size == 1))
+            _check_new(target.size, len(targets) - offset)
+            result.append(replace(target, purposeful=target.size == 1))
             continue
-        _check_stretch(dims, old, sizes, offset)
-        result.append(Dim(old.name, old.size if size in (-1, old.size) else size))
+        _check_stretch(dims, old, targets, offset)
+        result.append(_at_size_of(target, old))
     return Dims(tuple(reversed(result)))
+
+
+def _at_size_of(target: Dim, dim: Dim) -> Dim:
+    """A dim stretched to the size of another, if it is not of that size already."""
+    name = _stretched_name(dim, target)
+    if target.size in (-1, dim.size) or dim.size not in (1, UNKNOWN):
+        return replace(dim, name=name)
+    return Dim(name, target.size)
+
+
+def _stretched_name(dim: Dim, target: Dim) -> Name:
+    """A label stays; what has no name, or is but a 1 of an axis, becomes the axis it is put to."""
+    if target.size == -1 or isinstance(dim.name, (str, Unknown)):
+        return dim.name
+    if dim.name is None:
+        return target.name
+    if dim.size not in (1, UNKNOWN) or naming.match(dim.name, target.name) is Answer.YES:
+        return dim.name
+    return target.name if dim.size == 1 and target.size is not UNKNOWN else UNKNOWN
 
 
 def _check_new(size: Size, index: int) -> None:
@@ -176,17 +194,26 @@ def _check_new(size: Size, index: int) -> None:
         )
 
 
-def _check_stretch(dims: Dims, old: Dim, sizes: Sequence[Size], offset: int) -> None:
-    new = sizes[-offset]
-    if UNKNOWN in (new, old.size) or new == -1 or old.size in (1, new):
+def _check_stretch(dims: Dims, old: Dim, targets: Sequence[Dim], offset: int) -> None:
+    new = targets[-offset]
+    if new.size == -1 or old.size == 1:
         return
-    raise Contradiction(
-        "NC201",
-        f"The expanded size of the tensor ({new}) must match the existing size ({old.size}) at "
-        f"non-singleton dimension {len(sizes) - offset}.  Target sizes: {list(sizes)}.  "
-        f"Tensor sizes: {list(dims.sizes)}",
-        help="Only a dim of size 1 can be stretched.",
-    )
+    if agree(old.size, new.size) is Answer.NO:
+        raise Contradiction(
+            "NC201",
+            f"The expanded size of the tensor ({new.size}) must match the existing size "
+            f"({old.size}) at non-singleton dimension {len(targets) - offset}.  Target sizes: "
+            f"{show_sizes(Dims(tuple(targets)))}.  Tensor sizes: {show_sizes(dims)}",
+            help="Only a dim of size 1 can be stretched.",
+        )
+    if isinstance(old.name, Axis) and isinstance(new.name, Axis) and clash(old, new):
+        raise Contradiction(
+            "NC101",
+            f"Dim {naming.show_name(old.name)} cannot be stretched to the size of "
+            f"{naming.show_name(new.name)}: they are different axes.",
+            names=[old.name.name, new.name.name],
+            help="Only a dim of size 1 can be stretched; bring the dims into one order first.",
+        )
 
 
 def _back(dims: Dims) -> tuple[Dim, ...]:

@@ -5,25 +5,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.reductions import Axis
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
-from namecheck.values import Dims, Many, Position, Size, Tensor, locate
+from namecheck.sizes import Expression
+from namecheck.values import (
+    Dim,
+    Dims,
+    Many,
+    Position,
+    Size,
+    Tensor,
+    added,
+    agree,
+    locate,
+    named_by,
+)
 
 # A tensor is rarely cut into more pieces for their sizes to matter.
 _MOST: Final = 256
 
-Sections = int | Sequence[int | Unknown] | Tensor | Unknown
+Sections = Size | Sequence[Size] | Tensor
 
 
 @rule
-def chunk(input: Tensor, chunks: int | Unknown, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+def chunk(
+    input: Tensor, chunks: int | Unknown, dim: DimArgument | None = 0
+) -> tuple[Dims, ...] | Many:
     """At most `chunks` pieces of equal size, the last one smaller (recorded: chunk)."""
     if isinstance(chunks, int) and chunks < 1 and input.dims.rank != 0:
         raise _refused("NC206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     place = _cut(input, "chunk", dim)
     size = input.dims[place].size
+    if isinstance(size, Expression):
+        return _shares(input.dims, place, size, chunks)
     if not isinstance(size, int) or not isinstance(chunks, int):
         return _any_number(input.dims, place)
     if not size:
@@ -32,7 +48,9 @@ def chunk(input: Tensor, chunks: int | Unknown, dim: Axis | None = 0) -> tuple[D
 
 
 @rule
-def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+def split(
+    input: Tensor, split_size: Sections, dim: DimArgument | None = 0
+) -> tuple[Dims, ...] | Many:
     """Pieces of one size, the last one smaller, or of the sizes listed (recorded: split)."""
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(input, split_size, dim)
@@ -42,6 +60,10 @@ def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Di
         raise _refused(
             "NC206", f"split expects split_size be non-negative, but got split_size={split_size}"
         )
+    if isinstance(size, Expression) and isinstance(split_size, (int, Expression)) and split_size:
+        count = size // split_size
+        even = isinstance(count, int) and count * split_size == size
+        return _shares(input.dims, place, size, count) if even else _any_number(input.dims, place)
     if not isinstance(size, int) or not isinstance(split_size, int):
         return _any_number(input.dims, place)
     if split_size == 0 and size:
@@ -56,7 +78,7 @@ def split(input: Tensor, split_size: Sections, dim: Axis | None = 0) -> tuple[Di
 
 @rule
 def split_with_sizes(
-    input: Tensor, split_sizes: Sequence[Size] | Unknown, dim: Axis | None = 0
+    input: Tensor, split_sizes: Sequence[Size] | Unknown, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces of the sizes listed, which must add up (recorded: split_with_sizes)."""
     place = _cut(input, "split", dim)
@@ -69,7 +91,7 @@ def split_with_sizes(
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
             f"split_sizes={list(split_sizes)}",
         )
-    if isinstance(size, int) and len(known) == len(split_sizes) and sum(known) != size:
+    if agree(added(split_sizes), size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
@@ -82,7 +104,7 @@ def split_with_sizes(
 
 @rule
 def tensor_split(
-    input: Tensor, indices_or_sections: Sections, dim: Axis | None = 0
+    input: Tensor, indices_or_sections: Sections, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces between indices, or so many pieces (recorded: tensor_split)."""
     if input.dims.rank == 0:
@@ -145,9 +167,7 @@ def _refused(code: str, message: str) -> Contradiction:
 
 
 @rule
-def narrow(
-    input: Tensor, dim: Axis | None, start: int | Tensor | Unknown, length: int | Unknown
-) -> Dims:
+def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length: Size) -> Dims:
     """The input's dims with `length` along `dim` (recorded: narrow)."""
     if input.dims.rank == 0:
         raise _refused("NC207", "narrow() cannot be applied to a 0-dim tensor.")
@@ -173,11 +193,11 @@ def narrow(
                 f"start ({begin}) + length ({length}) exceeds dimension size ({size}).",
                 help=f"The dimension has size {size}.",
             )
-    return resized(input.dims, place, length if isinstance(length, int) else UNKNOWN)
+    return _piece(input.dims, place, length)
 
 
 @rule
-def unbind(input: Tensor, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
+def unbind(input: Tensor, dim: DimArgument | None = 0) -> tuple[Dims, ...] | Many:
     """One result for each index of `dim`, without that dim (recorded: unbind)."""
     if input.dims.rank == 0 and dim in (0, -1):
         raise Contradiction(
@@ -191,7 +211,7 @@ def unbind(input: Tensor, dim: Axis | None = 0) -> tuple[Dims, ...] | Many:
     return (left,) * size if isinstance(size, int) and size <= _MOST else Many(Tensor(left))
 
 
-def _cut(input: Tensor, operator: str, dim: Axis | None) -> Position:
+def _cut(input: Tensor, operator: str, dim: DimArgument | None) -> Position:
     if input.dims.rank == 0:
         raise Contradiction(
             "NC207",
@@ -209,6 +229,8 @@ def _equal(dims: Dims, place: Position, size: int, step: int) -> tuple[Dims, ...
 
 def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ...] | Many:
     size = dims[place].size
+    if isinstance(size, Expression) and isinstance(sections, (int, Expression)):
+        return _shares(dims, place, size, sections)
     if isinstance(sections, int) and sections > 0:
         if not isinstance(size, int):
             return _pieces(dims, place, [UNKNOWN], sections)
@@ -232,12 +254,39 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
     return [max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)]
 
 
+def _shares(dims: Dims, place: Position, size: Expression, count: Size) -> tuple[Dims, ...] | Many:
+    """So many equal pieces of a symbolic size, which is supposed to divide."""
+    if isinstance(count, Unknown) or (isinstance(count, int) and count < 1):
+        return _any_number(dims, place)
+    share = size // count
+    if isinstance(count, int):
+        return _pieces(dims, place, [share], count)
+    return Many(Tensor(_piece(dims, place, share)))
+
+
 def _pieces(
     dims: Dims, place: Position, sizes: Sequence[Size], times: int = 1
 ) -> tuple[Dims, ...] | Many:
     if len(sizes) * times > _MOST:
         return _any_number(dims, place)
-    return tuple(resized(dims, place, size) for size in sizes) * times
+    return tuple(_piece(dims, place, size) for size in sizes) * times
+
+
+def _piece(dims: Dims, place: Position, size: Size) -> Dims:
+    if not dims.known and not dims.open:
+        return dims
+    if not isinstance(place, int):
+        return dims.sizeless()
+    return dims.replace(place, part_of(dims[place], size))
+
+
+def part_of(dim: Dim, size: Size) -> Dim:
+    """A part of a dim: a label stays, an axis unless the size tells of another one."""
+    told = named_by(size)
+    if isinstance(dim.name, Axis) and isinstance(told, Axis):
+        same = set(told.factors) & set(dim.name.factors)
+        return Dim(dim.name if same else told, size)
+    return Dim(told if dim.name is None else dim.name, size)
 
 
 def _any_number(dims: Dims, place: Position) -> Many:

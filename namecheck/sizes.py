@@ -1,0 +1,220 @@
+"""Sizes with symbols in them: ``d``, ``2*d``, ``h*w``, ``t+s``, ``seq-1``, ``d//2``.
+
+A symbol is the size of an axis, at least 1. An `Expression` is a polynomial in symbols and
+quotients, in one form only, so that equal expressions are equal values; where no symbol is left
+it is a plain int, never an `Expression`. It adds, multiplies and divides with ints and others of
+its kind; equality of values is no comparison of sizes: that is `same`, which may not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A floor division that does not come out even, as far as is known: ``d//2``."""
+
+    numerator: Known
+    denominator: Known
+
+    def __str__(self) -> str:
+        return f"{_bracketed(self.numerator)}//{_bracketed(self.denominator)}"
+
+
+Atom: TypeAlias = str | Quotient
+Monomial: TypeAlias = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A sum of monomials, each with its coefficient; that of no atoms is the constant."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            words = [str(abs(coefficient))] * (abs(coefficient) != 1 or not monomial)
+            sign = "-" if coefficient < 0 else "+" if text else ""
+            text += sign + "*".join([*words, *map(str, monomial)])
+        return text
+
+    def __add__(self, other: Known) -> Known:
+        return _sum([*self.terms, *_terms(other)])
+
+    def __mul__(self, other: Known) -> Known:
+        return _sum(
+            (_sorted(one + two), first * second)
+            for one, first in self.terms
+            for two, second in _terms(other)
+        )
+
+    def __neg__(self) -> Known:
+        return self * -1
+
+    def __sub__(self, other: Known) -> Known:
+        return self + other * -1
+
+    def __floordiv__(self, other: Known) -> Known:
+        return divided(self, other)
+
+    def __mod__(self, other: Known) -> Known:
+        return self - divided(self, other) * other
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __rsub__(self, other: Known) -> Known:
+        return -self + other
+
+    def __rfloordiv__(self, other: Known) -> Known:
+        return divided(other, self)
+
+    def __rmod__(self, other: Known) -> Known:
+        return other - divided(other, self) * self
+
+
+Known: TypeAlias = int | Expression
+
+
+def symbol(name: str) -> Expression:
+    """The size of the axis called `name`."""
+    return Expression((((name,), 1),))
+
+
+def symbols(size: Known) -> frozenset[str]:
+    """All symbols in a size, those in quotients too."""
+    found: set[str] = set()
+    for monomial, _ in _terms(size):
+        for atom in monomial:
+            if isinstance(atom, str):
+                found.add(atom)
+            else:
+                found |= symbols(atom.numerator) | symbols(atom.denominator)
+    return frozenset(found)
+
+
+def same(left: Known, right: Known) -> bool | None:
+    """Whether two sizes are equal; None where that depends on the symbols."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    difference = left - right
+    if isinstance(difference, int):
+        return difference == 0
+    return False if is_at_least(1, difference) or is_at_least(1, difference * -1) else None
+
+
+def is_at_least(least: int, size: Known) -> bool:
+    """Whether a size is certainly not below an int."""
+    known = 0
+    for monomial, coefficient in _terms(size):
+        lowest = _lowest(monomial)
+        if monomial and (coefficient < 0 or lowest is None):
+            return False
+        known += coefficient * (lowest or 0)
+    return known >= least
+
+
+def _lowest(monomial: Monomial) -> int | None:
+    """A product of symbols is 1 at least, with a quotient 0; of a negative one that is not told."""
+    quotients = [atom for atom in monomial if isinstance(atom, Quotient)]
+    if not quotients:
+        return 1
+    told = all(
+        is_at_least(0, each.numerator) and is_at_least(1, each.denominator) for each in quotients
+    )
+    return 0 if told else None
+
+
+def divided(left: Known, right: Known) -> Known:
+    """``left // right``; what does not come out even stays a quotient.
+
+    Raises ZeroDivisionError where Python does.
+    """
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    if isinstance(right, int):
+        return _by_number(left, right)
+    exact = _exactly(left, right)
+    return _atom(Quotient(left, right)) if exact is None else exact
+
+
+def _by_number(size: Known, number: int) -> Known:
+    """Every coefficient divided; what is over is a quotient, of 0 at least."""
+    terms = [(monomial, divmod(coefficient, number)) for monomial, coefficient in _terms(size)]
+    even = _sum((monomial, whole) for monomial, (whole, _) in terms)
+    over = _sum((monomial, odd) for monomial, (_, odd) in terms)
+    return even + (over // number if isinstance(over, int) else _atom(Quotient(over, number)))
+
+
+def _exactly(left: Known, right: Expression) -> Known | None:
+    """The quotient that comes out even, None where there is none."""
+    if len(right.terms) > 1:
+        return 1 if left == right else None
+    [(divisor, number)] = right.terms
+    divided: list[tuple[Monomial, int]] = []
+    for monomial, coefficient in _terms(left):
+        atoms = list(monomial)
+        for atom in divisor:
+            if atom not in atoms:
+                return None
+            atoms.remove(atom)
+        if coefficient % number:
+            return None
+        divided.append((tuple(atoms), coefficient // number))
+    return _sum(divided)
+
+
+def substituted(size: Known, values: Mapping[str, Known]) -> Known:
+    """A size with other sizes put in for symbols; those not in `values` stay."""
+    result: Known = 0
+    for monomial, coefficient in _terms(size):
+        term: Known = coefficient
+        for atom in monomial:
+            term = term * _value(atom, values)
+        result = result + term
+    return result
+
+
+def _value(atom: Atom, values: Mapping[str, Known]) -> Known:
+    if isinstance(atom, str):
+        return values.get(atom, symbol(atom))
+    numerator = substituted(atom.numerator, values)
+    return divided(numerator, substituted(atom.denominator, values))
+
+
+def _terms(size: Known) -> tuple[tuple[Monomial, int], ...]:
+    return (((), size),) if isinstance(size, int) else size.terms
+
+
+def _atom(atom: Atom) -> Expression:
+    return Expression((((atom,), 1),))
+
+
+def _sum(terms: Iterable[tuple[Monomial, int]]) -> Known:
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in terms:
+        total[monomial] = total.get(monomial, 0) + coefficient
+    left = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
+    if all(not monomial for monomial, _ in left):
+        return left[0][1] if left else 0
+    return Expression(tuple(sorted(left, key=_order)))
+
+
+def _sorted(atoms: Monomial) -> Monomial:
+    return tuple(sorted(atoms, key=str))
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, list[str]]:
+    """What is taken away last, the constant after the symbols, longer products first."""
+    monomial, coefficient = term
+    return coefficient < 0, not monomial, -len(monomial), list(map(str, monomial))
+
+
+def _bracketed(size: Known) -> str:
+    single = isinstance(size, int) or (size.terms[0][1] == 1 and len(size.terms[0][0]) == 1)
+    bare = single and (isinstance(size, int) or len(size.terms) == 1)
+    return str(size) if bare else f"({size})"

@@ -1,0 +1,65 @@
+"""Tensors as annotations describe them, for tests of rules: ``annotated("b t heads*d 1")``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namecheck.names import UNKNOWN, Axis, Contradiction, Name
+from namecheck.operators import Inference, infer
+from namecheck.sizes import Known, symbol
+from namecheck.values import Dim, Dims, Tensor, axis, merged, told_apart
+
+B, T, D, S, HEADS = map(symbol, ("b", "t", "d", "s", "heads"))
+
+
+def annotated(text: str, dtype: str | None = None) -> Tensor:
+    """A tensor of these dims: ``d`` an axis, ``h*w`` a merged one, ``3`` a literal size.
+
+    ``~1`` is a size of 1 put there on purpose, ``t?`` a part of an axis, ``_`` of unknown size.
+    """
+    dims = told_apart(Dims(tuple(map(_dim, text.split()))))
+    return Tensor(dims) if dtype is None else Tensor(dims, dtype)
+
+
+def _dim(word: str) -> Dim:
+    if word == "_":
+        return Dim(None)
+    if word == "~1":
+        return Dim(None, 1, purposeful=True)
+    if word.endswith("?"):
+        return Dim(Axis(word[:-1]), UNKNOWN)
+    if word.isdigit():
+        return Dim(None, int(word))
+    return merged([axis(part) for part in word.split("*")])
+
+
+def at_size(name: str, size: Known) -> Dim:
+    """An axis of another size than its own."""
+    return Dim(Axis(name), size)
+
+
+def told(answer: Inference) -> str:
+    """The dims of a result as `brief` shows them, or the code of the contradiction."""
+    assert answer.fits
+    if isinstance(answer.contradiction, Contradiction):
+        return answer.contradiction.code
+    if isinstance(answer.result, Tensor):
+        return answer.result.dims.brief()
+    return " | ".join(part.dims.brief() for part in answer.result)
+
+
+def run(operator: str, *args: Any, **kwargs: Any) -> str:
+    """What an operator gives; a string among the arguments is the annotation of a tensor."""
+    given = [annotated(arg[1:]) if _is_annotation(arg) else arg for arg in args]
+    return told(infer(operator, *given, **kwargs))
+
+
+def _is_annotation(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(":")
+
+
+def names(answer: Inference) -> tuple[Name, ...]:
+    """The names of a result."""
+    assert answer.contradiction is None, answer.contradiction.message
+    assert isinstance(answer.result, Tensor)
+    return answer.result.names
