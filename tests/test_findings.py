@@ -18,8 +18,8 @@ from namecheck.settings import Settings
 PACKAGE: Final = Path(__file__).parents[1] / "namecheck"
 CODES: Final = list(register().values())
 
-# What the file system or namecheck itself does cannot be shown by a program.
-WITHOUT_PROGRAM: Final = {"NC002", "NC005"}
+# What the file system, another process or namecheck itself does cannot be shown by a program.
+WITHOUT_PROGRAM: Final = {"NC002", "NC005", "NC113"}
 
 # What only running shows: the calls of annotated functions.
 AT_RUN_TIME: Final = {"NC112", "NC210", "NC211", "NC301"}

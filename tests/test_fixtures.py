@@ -16,7 +16,7 @@ BLOCKS = pages()
 MUST_BE_SHOWN = [
     code
     for code, row in register().items()
-    if row.kind in (Kind.FINDING, Kind.LINT) and code >= "NC100"
+    if row.kind in (Kind.FINDING, Kind.LINT) and code >= "NC100" and row.bad
 ]
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, Final
 
 from namecheck.runtime.modes import Mode, Record
@@ -21,15 +25,26 @@ class Patch:
     replacement: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """Patches of a module that costs too much to be imported before the program does it."""
+
+    module: str
+    patches: Callable[[ModuleType], Iterable[Patch]]
+
+
 @dataclass(slots=True)
 class PatchTable:
     """The attributes that are replaced now, and for whom; the one piece of global state.
 
     `default` is the mode outside of every `runtime` block, `holders` counts those who need the
-    patches: `install` and each block.
+    patches: `install` and each block. `deferred` has, by its name, every module that is to be
+    patched when it has been imported, for which the `watcher` waits.
     """
 
     originals: list[Patch] = field(default_factory=list)
+    deferred: dict[str, Deferred] = field(default_factory=dict)
+    watcher: Watcher | None = None
     default: Mode = "off"
     record: Record = field(default_factory=Record)
     installed: bool = False
@@ -41,14 +56,32 @@ class PatchTable:
         """Whether anything is replaced."""
         return bool(self.originals)
 
-    def apply(self, patches: Iterable[Patch]) -> None:
+    def apply(self, patches: Iterable[Patch | Deferred]) -> None:
         """Replace attributes, remembering what stood in the owner itself."""
         with self.lock:
             # All are made before the first is put in place: they are made of the originals.
             for patch in list(patches):
-                before = _read(patch.owner, patch.attribute)
-                self.originals.append(Patch(patch.owner, patch.attribute, before))
-                _write(patch.owner, patch.attribute, patch.replacement)
+                if isinstance(patch, Patch):
+                    before = _read(patch.owner, patch.attribute)
+                    self.originals.append(Patch(patch.owner, patch.attribute, before))
+                    _write(patch.owner, patch.attribute, patch.replacement)
+                elif patch.module in sys.modules:
+                    self.apply(patch.patches(sys.modules[patch.module]))
+                else:
+                    self._wait_for(patch)
+
+    def _wait_for(self, patch: Deferred) -> None:
+        self.deferred[patch.module] = patch
+        if self.watcher is None:
+            self.watcher = Watcher(self)
+            sys.meta_path.insert(0, self.watcher)
+
+    def imported(self, module: ModuleType) -> None:
+        """Patch a module that has just been imported."""
+        with self.lock:
+            patch = self.deferred.pop(module.__name__, None)
+            if patch is not None:
+                self.apply(patch.patches(module))
 
     def restore(self) -> None:
         """Put every original back, the last replaced first."""
@@ -56,6 +89,10 @@ class PatchTable:
             while self.originals:
                 original = self.originals.pop()
                 _write(original.owner, original.attribute, original.replacement)
+            self.deferred.clear()
+            if self.watcher in sys.meta_path:
+                sys.meta_path.remove(self.watcher)
+            self.watcher = None
 
 
 def _read(owner: Any, attribute: Any) -> Any:
@@ -70,6 +107,44 @@ def _write(owner: Any, attribute: Any, value: Any) -> None:
         delattr(owner, attribute)
     else:
         setattr(owner, attribute, value)
+
+
+class Watcher(MetaPathFinder):
+    """Finds the modules that a table waits for as Python would, and tells it of their import."""
+
+    def __init__(self, table: PatchTable) -> None:
+        self.table = table
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec that the next finder has, with a loader that tells the table."""
+        if fullname not in self.table.deferred:
+            return None
+        finders = [finder for finder in sys.meta_path if finder is not self]
+        found = (finder.find_spec(fullname, path, target) for finder in finders)
+        spec = next(filter(None, found), None)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _TellingLoader(spec.loader, self.table)
+        return spec
+
+
+class _TellingLoader(Loader):
+    """Loads a module as its own loader does, and leaves it to that loader thereafter."""
+
+    def __init__(self, loader: Loader, table: PatchTable) -> None:
+        self.loader = loader
+        self.table = table
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__loader__ = self.loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        self.table.imported(module)
 
 
 TABLE: Final = PatchTable()

@@ -11,10 +11,10 @@ import torch
 
 from namecheck import operators
 from namecheck.operators import Semantics
-from namecheck.runtime import modes, naming_api, survival, targets, wrappers
+from namecheck.runtime import distribution, modes, naming_api, survival, targets, wrappers
 from namecheck.runtime.errors import UntestedTorchWarning
 from namecheck.runtime.modes import MODES, Mode, Record
-from namecheck.runtime.patches import TABLE, Patch
+from namecheck.runtime.patches import TABLE, Deferred, Patch
 from namecheck.runtime.sites import Site
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import ATTRIBUTE
@@ -113,7 +113,7 @@ def _check_version() -> None:
         )
 
 
-def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch]:
+def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch | Deferred]:
     """Every replacement, the attribute that carries the names first."""
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
@@ -127,6 +127,7 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch]
         maker = make if target.operator.endswith("flatten") else wrappers.make_recorder
         yield Patch(target.owner, target.attribute, maker(site))
     yield from _of_names(semantics, recording=recording)
+    yield from distribution.patches()
 
 
 def _replacement(target: Target, site: Site, make: Any) -> Any:
