@@ -23,7 +23,11 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch import nn
-from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    set_model_state_dict,
+)
 from torch.distributed.checkpoint.state_dict_loader import load
 from torch.distributed.checkpoint.state_dict_saver import save
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
@@ -355,6 +359,15 @@ def fsdp_states_have_names() -> None:
 
 
 @check
+def fsdp_loads_the_state_that_one_rank_has() -> None:
+    net = sharded()
+    state = Net().state_dict() if dist.get_rank() == 0 else {}
+    options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
+    set_model_state_dict(net, state, options=options)
+    assert names_of(net.state_dict()) == STATE
+
+
+@check
 def an_fsdp_checkpoint_keeps_names() -> None:
     net, other = sharded(), sharded()
     train(net)
@@ -379,6 +392,13 @@ def collectives_in_place_keep_names() -> None:
     dist.all_reduce(x)
     dist.broadcast(x, 0)
     assert x.names == ("N", "C")
+
+
+@check
+def tensors_that_are_sent_as_objects_keep_names() -> None:
+    gathered: list[Any] = [None, None]
+    dist.all_gather_object(gathered, batch())
+    assert [x.names for x in gathered] == [("N", "C"), ("N", "C")]
 
 
 @check
