@@ -20,12 +20,10 @@ pytestmark = pytest.mark.usefixtures("shim")
 STARTS = ("fork", "spawn")
 
 
-def loaded(dataset: Any, start: str | None, **settings: Any) -> Iterator[Any]:
+def loaded(dataset: Any, start: str | None) -> Iterator[Any]:
     """The batches of a loader with one worker, started in this way, or with none."""
     workers = 0 if start is None else 1
-    return iter(
-        DataLoader(dataset, 2, num_workers=workers, multiprocessing_context=start, **settings)
-    )
+    return iter(DataLoader(dataset, 2, num_workers=workers, multiprocessing_context=start))
 
 
 @pytest.mark.parametrize("start", [None, *STARTS])
@@ -61,14 +59,13 @@ def test_batches_of_tensors() -> None:
     assert (names(rows), names(labels)) == ((None, "C"), (None,))
 
 
-def test_collating_rows_of_different_names_tells() -> None:
-    rows = [named("C"), named("K")]
-    result = default_collate(rows)
-    assert names(result) == (None, None)
+def test_rows_of_different_names_make_a_batch_of_unknown_ones() -> None:
+    assert names(default_collate([named("C"), named("K")])) == (None, None)
 
 
 def test_converting_keeps() -> None:
-    assert names(default_convert({"x": named("N", "C")})["x"]) == ("N", "C")
+    convert: Any = default_convert
+    assert names(convert({"x": named("N", "C")})["x"]) == ("N", "C")
 
 
 @pytest.mark.parametrize(
