@@ -35,11 +35,9 @@ def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
 
 def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
     replay = importlib.import_module("namecheck.runtime.replay")
-    inputs = [*program.PREAMBLE, *lines[call.first_line - 1 : call.call_line - 1]]
-    before = replay.run("\n".join(inputs))
-    if before.error is not None:
-        return Seen(early=_raised(before.error))
-    ended = replay.run("\n".join(lines[call.call_line - 1 : call.end_line - 1]), before)
+    called = [*program.PREAMBLE, *lines[call.call_line - 1 : call.end_line - 1]]
+    made = map(replay.tensor, call.case.inputs, call.case.requires_grad)
+    ended = replay.run("\n".join(called), dict(zip(call.inputs, made, strict=True)))
 
     def held(name: str | None) -> Any:
         if name is None:

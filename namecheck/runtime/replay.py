@@ -1,10 +1,11 @@
-"""Runs lines of source on real tensors, and tells what its variables hold."""
+"""Makes recorded calls on real tensors, and tells what their variables hold."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +24,27 @@ class Ended:
     error: Exception | None = None
 
 
-def run(source: str, before: Ended | None = None) -> Ended:
-    """Run source text, after another piece whose variables it finds."""
-    space = dict(before.variables) if before is not None else {}
+def tensor(described: Tensor, requires_grad: bool) -> torch.Tensor:
+    """An input of a recorded call, with the data that it had (fixtures/oracle/README.md)."""
+    dtype = getattr(torch, str(described.dtype))
+    sizes = described.dims.sizes
+    indices = range(math.prod(size for size in sizes if isinstance(size, int)))
+    data: list[Any] = [(1 + index * 3 % 7) / 8 for index in indices]
+    if dtype is torch.bool:
+        data = [index % 2 == 0 for index in indices]
+    elif dtype is torch.int64:
+        data = [index % 2 for index in indices]
+    made: Any = torch.tensor(data, dtype=dtype).reshape(sizes).clone()
+    if any(name is not None for name in described.names):
+        made.rename_(*described.names)
+    result: torch.Tensor = made.requires_grad_() if requires_grad else made
+    return result
+
+
+def run(source: str, variables: Mapping[str, Any]) -> Ended:
+    """Run source text that finds these variables; random numbers are the same at every run."""
+    space = dict(variables)
+    torch.manual_seed(0)
     with warnings.catch_warnings(), contextlib.suppress(SystemExit):
         warnings.simplefilter("ignore")
         try:
