@@ -294,8 +294,9 @@ def parameters(
     row, inplace = _find(key, table() if rows is None else rows)
     alternatives = row.alternatives("i" if inplace else form)
     found = [signature for _, signature in alternatives]
+    given = _given(row, kwargs)
     try:
-        [binding, *_] = signatures.bind(key, found, args, kwargs, by_name=True)
+        [binding, *_] = signatures.bind(key, found, args, given, by_name=True)
     except (signatures.Unbound, Contradiction):
         return [None] * len(args), {}
     return signatures.places(found[binding.overload], len(args), kwargs)
@@ -327,7 +328,7 @@ def _apply(
     if name == "unknown" and not row.params:
         return Inference(UNKNOWN)
     rule = _nothing_known if name == "unknown" else registry.load()[name]
-    given = kwargs if row.declares_out else {k: v for k, v in kwargs.items() if k != "out"}
+    given = _given(row, kwargs)
     out = kwargs.get("out") if "o" in row.forms else None
     settings, args, given = _settings(row, call, args, given)
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
@@ -364,6 +365,11 @@ def _apply(
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.named(inputs))
     return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
+
+
+def _given(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that the row tells of: it need not tell of ``out=``."""
+    return {key: value for key, value in kwargs.items() if key != "out" or row.declares_out}
 
 
 def _settings(
@@ -498,11 +504,16 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
         after: dict[int | str, Any] = {}
         if written:
             after["out"] = (*written, *map(_tensor, outs[len(written) :]))
+        elif row.out == "reshapes" and contradiction.code != _UNRESIZED:
+            after["out"] = _forgotten(out)  # it has its new shape already
         return Inference(UNKNOWN, after, contradiction)
     several = result if isinstance(out, (Unknown, Many)) else out
     single = not isinstance(several, (tuple, list))
     value = written[0] if single else tuple(written)
     return Inference(value, {"out": value}, fields=row.returns)
+
+
+_UNRESIZED: Final = "NC205"
 
 
 def _forgotten(out: Any) -> Any:

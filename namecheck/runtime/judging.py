@@ -30,6 +30,11 @@ def is_ours(contradiction: Contradiction, semantics: Semantics, *, speaks: bool)
     return not contradiction.code.startswith(_TORCHS)
 
 
+def stands(contradiction: Contradiction, semantics: Semantics) -> bool:
+    """Whether a contradiction of sizes holds though torch took the call: torch 2.12 did not."""
+    return semantics is Semantics.NATIVE or bool(contradiction.names)
+
+
 def judge(contradiction: Contradiction, values: Sequence[Any]) -> None:
     """Do what the mode in force says; raises a `Contradicted` in the mode ``error``."""
     if in_force(TABLE.default) != "off" and not places.inside_torch():

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import torch
 
 from namecheck.operators import Operator
-from namecheck.runtime import tensor_names
+from namecheck.runtime import tensor_names, translation
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import Names, shown
 
@@ -20,26 +20,12 @@ from namecheck.runtime.tensor_names import Names, shown
 class _Originals:
     """torch's own functions, as they are before anything is patched."""
 
-    view_as: Any = torch.Tensor.view_as
-    clone: Any = torch.Tensor.clone
-    detach: Any = torch.Tensor.detach
     permute: Any = torch.Tensor.permute
     unsqueeze: Any = torch.Tensor.unsqueeze
     flatten: Any = torch.flatten
     unflatten: Any = torch.Tensor.unflatten
     repr: Any = torch.Tensor.__repr__
     data: Any = torch.Tensor.data
-
-
-def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-    """The same data as a tensor of its own, as native ``rename`` gives it.
-
-    torch has no view of a sparse or a nested tensor: one that requires a gradient is copied.
-    """
-    if tensor.layout is torch.strided and not tensor.is_nested:
-        return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
-    copied = _Originals.clone if tensor.requires_grad else _Originals.detach
-    return cast(torch.Tensor, copied(tensor))
 
 
 def itself(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
@@ -76,15 +62,14 @@ def align_tensors(*tensors: Any) -> tuple[torch.Tensor, ...]:
     return tuple(align_to(tensor, *shown(longest)) for tensor in given)
 
 
-def flatten(input: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """``flatten`` by indices, by names, or of a list of names."""
-    given = dict(zip(("start_dim", "end_dim", "out_dim"), args, strict=False)) | kwargs
-    dims = given.get("dims", given.get("start_dim", 0))
-    if isinstance(dims, (list, tuple)):
-        found = [_index(dim, input) for dim in dims]
-        return cast(torch.Tensor, _Originals.flatten(input, found[0], found[-1]))
-    start, end = given.get("start_dim", 0), given.get("end_dim", -1)
-    return cast(torch.Tensor, _Originals.flatten(input, _index(start, input), _index(end, input)))
+def flatten(
+    input: torch.Tensor, start_dim: Any = 0, end_dim: int = -1, *, dims: Sequence[int] = ()
+) -> torch.Tensor:
+    """``flatten`` of the dims from one to another, or of a list of them."""
+    listed = start_dim if isinstance(start_dim, (list, tuple)) else dims
+    if listed:
+        start_dim, end_dim = listed[0], listed[-1]
+    return cast(torch.Tensor, _Originals.flatten(input, start_dim, end_dim))
 
 
 def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> torch.Tensor:
@@ -92,7 +77,8 @@ def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> t
     pairs = list(sizes.items()) if isinstance(sizes, Mapping) else sizes
     if pairs and isinstance(pairs[0], (tuple, list)):
         pairs = [size for _, size in pairs]
-    return cast(torch.Tensor, _Originals.unflatten(input, _index(dim, input), pairs))
+    place = translation.place_of(dim, input) if isinstance(dim, str) else dim
+    return cast(torch.Tensor, _Originals.unflatten(input, place, pairs))
 
 
 def has_names(tensor: torch.Tensor) -> bool:
@@ -101,13 +87,9 @@ def has_names(tensor: torch.Tensor) -> bool:
         return any(name is not None for name in shown(tensor))
 
 
-def _index(dim: Any, tensor: torch.Tensor) -> Any:
-    return shown(tensor).index(dim) if isinstance(dim, str) else dim
-
-
 _MOVES: Final[Mapping[str, Callable[..., Any]]] = {
-    "refine_names": alias,
-    "rename": alias,
+    "refine_names": tensor_names.alias,
+    "rename": tensor_names.alias,
     "rename_": itself,
     "align_to": align_to,
     "align_as": align_as,
@@ -124,8 +106,17 @@ def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
         for form in row.forms:
             owner: Any = torch if form == "f" else torch.Tensor
             operator = key if form == "i" else f"{'torch' if form == 'f' else 'Tensor'}.{key}"
-            moves = move not in (alias, itself)
-            yield Target(owner, key, operator, row, form, move, by_name=True, moves=moves)
+            yield Target(
+                owner,
+                key,
+                operator,
+                row,
+                form,
+                getattr(owner, key, move),
+                move=move,
+                by_name=move is not flatten,
+                moves=move not in (tensor_names.alias, itself),
+            )
 
 
 def names_property(set_names: Callable[[torch.Tensor, Any], Any]) -> property:

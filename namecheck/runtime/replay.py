@@ -27,8 +27,8 @@ class Ended:
 def tensor(described: Tensor, requires_grad: bool) -> torch.Tensor:
     """An input of a recorded call, with the data that it had (fixtures/oracle/README.md)."""
     dtype = getattr(torch, str(described.dtype))
-    sizes = described.dims.sizes
-    indices = range(math.prod(size for size in sizes if isinstance(size, int)))
+    sizes = [size for size in described.dims.sizes if isinstance(size, int)]
+    indices = range(math.prod(sizes))
     data: list[Any] = [(1 + index * 3 % 7) / 8 for index in indices]
     if dtype is torch.bool:
         data = [index % 2 == 0 for index in indices]

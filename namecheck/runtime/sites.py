@@ -1,7 +1,7 @@
 """One patched callable of torch: what a call of it needs, learnt once for each kind of call.
 
 A `Plan` is what `infer` answered, made ready: the arguments with indices in the place of names,
-and the names of what comes back. It holds for every call with the same names and plain
+and the names of what comes back. It holds for every call with the same names, dtypes and plain
 arguments; where the answer without sizes leaves a name open, for the same sizes as well. That the
 answer without sizes may be taken for all sizes is the law of sound forgetting (tests/test_laws.py).
 """
@@ -15,33 +15,35 @@ from typing import Any, Final, cast
 
 import torch
 
-from namecheck import operators, signatures
+from namecheck import operators
 from namecheck.names import UNKNOWN, Contradiction
 from namecheck.operators import Inference, Semantics
-from namecheck.runtime import judging, tensor_names
+from namecheck.runtime import judging, modules, targets, tensor_names, translation
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
-from namecheck.runtime.tensor_names import Names
-from namecheck.values import Many, Tensor
+from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
+from namecheck.values import Tensor
+
+__all__ = ["NAMING", "Plan", "Site"]
 
 # More kinds of calls than that are no kinds: their arguments are data. Then all are forgotten.
 MOST_PLANS: Final = 4096
-
-NAMING: Final = frozenset({"dim", "dims", "name", "names"})
+# Lists that are longer hold data.
+_LONGEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to make one kind of call: what replaces arguments, and what the tensors are called.
+    """How to make one kind of call: what of it changes, and what the tensors are called.
 
-    `result` and `after` are answers of `infer`; `sized` where they hold for these sizes alone.
+    `sized` where that holds for these sizes alone; `doubt` is a contradiction that torch itself
+    is to refuse.
     """
 
-    positional: tuple[tuple[int, Any], ...]
-    keywords: tuple[tuple[str, Any], ...]
-    dropped: tuple[str, ...]
+    changes: Changes
     inference: Inference
-    sized: bool
+    sized: bool = False
+    doubt: Contradiction | None = None
 
 
 @dataclass(slots=True)
@@ -55,12 +57,14 @@ class Site:
     semantics: Semantics
     said: bool = True
     original: Callable[..., Any] = field(init=False)
+    names_result: bool = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
     quick: dict[Hashable, Any] = field(default_factory=dict)
     kept: int = 0
 
     def __post_init__(self) -> None:
         self.original = self.target.original
+        self.names_result = targets.names_result(self.target.row)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call in which names may matter."""
@@ -73,8 +77,8 @@ class Site:
         """
         plan = self._found(args, {})
         result = self.perform(plan, args, {})
-        if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan):
-            values = dict(plan.positional)
+        if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan, key):
+            values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
             known = tuple(values.get(place, args[place]) for place in told)
             with contextlib.suppress(TypeError):  # of a list among the arguments
@@ -100,9 +104,11 @@ class Site:
         self.kept += 1
 
     def refused(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of unnamed tensors that torch refused: with a name among its arguments, ours."""
-        if any(map(_speaks, (*args, *kwargs.values()))):
-            return self.call(args, kwargs)
+        """A call of unnamed tensors that torch refused: ours, if it speaks of names."""
+        if isinstance(error, TypeError) or any(map(speaks, (*args, *kwargs.values()))):
+            plan = self.plan(args, kwargs)
+            if plan is not None and plan.changes:
+                return self.perform(plan, args, kwargs)
         raise error
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
@@ -139,18 +145,39 @@ class Site:
         self.plans[key] = plan
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        inference, sized = self._inferred(args, kwargs)
+        inference = self._infer(args, kwargs, sized=False)
+        sized = not _is_settled(inference) or self._resizes(kwargs)
+        if sized or inference.contradiction is not None:
+            inference = self._infer(args, kwargs, sized=True)
         if inference.contradiction is not None:
             return self._contradicted(inference, args, kwargs)
-        return self._translated(inference, args, kwargs, sized=sized) if inference.fits else None
+        if not inference.fits:
+            return None
+        return Plan(self._changes(inference, args, kwargs), inference, sized)
 
-    def _inferred(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Inference, bool]:
-        """The answer for a call, and whether it holds for these sizes alone."""
+    def _resizes(self, kwargs: Mapping[str, Any]) -> bool:
+        """Whether a tensor is given another shape, which a named one must not be."""
+        in_place = self.target.form in "ij" and self.target.row.inplace == "becomes"
+        return in_place or "out" in kwargs
+
+    def _infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool) -> Inference:
+        values, named = self._abstract(args, kwargs, sized=sized)
+        return operators.infer(self.target.operator, *values, semantics=self.semantics, **named)
+
+    def _abstract(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as `infer` takes them, those that a module was made with among them."""
+        if self.target.form == "c":
+            args, kwargs = args[1:], {**modules.made_with(self.target.row, args[0]), **kwargs}
+        values = [tensor_names.abstract(arg, sized=sized, said=self.said) for arg in args]
+        if self.target.reflected:
+            values.reverse()
         given = self._public(kwargs)
-        inference = self._infer(args, given, sized=False)
-        if _is_settled(inference):
-            return inference, False
-        return self._infer(args, given, sized=True), True
+        return values, {
+            key: tensor_names.abstract(value, sized=sized, said=self.said)
+            for key, value in given.items()
+        }
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The keywords without those that torch's own functions hand to one another."""
@@ -158,15 +185,21 @@ class Site:
             return kwargs
         return {key: value for key, value in kwargs.items() if not key.startswith("_")}
 
-    def _infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool) -> Inference:
-        values = [tensor_names.abstract(arg, sized=sized, said=self.said) for arg in args]
-        if self.target.reflected:
-            values.reverse()
-        named = {
-            key: tensor_names.abstract(value, sized=sized, said=self.said)
-            for key, value in kwargs.items()
-        }
-        return operators.infer(self.target.operator, *values, semantics=self.semantics, **named)
+    def _changes(
+        self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Changes:
+        """Names become indices; raises a `Contradicted` where they cannot, in whatever mode."""
+        values = (*args, *kwargs.values())
+        if self.target.by_name or not (self.names_result or any(map(speaks, values))):
+            return UNCHANGED
+        places, words = operators.parameters(
+            self.target.operator, *self._abstract(args, kwargs, sized=True)
+        )
+        try:
+            return translation.translated(args, kwargs, places, words)
+        except Contradiction as untranslatable:
+            told = inference.contradiction or untranslatable
+            raise judging.error_for(told, values) from untranslatable
 
     def _contradicted(
         self, inference: Inference, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -178,73 +211,74 @@ class Site:
         contradiction = inference.contradiction
         assert contradiction is not None
         values = (*args, *kwargs.values())
-        if judging.is_ours(contradiction, self.semantics, speaks=any(map(_speaks, values))):
-            self._name_written(inference, args, kwargs)
-            judging.judge(contradiction, values)
+        unknown = Inference(UNKNOWN, contradiction=contradiction)
+        if not self._is_ours(contradiction, values):
+            return Plan(self._changes(inference, args, kwargs), unknown, doubt=contradiction)
+        self._name_written(inference, args, kwargs)
+        judging.judge(contradiction, values)
         if self.target.moves:
             raise judging.error_for(contradiction, values)
-        try:
-            unknown = Inference(UNKNOWN, contradiction=contradiction)
-            return self._translated(unknown, args, kwargs, sized=True)
-        except Contradiction as untranslatable:
-            raise judging.error_for(contradiction, values) from untranslatable
+        return Plan(self._changes(inference, args, kwargs), unknown)
 
-    def _translated(
-        self,
-        inference: Inference,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        *,
-        sized: bool,
-    ) -> Plan:
-        """The plan for an answer: names become indices where torch takes only these."""
-        positional: list[tuple[int, Any]] = []
-        keywords: list[tuple[str, Any]] = []
-        dropped: list[str] = []
-        speaks = any(map(_speaks, (*args, *kwargs.values()))) or "names" in kwargs
-        if speaks and not self.target.by_name:
-            places, words = self._parameters(args, kwargs)
-            for index, (arg, parameter) in enumerate(zip(args, places, strict=False)):
-                if parameter is not None and parameter.kinds & NAMING and _speaks(arg):
-                    positional.append((index, _index(arg, _receiver(args, kwargs))))
-            for key, parameter in words.items():
-                value = kwargs[key]
-                if key == "names" and "names" in parameter.kinds:
-                    dropped.append(key)
-                elif parameter.kinds & NAMING and _speaks(value):
-                    keywords.append((key, _index(value, _receiver(args, kwargs))))
-        return Plan(tuple(positional), tuple(keywords), tuple(dropped), inference, sized)
-
-    def _parameters(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[list[signatures.Parameter | None], dict[str, signatures.Parameter]]:
-        values = [tensor_names.abstract(arg) for arg in args]
-        named = {k: tensor_names.abstract(v) for k, v in self._public(kwargs).items()}
-        return operators.parameters(self.target.operator, values, named)
+    def _is_ours(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
+        return judging.is_ours(contradiction, self.semantics, speaks=any(map(speaks, values)))
 
     def perform(self, plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the original by its plan, and name what comes back."""
+        run = self.target.move or self.original
         if plan is None:
-            return self.original(*args, **kwargs)
-        given, words = args, kwargs
-        if plan.positional:
-            changed = list(args)
-            for index, value in plan.positional:
-                changed[index] = value
-            given = tuple(changed)
-        if plan.keywords or plan.dropped:
-            words = {k: v for k, v in kwargs.items() if k not in plan.dropped} | dict(plan.keywords)
-        result = self.original(*given, **words)
-        self.name(plan, result, args, kwargs)
-        return result
+            return run(*args, **kwargs)
+        given, words = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
+        try:
+            result = run(*given, **words)
+        except (Contradicted, Warning):
+            raise
+        except (RuntimeError, LookupError, TypeError, ValueError, Contradiction) as error:
+            self._retell(error, args, kwargs)
+            raise
+        if plan.doubt is not None and judging.stands(plan.doubt, self.semantics):
+            judging.judge(plan.doubt, (*args, *kwargs.values()))
+        return self.name(plan, result, args, kwargs)
+
+    def _retell(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise in the words of the rules, which tell names, what torch refused."""
+        values = (*args, *kwargs.values())
+        contradiction = self._infer(args, kwargs, sized=True).contradiction
+        if isinstance(error, Contradiction):
+            raise judging.error_for(contradiction or error, values) from error
+        if contradiction is None or (
+            contradiction.code == "NC114" and not any(map(speaks, values))
+        ):
+            return
+        try:
+            judging.judge(contradiction, values)
+        except Contradicted as told:
+            raise told from error
 
     def name(
         self, plan: Plan, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> None:
-        """Give the names that were inferred to the result, and to what the call wrote into."""
+    ) -> Any:
+        """Give the names that were inferred to the result, and to what the call wrote into.
+
+        The result comes back, or what is inferred in the place of a value.
+        """
+        answer = plan.inference.result
         with torch._C.DisableTorchFunction():
             self._name_written(plan.inference, args, kwargs)
-            tensor_names.stamp(result, plan.inference.result, said=self.said)
+            if isinstance(answer, bool):
+                return answer
+            if self._is_argument(result, plan, args, kwargs):
+                result = tensor_names.apart(result, answer)
+            tensor_names.stamp(result, answer, said=self.said)
+        return result
+
+    def _is_argument(
+        self, result: Any, plan: Plan, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> bool:
+        """Whether the result of a call that writes into no argument is an argument itself."""
+        if plan.inference.after or self.target.form in "ij" or "out" in kwargs:
+            return False
+        return any(result is value for value in (*args, *kwargs.values()))
 
     def _name_written(
         self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -257,10 +291,18 @@ class Site:
                 tensor_names.stamp(args[place], answer, said=self.said)
 
 
-def _is_quick(plan: Plan) -> bool:
+def _is_quick(plan: Plan, key: Hashable) -> bool:
     """Whether a plan is for one tensor and any sizes, and touches nothing but its result."""
     after = plan.inference.after
-    return not plan.sized and (not after or tuple(after) == (0,))
+    touches = bool(after) and tuple(after) != (0,)
+    return not (plan.sized or touches or plan.changes.dropped or _holds_tensor(key))
+
+
+def _holds_tensor(value: Any) -> bool:
+    """Whether a key is, or holds, a tensor: to remember it would keep its memory."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_tensor, value))
+    return isinstance(value, torch.Tensor)
 
 
 def _is_settled(inference: Inference) -> bool:
@@ -271,29 +313,23 @@ def _is_settled(inference: Inference) -> bool:
 
 
 def _is_known(answer: Any) -> bool:
+    """Whether all names are known; an answer that is no tensor tells nothing of the call."""
     if isinstance(answer, Tensor):
         return answer.dims.complete
-    if isinstance(answer, (tuple, list)):
-        return all(map(_is_known, answer))
-    return answer is not UNKNOWN and not isinstance(answer, Many)
-
-
-def _speaks(value: Any) -> bool:
-    """Whether an argument is, or holds, a string."""
-    if isinstance(value, str):
-        return True
-    return isinstance(value, (list, tuple)) and any(map(_speaks, value))
+    return isinstance(answer, (tuple, list)) and all(map(_is_known, answer))
 
 
 def _key(value: Any) -> Hashable:
     """What of an argument a plan depends on; raises TypeError where that cannot be told."""
     if isinstance(value, torch.Tensor):
         names = tensor_names.names_of(value)
-        return value.dim() if names is None else names
+        return value.dim() if names is None else names, value.dtype
     if isinstance(value, (list, tuple)):
+        if len(value) > _LONGEST:
+            raise TypeError("data")
         return (type(value), *map(_key, value))
     if isinstance(value, dict):
-        return tuple((key, _key(part)) for key, part in value.items())
+        return type(value), tuple((key, _key(part)) for key, part in value.items())
     if isinstance(value, slice):
         return slice
     if isinstance(value, (bool, int, str)) or value is None or value is ...:
@@ -302,11 +338,11 @@ def _key(value: Any) -> Hashable:
 
 
 def _sizes(values: Sequence[Any]) -> Hashable:
-    """The sizes and dtypes of all tensors among the arguments, and the values of slices."""
+    """The sizes of all tensors among the arguments, and the values of slices."""
     found: list[Hashable] = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.append((tuple(value.shape), value.dtype))
+            found.append(tuple(value.shape))
         elif isinstance(value, (list, tuple)):
             found.append(_sizes(value))
         elif isinstance(value, slice):
@@ -315,23 +351,3 @@ def _sizes(values: Sequence[Any]) -> Hashable:
             hash(value)
             found.append(value)
     return tuple(found)
-
-
-def _receiver(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Names:
-    """The names in which a call looks its dims up: those of its first tensor."""
-    for value in (*args, *kwargs.values()):
-        first = value[0] if isinstance(value, (list, tuple)) and value else value
-        if isinstance(first, torch.Tensor):
-            return tensor_names.shown(first)
-    return ()
-
-
-def _index(value: Any, names: Names) -> Any:
-    """An argument with the index of each name in the name's place."""
-    if isinstance(value, str):
-        if value not in names:
-            raise Contradiction("NC103", f"Name '{value}' not found in Tensor{list(names)}.")
-        return names.index(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_index(part, names) for part in value)
-    return value

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
 
 from namecheck.operators import Operator, python_operators
+from namecheck.signatures import Parameter
 
 # How Python spells the operators that `operators.python_operators` names, without underscores.
 _BINARY: Final = {
@@ -50,7 +52,6 @@ BY_HAND: Final = frozenset(
         "data",
         "shape",
         "ndim",
-        "__deepcopy__",
         "__iter__",
     }
 )
@@ -60,9 +61,10 @@ BY_HAND: Final = frozenset(
 class Target:
     """One attribute of torch: its owner, its operator as `infer` takes it, its row, its form.
 
-    `reflected` marks a method whose receiver is the right operand; `by_name` a function of ours
-    that takes names as they are, `moves` one that cannot be called with the wrong ones;
-    `special` a special method of Python, with one operand where it is `unary`.
+    `special` marks a special method of Python, with one operand where it is `unary`, `reflected`
+    one whose receiver is the right operand. `move` is a function of ours that runs in the
+    original's place where there are names; one `by_name` takes names as they are, one that `moves`
+    dims cannot be called with the wrong ones.
     """
 
     owner: Any
@@ -74,8 +76,22 @@ class Target:
     reflected: bool = False
     special: bool = False
     unary: bool = False
+    move: Callable[..., Any] | None = None
     by_name: bool = False
     moves: bool = False
+
+
+def is_fresh(parameter: Parameter) -> bool:
+    """Whether a parameter names dims of the result: torch has none of these any more."""
+    return parameter.name in _FRESH and bool(parameter.kinds & {"name", "names"})
+
+
+def names_result(row: Operator) -> bool:
+    """Whether a call may say how the dims of the result are called."""
+    return any(map(is_fresh, itertools.chain(*row.signatures)))
+
+
+_FRESH: Final = frozenset({"names", "out_dim", "outdim"})
 
 
 def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
@@ -128,8 +144,18 @@ def _module(dotted: str) -> tuple[Any, str]:
     return owner, attribute
 
 
+def of_modules(rows: Mapping[str, Operator]) -> Iterator[Target]:
+    """The `forward` of every class of ``torch.nn`` in the table."""
+    for key, row in rows.items():
+        owner, attribute = _module(key)
+        if "c" in row.forms and owner and hasattr(owner, attribute):
+            made = getattr(owner, attribute)
+            yield Target(made, "forward", key, row, "c", made.forward)
+
+
 def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
-    """The special methods behind Python's operators."""
+    """The special methods behind Python's operators, and behind ``abs``."""
+    yield Target(torch.Tensor, "__abs__", "abs", rows["abs"], "m", torch.Tensor.__abs__)
     keys = python_operators()
     for name, word in (_BINARY | _COMPARISONS | _UNARY).items():
         key = keys[name]

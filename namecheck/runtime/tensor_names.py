@@ -8,7 +8,7 @@ copy, pickle and ``torch.save`` keep by themselves; ``torch.load(weights_only=Tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import torch
 
@@ -44,6 +44,25 @@ def shown(tensor: torch.Tensor) -> Names:
 def give(tensor: torch.Tensor, names: Names | None) -> None:
     """Let a tensor carry these names."""
     tensor._names = names  # type: ignore[attr-defined]
+
+
+class _Originals:
+    """torch's own functions, as they are before anything is patched."""
+
+    view_as: Any = torch.Tensor.view_as
+    clone: Any = torch.Tensor.clone
+    detach: Any = torch.Tensor.detach
+
+
+def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+    """The same data as a tensor of its own, as native ``rename`` gives it.
+
+    torch has no view of a sparse or a nested tensor: one that requires a gradient is copied.
+    """
+    if tensor.layout is torch.strided and not tensor.is_nested:
+        return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
+    copied = _Originals.clone if tensor.requires_grad else _Originals.detach
+    return cast(torch.Tensor, copied(tensor))
 
 
 def lift(names: Iterable[str | None]) -> tuple[Name, ...]:
@@ -84,7 +103,7 @@ def abstract(value: Any, *, sized: bool = True, said: bool = True) -> Any:
     """A real argument as `infer` takes it."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
-        return Tensor(dims_of(value, sized=sized, said=said), dtype if sized else UNKNOWN)
+        return Tensor(dims_of(value, sized=sized, said=said), dtype)
     if value is None or isinstance(value, (str, bool, int, float, complex)) or value is ...:
         return value
     if isinstance(value, torch.Size):
@@ -129,8 +148,20 @@ def stamp(value: Any, answer: Any, *, said: bool) -> None:
             stamp(part, told, said=said)
 
 
+def apart(tensor: torch.Tensor, answer: Any) -> torch.Tensor:
+    """The tensor, or another one of the same data where an answer gives it other names."""
+    names = answered(answer, tensor.dim())
+    present = names_of(tensor) or (None,) * tensor.dim()
+    return tensor if names == present else alias(tensor)
+
+
+def answered(answer: Any, rank: int) -> Names:
+    """The names that an answer gives to a tensor of this rank."""
+    return fitted(answer.dims if isinstance(answer, Tensor) else OPEN, rank)
+
+
 def _stamp_one(tensor: torch.Tensor, answer: Any, *, said: bool) -> None:
-    names = fitted(answer.dims if isinstance(answer, Tensor) else OPEN, tensor.dim())
+    names = answered(answer, tensor.dim())
     if said and all(name is None for name in names):
         if getattr(tensor, ATTRIBUTE, None) is not None:
             give(tensor, None)
