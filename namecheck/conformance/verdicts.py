@@ -206,10 +206,18 @@ def _same(expected: Any, got: Any) -> bool:
 def _compare_inputs(case: Case, seen: Seen) -> Verdict:
     """The inputs afterwards; of a call that raised only what is known for certain counts."""
     after = case.after or case.inputs
-    verdicts = list(map(_compare_results, after, seen.inputs))
-    if isinstance(case.result, Raised):
-        verdicts = [verdict for verdict in verdicts if verdict is not Verdict.UNKNOWN]
-    return _worst(verdicts)
+    if not isinstance(case.result, Raised):
+        return _worst(list(map(_compare_results, after, seen.inputs)))
+    told = [(past, held) for past, held in zip(after, seen.inputs, strict=False) if _tells(held)]
+    verdicts = [_compare_results(past, held) for past, held in told]
+    return _worst([verdict for verdict in verdicts if verdict is not Verdict.UNKNOWN])
+
+
+def _tells(held: Any) -> bool:
+    """Whether any name of what a call that raised was given is known after it."""
+    if not isinstance(held, Tensor):
+        return True
+    return held.dims.rank == 0 or any(name is not UNKNOWN for name in held.names)
 
 
 _ORDER: Final = (Verdict.AGREE, Verdict.UNKNOWN, Verdict.DISAGREE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Answer, Contradiction
 from namecheck.rules.meetings import broadcast, unify
+from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
 from namecheck.values import Dim, Dims, Tensor
 
@@ -56,6 +57,7 @@ def _broadcast_to(target: Dims, small: Dims, operator: str) -> Dims:
             f"{operator}: attempted to broadcast Tensor{small.show()} to Tensor{target.show()} but "
             f"the number of dims ({other}) must be less than or equal to the number of dims in the "
             f"tensor ({one})",
+            names=labels([*small.names, *target.names]),
             help="Give the mask the dimensions of the input with `align_as`.",
         )
     return _unified(target, small)

@@ -21,10 +21,13 @@ _TORCHS: Final = ("NC2",)
 _ABOUT_NAMES: Final = frozenset({"NC205"})
 
 
-def is_ours(contradiction: Contradiction, semantics: Semantics, *, speaks: bool) -> bool:
-    """Whether torch would not see a contradiction by itself; `speaks` of a call with strings."""
+def is_ours(contradiction: Contradiction, semantics: Semantics, *, names_dims: bool) -> bool:
+    """Whether torch would not see a contradiction by itself.
+
+    Of other arguments than names it may know more than the table.
+    """
     if contradiction.code == "NC114" and semantics is Semantics.NAMECHECK:
-        return speaks
+        return names_dims
     if contradiction.code in _ABOUT_NAMES:
         return True
     return not contradiction.code.startswith(_TORCHS)

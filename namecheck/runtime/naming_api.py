@@ -33,6 +33,10 @@ def itself(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
     return tensor
 
 
+def nothing(tensor: torch.Tensor, value: Any) -> None:
+    """What is left to do where names are set: they are given as they were inferred."""
+
+
 def align_to(tensor: torch.Tensor, *names: Any) -> torch.Tensor:
     """The dims in the order of `names`, an Ellipsis for the rest, new ones of size 1."""
     present = shown(tensor)

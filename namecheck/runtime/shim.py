@@ -143,7 +143,8 @@ def _replacement(target: Target, site: Site, make: Any) -> Any:
 
 def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     row = operators.table()["names="]
-    target = Target(torch.Tensor, "names", "names=", row, "s", lambda tensor, value: None)
+    move = naming_api.nothing
+    target = Target(torch.Tensor, "names", "names=", row, "s", move, move=move, by_name=True)
     site = Site(target, semantics, said=not recording)
     set_names = wrappers.make_recorder(site)
     yield Patch(torch.Tensor, "names", naming_api.names_property(set_names))

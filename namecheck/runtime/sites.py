@@ -22,6 +22,7 @@ from namecheck.runtime import judging, modules, targets, tensor_names, translati
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
 from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
+from namecheck.runtime.wrapper_source import LONGEST
 from namecheck.values import Tensor
 
 __all__ = ["NAMING", "Plan", "Site"]
@@ -46,11 +47,17 @@ class Plan:
     doubt: Contradiction | None = None
 
 
+def _memos() -> tuple[dict[Hashable, Any], ...]:
+    """A memo for each number of arguments of which a wrapper knows, besides the tensor."""
+    return tuple({} for _ in range(LONGEST + 1))
+
+
 @dataclass(slots=True)
 class Site:
-    """One patched callable; `call` runs it with names, `plain` without.
+    """One patched callable; `call` runs it with names.
 
-    `said` is false where tensors without any names are of unknown names (a recording).
+    `said` is false where tensors without any names are of unknown names (a recording); `quick` is
+    what its wrapper looks up, `kept` the number of entries.
     """
 
     target: Target
@@ -59,7 +66,7 @@ class Site:
     original: Callable[..., Any] = field(init=False)
     names_result: bool = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
-    quick: dict[Hashable, Any] = field(default_factory=dict)
+    quick: tuple[dict[Hashable, Any], ...] = field(default_factory=_memos)
     kept: int = 0
 
     def __post_init__(self) -> None:
@@ -82,7 +89,7 @@ class Site:
             names = getattr(result, tensor_names.ATTRIBUTE, None)
             known = tuple(values.get(place, args[place]) for place in told)
             with contextlib.suppress(TypeError):  # of a list among the arguments
-                self._keep(key, (*known, names) if told else names)
+                self._keep(self.quick[len(args) - 1], key, (*known, names) if told else names)
         return result
 
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
@@ -92,12 +99,12 @@ class Site:
         except Contradicted as error:
             raise error.with_traceback(None) from None
 
-    def _keep(self, key: tuple[Hashable, ...], entry: Any) -> None:
+    def _keep(self, level: dict[Hashable, Any], key: tuple[Hashable, ...], entry: Any) -> None:
         if self.kept >= MOST_PLANS:
-            self.quick.clear()
+            for memo in self.quick:
+                memo.clear()
             self.kept = 0
         *path, last = key
-        level = self.quick
         for part in path:
             level = level.setdefault(part, {})
         level[last] = entry
@@ -221,7 +228,8 @@ class Site:
         return Plan(self._changes(inference, args, kwargs), unknown)
 
     def _is_ours(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
-        return judging.is_ours(contradiction, self.semantics, speaks=any(map(speaks, values)))
+        names_dims = self.target.move is not None or any(map(speaks, values))
+        return judging.is_ours(contradiction, self.semantics, names_dims=names_dims)
 
     def perform(self, plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the original by its plan, and name what comes back."""

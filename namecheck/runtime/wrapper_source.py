@@ -13,7 +13,7 @@ from typing import Any, Final
 
 MISSING: Final = object()
 
-_LONGEST: Final = 3  # arguments besides the tensor that have a path of their own
+LONGEST: Final = 3  # arguments besides the tensor that have a path of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ def _position(places: Sequence[tuple[str, str]], name: str) -> int:
 def write(shape: Shape) -> str:
     """The source of the wrapper.
 
-    It finds M, original, swift (the same for tensors, called sooner), memo, learn, call, refused
-    and gathered.
+    It finds M, original, swift (the same for tensors, called sooner), learn, call, refused,
+    gathered, and a memo for each number of arguments.
     """
     head, *rest = shape.names
     parameters = [head, *(["/"] if shape.bound else []), *rest, *shape.rare]
     everything = ", ".join([head, *rest, *shape.rare])
     lines = [f"def wrapper({', '.join(parameters)}):"]
-    unusual = [*shape.rare, *rest[_LONGEST:]]
+    unusual = [*shape.rare, *rest[LONGEST:]]
     if unusual:
         lines += [
             f"    if not ({' is '.join([*unusual, 'M'])}):",
@@ -96,7 +96,7 @@ def write(shape: Shape) -> str:
     ]
     if shape.strict:
         return "\n".join([*lines, *_path(shape, rest, 1)]) + "\n"
-    shown = rest[:_LONGEST]
+    shown = rest[:LONGEST]
     for count in range(len(shown), 0, -1):
         before, last = shown[: count - 1], shown[count - 1]
         lines.append(f"    if {last} is not M:")
@@ -131,6 +131,13 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
             "    except REFUSALS as error:",
             f"        return refused(error, ({passed},), {{}})",
         ]
+    looked = " or ".join(f"{name}.__class__ is str" for name in values)
+    if looked:
+        # Names that no longer fit the tensor must not tell where a dim stands.
+        lines += [
+            f"if n0 is not None and ({looked}) and {head}.ndim != len(n0):",
+            f"    return call(({passed},), {{}})",
+        ]
     if tensors:
         lines.append(f"if n0 is None: n0 = {head}.ndim")
     lines += [f"if m{i} is None: m{i} = {name}.ndim" for i, name in enumerate(tensors)]
@@ -141,7 +148,7 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
     unpacked = [f"v{given.index(name)}" for name in values]
     lines += [
         "try:",
-        f"    {', '.join([*unpacked, 'names'])} = memo{found}",
+        f"    {', '.join([*unpacked, 'names'])} = memo{len(given)}{found}",
         "except (KeyError, TypeError):",
         "    names = M",
         "if names is M:",

@@ -91,7 +91,7 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
 def _indexer(site: Site) -> Callable[..., Any]:
     """The wrapper of ``x[index]``: ints, slices, None and Ellipsis tell by their types alone."""
     original, call, learn = site.original, site.call, site.learn
-    memo = site.quick
+    memo = site.quick[1]
 
     def wrapper(self: Any, index: Any) -> Any:
         names = self._names
@@ -133,7 +133,7 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         "M": MISSING,
         "original": site.original,
         "swift": _swift(site),
-        "memo": site.quick,
+        **{f"memo{count}": memo for count, memo in enumerate(site.quick)},
         "learn": site.learn,
         "call": site.call,
         "refused": site.refused,
