@@ -71,6 +71,10 @@ def _side(side: str, semantics: Semantics) -> Iterator[See]:
     if side == "static":
         yield partial(static.see, semantics=semantics)
     elif side == "native":
+        if not live.is_native():
+            raise ConformanceError(
+                "the side 'native' needs a torch that has named tensors; 2.12 is the last that has"
+            )
         yield partial(live.see, native=True)
     else:
         with live.shim(semantics):

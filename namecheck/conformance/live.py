@@ -23,6 +23,12 @@ def shim(semantics: Semantics) -> AbstractContextManager[Any]:
     return context
 
 
+def is_native() -> bool:
+    """Whether torch has names of its own; raises ImportError where there is no torch."""
+    native: bool = importlib.import_module("namecheck.runtime.replay").IS_NATIVE
+    return native
+
+
 def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
     """What happens when each of these calls is made on real tensors.
 

@@ -148,14 +148,14 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
     unpacked = [f"v{given.index(name)}" for name in values]
     lines += [
         "try:",
-        f"    {', '.join([*unpacked, 'names'])} = memo{len(given)}{found}",
+        f"    {', '.join([*unpacked, '_names'])} = memo{len(given)}{found}",
         "except (KeyError, TypeError):",
-        "    names = M",
-        "if names is M:",
+        "    _names = M",
+        "if _names is M:",
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(given, values)})",
-        f"result = {_run(shape, [head, *places])}",
-        "result._names = names",
-        "return result",
+        f"_result = {_run(shape, [head, *places])}",
+        "_result._names = _names",
+        "return _result",
     ]
     return ["    " * depth + line for line in lines]
 

@@ -203,6 +203,8 @@ def shape_of(target: Target) -> Shape | None:
         return None
     # What some overload takes by keyword alone is always passed so, and nothing after it by place.
     cut = min((names.index(word) for word in words if word in names), default=len(names))
+    if len(names) - cut > 1:
+        return None  # there is room for one argument beyond the places
     del names[cut:], kinds[cut:]
     words += [_ALIASES[name] for name in (*names, *words) if name in _ALIASES]
     words += _further(target)

@@ -1,0 +1,50 @@
+"""The recorded answers of native torch, and the same calls made under the shim."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from namecheck import conformance
+from namecheck.conformance import ConformanceError, Report
+from namecheck.conformance.deviations import load
+from namecheck.operators import Semantics
+from tests.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
+
+
+@pytest.fixture(scope="module")
+def native() -> Report:
+    return conformance.run(EVERYDAY, "runtime", Semantics.NATIVE)
+
+
+@pytest.fixture(scope="module")
+def ours() -> Report:
+    return conformance.run(EVERYDAY, "runtime", deviations=DEVIATIONS)
+
+
+def test_native_semantics_agrees_with_native_torch_in_every_call(native: Report) -> None:
+    assert native.cases == 9933
+    assert native.to_json()["disagree"] == []
+    assert [judgement.case.id for judgement in native.unknown] == []
+
+
+def test_every_difference_of_our_semantics_is_listed(ours: Report) -> None:
+    assert ours.to_json()["disagree"] == []
+
+
+def test_every_listed_difference_is_shown(ours: Report) -> None:
+    for entry in load(DEVIATIONS):
+        shown = entry.shown_by in ours.explained.get(entry.name, ())
+        assert shown or (FIXTURES / entry.shown_by).is_file(), f"[{entry.name}]: {entry.shown_by}"
+
+
+@pytest.mark.skipif(hasattr(torch.Tensor, "refine_names"), reason="this torch has names")
+def test_the_native_side_needs_a_torch_that_has_names() -> None:
+    with pytest.raises(ConformanceError, match="needs a torch that has named tensors"):
+        conformance.run(EVERYDAY, "native", Semantics.NATIVE)
+
+
+@pytest.mark.skipif(not hasattr(torch.Tensor, "refine_names"), reason="this torch has no names")
+def test_native_torch_answers_as_recorded() -> None:
+    report = conformance.run(EVERYDAY, "native", Semantics.NATIVE)
+    assert (report.agree, report.to_json()["disagree"]) == (report.cases, [])
