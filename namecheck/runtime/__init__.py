@@ -43,7 +43,7 @@ class _Callable(ModuleType):
     """The package, which is the context manager of its name as well."""
 
     def __call__(
-        self, mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK
+        self, mode: Mode = "error", *, semantics: Semantics | str | None = None
     ) -> AbstractContextManager[Record]:
         return runtime(mode, semantics=semantics)
 

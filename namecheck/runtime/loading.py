@@ -18,12 +18,12 @@ from namecheck.runtime.patches import TABLE, Patch
 from namecheck.runtime.tensor_names import Names
 
 
-def patches(semantics: Semantics) -> Iterator[Patch]:
+def patches() -> Iterator[Patch]:
     """How torch sends tensors to other processes, and the work of a loader's processes."""
     reducers: dict[type, Callable[[torch.Tensor], Any]] = vars(ForkingPickler)["_extra_reducers"]
     for kind in (torch.Tensor, torch.nn.Parameter):
         yield Patch(reducers, kind, _sending(reducers[kind]))
-    yield Patch(worker, "_worker_loop", _Work(worker._worker_loop, semantics))
+    yield Patch(worker, "_worker_loop", _Work(worker._worker_loop))
 
 
 def _sending(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
@@ -53,9 +53,8 @@ class _Work:
     settings of its parent.
     """
 
-    def __init__(self, original: Callable[..., None], semantics: Semantics) -> None:
+    def __init__(self, original: Callable[..., None]) -> None:
         self.original = original
-        self.semantics = semantics
 
     def __call__(self, *args: Any) -> None:
         self.original(*args)
@@ -63,7 +62,7 @@ class _Work:
     def __reduce__(self) -> tuple[Any, ...]:
         entry = modes.innermost()
         mode = entry.mode if entry is not None else TABLE.default
-        return functools.partial, (work, mode, self.semantics)
+        return functools.partial, (work, mode, TABLE.semantics)
 
 
 def work(mode: Mode, semantics: Semantics, *args: Any) -> None:

@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from namecheck.operators import Semantics
 from namecheck.runtime.modes import Mode, Record
 
 ABSENT: Final = object()
@@ -38,14 +39,16 @@ class PatchTable:
     """The attributes that are replaced now, and for whom; the one piece of global state.
 
     `default` is the mode outside of every `runtime` block, `holders` counts those who need the
-    patches: `install` and each block. `deferred` has, by its name, every module that is to be
-    patched when it has been imported, for which the `watcher` waits.
+    patches: `install` and each block, all of them in one `semantics`. `deferred` has, by its
+    name, every module that is to be patched when it has been imported, for which the `watcher`
+    waits.
     """
 
     originals: list[Patch] = field(default_factory=list)
     deferred: dict[str, Deferred] = field(default_factory=dict)
     watcher: Watcher | None = None
     default: Mode = "off"
+    semantics: Semantics = Semantics.NAMECHECK
     record: Record = field(default_factory=Record)
     installed: bool = False
     holders: int = 0
@@ -63,8 +66,8 @@ class PatchTable:
             for patch in list(patches):
                 if isinstance(patch, Patch):
                     before = _read(patch.owner, patch.attribute)
-                    self.originals.append(Patch(patch.owner, patch.attribute, before))
                     _write(patch.owner, patch.attribute, patch.replacement)
+                    self.originals.append(Patch(patch.owner, patch.attribute, before))
                 elif patch.module in sys.modules:
                     self.apply(patch.patches(sys.modules[patch.module]))
                 else:

@@ -23,23 +23,23 @@ TESTED: Final = ((2, 11), (2, 13))
 
 
 class InstallError(RuntimeError):
-    """`install` or `uninstall` where it cannot be; nothing has changed."""
+    """`install`, `uninstall` or a block where it cannot be; nothing has changed."""
 
 
-def install(mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK) -> None:
+def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> None:
     """Put the named-tensor API on torch for the rest of the process, checks included.
 
-    Raises `InstallError` where it is installed already; `uninstall` takes it away again.
+    Raises `InstallError` where it is installed already, or where a block is open in another
+    semantics; `uninstall` takes it away again.
     """
     _check_mode(mode)
-    wanted = Semantics(semantics)
     with TABLE.lock:
         if TABLE.installed:
             raise InstallError(
                 "namecheck is installed already; call namecheck.uninstall() first to install it "
                 "in another mode"
             )
-        _hold(wanted)
+        _hold(semantics)
         TABLE.installed = True
         TABLE.default = mode
 
@@ -63,18 +63,17 @@ def installed() -> bool:
 
 
 @contextmanager
-def runtime(
-    mode: Mode = "error", *, semantics: Semantics | str = Semantics.NAMECHECK
-) -> Iterator[Record]:
+def runtime(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> Iterator[Record]:
     """The named-tensor API with its checks for a block, in this thread or task.
 
     Yields the record of what was found. Blocks nest, the innermost mode is in force; the API
-    itself is there for the whole process as long as any block is open.
+    itself is there for the whole process as long as any block is open, and in one semantics:
+    another one raises `InstallError`.
     """
     _check_mode(mode)
     record = Record()
     with TABLE.lock:
-        _hold(Semantics(semantics))
+        _hold(semantics)
     entry = modes.enter(mode, record)
     try:
         yield record
@@ -89,10 +88,22 @@ def _check_mode(mode: str) -> None:
         raise ValueError(f"unknown mode {mode!r}; the modes are {', '.join(MODES)}")
 
 
-def _hold(semantics: Semantics) -> None:
+def _hold(semantics: Semantics | str | None) -> None:
+    """Put the patches in place for one more; without a semantics, in that which is in force."""
+    wanted = TABLE.semantics if semantics is None else Semantics(semantics)
     if TABLE.holders == 0:
         _check_version()
-        TABLE.apply(patches(semantics))
+        try:
+            TABLE.apply(patches(wanted))
+        except BaseException:
+            TABLE.restore()
+            raise
+        TABLE.semantics = wanted
+    elif wanted is not TABLE.semantics:
+        raise InstallError(
+            f"namecheck is in force with semantics={TABLE.semantics.value!r}; a process has one "
+            f"semantics at a time, {wanted.value!r} has to wait until that is taken away"
+        )
     TABLE.holders += 1
 
 
@@ -100,6 +111,7 @@ def _release() -> None:
     TABLE.holders -= 1
     if TABLE.holders == 0:
         TABLE.restore()
+        TABLE.semantics = Semantics.NAMECHECK
 
 
 def _check_version() -> None:
@@ -118,7 +130,7 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
     yield Patch(torch.Tensor, ATTRIBUTE, None)
-    yield from survival.patches(semantics)
+    yield from survival.patches()
     for target in targets.all_targets(rows):
         site = Site(target, semantics, said=not recording)
         yield Patch(target.owner, target.attribute, _replacement(target, site, make))

@@ -12,20 +12,19 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device
 
-from namecheck.operators import Semantics
 from namecheck.runtime import loading, transforms
 from namecheck.runtime.carrying import keeping
 from namecheck.runtime.patches import Patch
 
 
-def patches(semantics: Semantics) -> Iterator[Patch]:
+def patches() -> Iterator[Patch]:
     """What has to be replaced besides the operators."""
     _let_torch_remember()
     subclassed = keeping(torch.Tensor._make_subclass, 1, "data")
     yield Patch(torch.Tensor, "_make_subclass", staticmethod(subclassed))
     yield Patch(FakeTensorMode, "from_tensor", keeping(FakeTensorMode.from_tensor, 1, "tensor"))
     yield from transforms.patches()
-    yield from loading.patches(semantics)
+    yield from loading.patches()
 
 
 def _let_torch_remember() -> None:
