@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     DictValue,
     External,
     FunctionValue,
+    Generator,
     Instance,
     ListValue,
     Native,
@@ -106,7 +107,7 @@ class Attributes:
                 return self._bind(found, value, value.cls, node, store, activation)
         if isinstance(value, Const) and value.value is None and not alone:
             raise PathEnds
-        if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated)):
+        if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
             return Native(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
             return self._of_callable(value, name, store)

@@ -18,6 +18,7 @@ from namecheck.interpreter.objects import (
     DictValue,
     Entries,
     External,
+    Generator,
     Instance,
     ListValue,
     Opaque,
@@ -145,10 +146,16 @@ class BuiltinFunctions:
             return self.machine.fresh("builtin", _KINDS.get(name))
         return self.machine.torch.lift(result, {}, call.node)
 
-    def _items(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
+    def _items(
+        self, value: Value, call: Call, *, whole: bool = True
+    ) -> tuple[Value, ...] | Repeated:
         return self.machine.expressions.spread_iterable(
-            value, call.node, call.store, call.activation
+            value, call.node, call.store, call.activation, whole=whole
         )
+
+    def _generator(self, value: Value, call: Call) -> Generator | None:
+        items = self.machine.expressions.items
+        return items.generator(value, call.node, call.store, call.activation)
 
     def _invoke(self, function: Value, args: list[Value], call: Call) -> Value:
         return self.machine.calls.call_values(
@@ -198,8 +205,11 @@ class BuiltinFunctions:
         return Repeated(self.machine.fresh("index", "int"))
 
     def _enumerate(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call)
         start = call.argument(1, "start", Const(0))
+        generator = self._generator(call.argument(0), call)
+        if generator is not None:
+            return self.machine.generators.changed(generator, self._numbering(start))
+        content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
             return Repeated(TupleValue((self.machine.fresh("index", "int"), content.each)))
         first = start.value if isinstance(start, Const) and isinstance(start.value, int) else None
@@ -215,8 +225,22 @@ class BuiltinFunctions:
             ]
         )
 
+    def _numbering(self, start: Value) -> Callable[[Value, Store], Value]:
+        """What puts a number before each item of a generator; it stands in the store."""
+        key = ("enumerated", self.machine.new_address())
+
+        def number(item: Value, store: Store) -> Value:
+            index: Value = store.get(key, start)
+            after: Value = self.machine.fresh("index", "int")
+            if isinstance(index, Const) and isinstance(index.value, int):
+                after = Const(index.value + 1)
+            store.set(key, after)
+            return TupleValue((index, item))
+
+        return number
+
     def _zip(self, call: Call) -> Value:
-        contents = [self._items(arg, call) for arg in call.args]
+        contents = [self._items(arg, call, whole=False) for arg in call.args]
         if any(isinstance(content, Repeated) for content in contents):
             each = [
                 c.each
@@ -265,7 +289,16 @@ class BuiltinFunctions:
         return found
 
     def _map(self, call: Call) -> Value:
-        contents = [self._items(arg, call) for arg in call.args[1:]]
+        generator = self._generator(call.args[1], call) if len(call.args) == 2 else None
+        if generator is not None:
+            function = call.argument(0)
+            return self.machine.generators.changed(
+                generator,
+                lambda item, store: self._invoke(
+                    function, [item], Call(call.arguments, call.node, store, call.activation)
+                ),
+            )
+        contents = [self._items(arg, call, whole=False) for arg in call.args[1:]]
         if any(isinstance(content, Repeated) for content in contents):
             each = [
                 c.each if isinstance(c, Repeated) else self.machine.fresh("item") for c in contents
@@ -276,7 +309,7 @@ class BuiltinFunctions:
         return self._iterator([self._invoke(call.argument(0), list(row), call) for row in rows])
 
     def _filter(self, call: Call) -> Value:
-        content = self._items(call.argument(1), call)
+        content = self._items(call.argument(1), call, whole=False)
         if isinstance(content, Repeated):
             return content
         kept = []
@@ -291,13 +324,17 @@ class BuiltinFunctions:
 
     def _iter(self, call: Call) -> Value:
         value = call.argument(0)
-        if isinstance(value, ListValue) and value.kind == "iterator":
+        if isinstance(value, Generator) or (
+            isinstance(value, ListValue) and value.kind == "iterator"
+        ):
             return value
         content = self._items(value, call)
         return content if isinstance(content, Repeated) else self._iterator(content)
 
     def _next(self, call: Call) -> Value:
         value = call.argument(0)
+        if isinstance(value, Generator):
+            return self._step(value, call)
         if isinstance(value, Repeated):
             return joins.pick(value, self.machine.new_address(), call.store)
         if isinstance(value, ListValue):
@@ -315,6 +352,13 @@ class BuiltinFunctions:
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
         return self.machine.fresh("next")
+
+    def _step(self, generator: Generator, call: Call) -> Value:
+        generators = self.machine.generators
+        item = generators.step(generator, call.node, call.store, call.activation)
+        if item is None and len(call.args) < 2:
+            raise PathEnds
+        return call.args[1] if item is None else item
 
     def _collect(self, call: Call, kind: str) -> Value:
         if not call.args:
@@ -412,7 +456,7 @@ class BuiltinFunctions:
             return self.machine.fresh("extreme")
 
     def _any_all(self, name: str, call: Call) -> Value:
-        content = self._items(call.argument(0), call)
+        content = self._items(call.argument(0), call, whole=False)
         if isinstance(content, Repeated):
             return self.machine.fresh(name, "bool")
         truths = [self.machine.expressions.truth(item, call.store) for item in content]

@@ -14,6 +14,7 @@ from namecheck.interpreter.objects import (
     ClassValue,
     External,
     FunctionValue,
+    Generator,
     Held,
     Instance,
     Opaque,
@@ -47,9 +48,11 @@ class Callers:
                 layer = store.fork()
                 arguments = self._arguments(function, cls, layer, activation, defaults=defaults)
                 try:
-                    self.machine.calls.function(
+                    made = self.machine.calls.function(
                         function, Call(arguments, function.node, layer, activation)
                     )
+                    if isinstance(made, Generator):
+                        self.machine.generators.sample(made, function.node, layer, activation)
                 except PathEnds:
                     continue
 

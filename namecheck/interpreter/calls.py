@@ -27,6 +27,7 @@ from namecheck.interpreter.objects import (
     External,
     Frame,
     FunctionValue,
+    Generator,
     Instance,
     ListValue,
     Native,
@@ -229,6 +230,10 @@ class Calls:
 
     def escape(self, call: Call) -> None:
         """What unknown code is given it may change: lists and dicts lose what was known of them."""
+        for value in (*call.args, *call.kwargs.values()):
+            given = value.function if isinstance(value, Wrapped) else value
+            if isinstance(given, Generator):
+                self.machine.generators.give_away(given, call.store, call.activation)
         self.give_away((*call.args, *call.kwargs.values()), call.store)
 
     def give_away(self, values: Iterable[Value], store: Store) -> None:
@@ -326,10 +331,9 @@ class Calls:
         if not self._matters(function, call):
             self.escape(call)
             return self.machine.fresh("result")
-        if self._too_deep(function, call.activation) or not machine.spend():
+        if self.too_deep(function, call.activation) or not machine.spend():
             self.escape(call)
             return self.machine.fresh("result")
-        layer = call.store.fork()
         frame = Frame(
             self.machine.new_address(),
             function.node,
@@ -337,18 +341,14 @@ class Calls:
             function.cls,
             call.args[0] if call.args else None,
         )
+        if machine.scope(function.node).generator:
+            bound = self._bind(function, frame, call, call.store)
+            return Generator(frame, function, call.node) if bound else machine.fresh("result")
+        layer = call.store.fork()
         if not self._bind(function, frame, call, layer):
             return self.machine.fresh("result")
         inner = Activation(frame, call.activation, call.node, function.name)
-        outer, machine.source = machine.source, machine.source_of(frame)
-        try:
-            returns = self._run(function, layer, inner)
-        finally:
-            machine.source = outer
-        if machine.scope(function.node).generator:
-            returns = [(store, self._generated(inner)) for store, _ in returns[:1]]
-            if not returns:
-                returns = [(layer, self._generated(inner))]
+        returns = self.run_body(function, layer, inner)
         if not returns:
             raise PathEnds
         return self._return(returns, frame, call.store)
@@ -379,7 +379,8 @@ class Calls:
             return any(self._informative(item, store, depth + 1) for item in parts)
         return True
 
-    def _too_deep(self, function: FunctionValue, activation: Activation) -> bool:
+    def too_deep(self, function: FunctionValue, activation: Activation) -> bool:
+        """Whether calls have gone so deep that a function is not followed any more."""
         depth = repeated = 0
         current: Activation | None = activation
         while current is not None:
@@ -390,28 +391,30 @@ class Calls:
         # On unknown arguments every level of a recursion says the same.
         return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)
 
-    def _run(
+    def run_body(
         self, function: FunctionValue, layer: Store, activation: Activation
     ) -> list[tuple[Store, Value]]:
-        if isinstance(function.node, ast.Lambda):
-            return [(layer, self.machine.expressions.value(function.node.body, layer, activation))]
-        ends = self.machine.statements.block(function.node.body, [layer], activation)
-        return [*activation.returns, *((end, NONE) for end in ends)]
+        """Run the body of a function: the paths that leave it, and what they return."""
+        machine = self.machine
+        outer, machine.source = machine.source, machine.source_of(activation.frame)
+        try:
+            if isinstance(function.node, ast.Lambda):
+                value = machine.expressions.value(function.node.body, layer, activation)
+                return [(layer, value)]
+            ends = machine.statements.block(function.node.body, [layer], activation)
+            return [*activation.returns, *((end, NONE) for end in ends)]
+        finally:
+            machine.source = outer
 
-    def _generated(self, activation: Activation) -> Value:
-        if any(isinstance(value, Repeated) for value in activation.yields):
-            each = [v.each if isinstance(v, Repeated) else v for v in activation.yields]
-            return Repeated(each[0] if len(set(each)) == 1 else self.machine.fresh("item"))
-        return ListValue(self.machine.new_address(), tuple(activation.yields), "iterator")
+    def leave(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> None:
+        """Write what the paths through a function changed to the caller's store."""
+        own = None if frame.number in self.machine.captured else frame
+        store.absorb(joins.merge(store, [end for end, _ in returns], without=own))
 
     def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
-        captured = frame.number in self.machine.captured
-        changes = joins.merge(
-            store, [end for end, _ in returns], without=None if captured else frame
-        )
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
-        store.absorb(changes)
+        self.leave(returns, frame, store)
         choices: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(choices):

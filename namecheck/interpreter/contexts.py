@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from namecheck.interpreter import guards, joins
 from namecheck.interpreter.calls import Call
-from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.machine import Activation, Left, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
     BoundMethod,
-    FunctionValue,
-    Held,
+    Const,
+    Generator,
     Instance,
-    Repeated,
-    TensorValue,
-    TupleValue,
     Value,
     Wrapped,
 )
 from namecheck.interpreter.store import Store
-from namecheck.values import Tensor
 
-_KINDS = ("context", "suppressing")
+# What is done within a context: the paths that reach its end.
+Body: TypeAlias = Callable[[Store], list[Store]]
 
 
 class Contexts:
@@ -31,56 +31,105 @@ class Contexts:
         self.machine = machine
 
     def make(self, function: Wrapped, call: Call) -> Value:
-        """Call a generator under ``contextlib.contextmanager``.
+        """Call a generator under ``contextlib.contextmanager``."""
+        made = self.machine.calls.call(function.function, call)
+        return Wrapped("context", made) if isinstance(made, Generator) else made
 
-        It is run to its end at once: what it leaves in a tensor that it writes to is held back
-        until the block is left, and within the block it is not known.
+    def around(
+        self, items: Sequence[ast.withitem], body: Body, store: Store, activation: Activation
+    ) -> list[Store]:
+        """Run what stands in a ``with`` block, the first context outermost."""
+        if not items:
+            return body(store)
+        item, *others = items
+        value = self.machine.expressions.value(item.context_expr, store, activation)
+
+        def within(layer: Store) -> list[Store]:
+            return self.around(others, body, layer, activation)
+
+        if isinstance(value, Wrapped) and isinstance(value.function, Generator):
+            ends = self._in_generator(value.function, item, within, store, activation)
+            if ends is not None:
+                return ends
+        self._bind(item, self._entered(value, item, store, activation), store, activation)
+        guard = guards.of_context(self.machine, item.context_expr, store, activation)
+        if guard is None and self._suppresses(value, item, store, activation):
+            guard = guards.ANY
+        left = Left(activation)
+        if guard is None:
+            ends = within(store)
+        else:
+            protected = self.machine.statements.protected
+            ends, handled, _ = protected(within, [guard], store, activation)
+            ends = ends if handled is None else [joins.merged(store, [*ends, handled])]
+        for end in (*ends, *left.stores()):
+            self._leave(value, item, end, activation)
+        return ends
+
+    def _bind(
+        self, item: ast.withitem, entered: Value, store: Store, activation: Activation
+    ) -> None:
+        if item.optional_vars is not None:
+            self.machine.statements.bind(item.optional_vars, entered, store, activation)
+
+    def _in_generator(
+        self,
+        generator: Generator,
+        item: ast.withitem,
+        within: Body,
+        store: Store,
+        activation: Activation,
+    ) -> list[Store] | None:
+        """Run a block where a generator yields; None where the generator is not followed.
+
+        The paths that leave the block early go through the rest of the generator too: a cell tells
+        them from those that reach its end.
         """
-        layer = call.store.fork()
-        inner = Call(call.arguments, call.node, layer, call.activation)
-        result = self.machine.calls.call(function.function, inner)
-        changes = layer.changes_since(call.store)
-        held_back = [
-            TensorValue(("left", address), content)
-            for address, content in changes.items()
-            if isinstance(content, Held)
-        ]
-        call.store.absorb(
-            {
-                address: Held(Tensor()) if isinstance(content, Held) else content
-                for address, content in changes.items()
-            }
-        )
-        kind = "suppressing" if _catches_errors(function) else "context"
-        return Wrapped(kind, TupleValue((result, *held_back)))
+        number = self.machine.new_address()
+        way, brought = ("way", number), ("brought", number)
 
-    def enter(
+        def each(entered: Value, layer: Store) -> list[Store]:
+            self._bind(item, entered, layer, activation)
+            left = Left(activation)
+            ends = within(layer)
+            for kind, end, value in left.take():
+                end.set(way, Const(kind))
+                end.set(brought, value)
+                ends.append(end)
+            return ends
+
+        node = item.context_expr
+        returns = self.machine.generators.run(
+            generator, each, node, store, activation, guarded=True
+        )
+        if returns is None:
+            return None
+        through: list[Store] = []
+        for end, _ in returns:
+            kind: Value | None = end.get(way)
+            if not isinstance(kind, Const):
+                through.append(end)
+            if kind is not None:
+                Left(activation).put(kind, end, end.get(brought))
+        return through
+
+    def _entered(
         self, value: Value, item: ast.withitem, store: Store, activation: Activation
     ) -> Value:
         """What ``with value as name`` binds."""
-        node = item.context_expr
-        if isinstance(value, Wrapped) and value.kind in _KINDS:
-            assert isinstance(value.function, TupleValue)
-            generated = value.function.items[0]
-            yielded = self.machine.expressions.iterate(generated, node, store, activation)
-            if isinstance(yielded, Repeated):
-                return yielded.each
-            return yielded[0] if yielded else NONE
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__enter__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
-                return self.machine.calls.call_values(bound, [], node, store, activation)
+                return self.machine.calls.call_values(
+                    bound, [], item.context_expr, store, activation
+                )
         return self.machine.fresh("entered")
 
-    def leave(self, value: Value, item: ast.withitem, store: Store, activation: Activation) -> None:
+    def _leave(
+        self, value: Value, item: ast.withitem, store: Store, activation: Activation
+    ) -> None:
         """What the end of a ``with`` block does."""
-        if isinstance(value, Wrapped) and value.kind in _KINDS:
-            assert isinstance(value.function, TupleValue)
-            for held_back in value.function.items[1:]:
-                if isinstance(held_back, TensorValue) and isinstance(held_back.address, tuple):
-                    number = self.machine.ledger.new()
-                    store.mutate(held_back.address[1], None, held_back.initial, number)
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__exit__", store)
             if found is not None:
@@ -88,12 +137,10 @@ class Contexts:
                 args: list[Value] = [NONE, NONE, NONE]
                 self.machine.calls.call_values(bound, args, item.context_expr, store, activation)
 
-    def suppresses(
+    def _suppresses(
         self, value: Value, item: ast.withitem, store: Store, activation: Activation
     ) -> bool:
         """Whether a context may swallow an error of its block."""
-        if isinstance(value, Wrapped):
-            return value.kind == "suppressing"
         found = None
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__exit__", store)
@@ -111,16 +158,3 @@ class Contexts:
             return False
         finally:
             self.machine.silent -= 1
-
-
-def _catches_errors(function: Wrapped) -> bool:
-    """Whether the ``yield`` of a context manager stands in a ``try`` with handlers."""
-    node = function.function.node if isinstance(function.function, FunctionValue) else None
-    tries = [] if node is None else [n for n in ast.walk(node) if isinstance(n, ast.Try)]
-    return any(
-        isinstance(inner, (ast.Yield, ast.YieldFrom))
-        for guarded in tries
-        if guarded.handlers
-        for statement in guarded.body
-        for inner in ast.walk(statement)
-    )

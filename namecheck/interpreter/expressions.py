@@ -443,34 +443,68 @@ class Expressions:
         return self.value(node.value, store, activation)
 
     def _yield(self, node: ast.Yield, store: Store, activation: Activation) -> Value:
-        activation.yields.append(
-            NONE if node.value is None else self.value(node.value, store, activation)
-        )
+        # Paths that leave the generator here stand on a layer that is not written any more.
+        base = store.copied()
+        ends = self.yielded(node, base, activation)
+        joins.rejoin(base, ends)
+        store.absorb(base.cells)
         return self.machine.fresh("sent")
 
+    def yielded(self, node: ast.Yield, store: Store, activation: Activation) -> list[Store]:
+        """Yield an item: the paths on which the next one is asked for."""
+        item = NONE if node.value is None else self.value(node.value, store, activation)
+        ends = [store] if activation.on_yield is None else activation.on_yield(item, store.fork())
+        if not ends:
+            raise PathEnds
+        return ends
+
     def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:
+        """``yield from``: as a loop that yields each item; of a generator with what it returns."""
         value = self.value(node.value, store, activation)
-        content = self.iterate(value, node, store, activation)
-        if isinstance(content, Repeated):
-            activation.yields.append(content)
-        else:
-            activation.yields.extend(content)
-        return self.machine.fresh("sent")
+        generator = self.items.generator(value, node, store, activation)
+        each = activation.on_yield
+        base = store.copied()
+        returns = None
+        if generator is not None and each is not None:
+            returns = self.machine.generators.run(generator, each, node, base, activation)
+        if returns is None:
+            loop, variable = self.machine.generators.loop_of(node)
+            base.set((activation.frame.number, variable), value)
+            ends = self.machine.statements.block([loop], [base.fork()], activation)
+            returns = [(end, NONE) for end in ends]
+        if not returns:
+            raise PathEnds
+        joins.rejoin(base, [end for end, _ in returns])
+        store.absorb(base.cells)
+        return joins.either([value for _, value in returns], store)
 
     # Iteration
 
     def iterate(
-        self, value: Value, node: Node, store: Store, activation: Activation
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
-        """The items that iterating a value gives."""
-        return self.items.iterate(value, node, store, activation)
+        """The items that iterating a value gives; `whole` says that it is certainly used up."""
+        return self.items.iterate(value, node, store, activation, whole=whole)
 
     def spread_iterable(
-        self, value: Value, node: Node, store: Store, activation: Activation
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
         """The items of a value that may be one of several."""
+        whole = whole and not isinstance(value, Union)
         choices = [
-            self.iterate(choice.value, node, store, activation)
+            self.iterate(choice.value, node, store, activation, whole=whole)
             for choice in joins.alternatives(value)
             if choice.value != NONE and store.allows(choice.facts)
         ]

@@ -13,6 +13,8 @@ from namecheck.interpreter.objects import (
     DictValue,
     Entries,
     External,
+    FunctionValue,
+    Generator,
     Instance,
     ListValue,
     Opaque,
@@ -206,10 +208,34 @@ class Items:
         else:
             joins.write(target, store, Repeated(self.machine.fresh("item")))
 
-    def iterate(
+    def generator(
         self, value: Value, node: Node, store: Store, activation: Activation
+    ) -> Generator | None:
+        """The generator that gives the items of a value, if it is one that nobody asked yet."""
+        if isinstance(value, Instance):
+            found = self.machine.calls.find_method(value, "__iter__", store)
+            if isinstance(found, FunctionValue) and self.machine.scope(found.node).generator:
+                calls = self.machine.calls
+                value = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+        if not isinstance(value, Generator):
+            return None
+        return value if self.machine.generators.rest(value, store) is None else None
+
+    def iterate(
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
-        """The items that iterating a value gives, or what each of them is."""
+        """The items that iterating a value gives, or what each of them is.
+
+        `whole` says that it is certainly used up.
+        """
+        if isinstance(value, Generator):
+            return self._generated(value, node, store, activation, whole)
         if isinstance(value, TupleValue):
             return value.items
         if isinstance(value, ListValue):
@@ -229,12 +255,28 @@ class Items:
         if isinstance(value, TensorValue):
             return self._rows_of(value, node, store, activation)
         if isinstance(value, Instance):
-            return self._iterate_instance(value, node, store, activation)
+            return self._iterate_instance(value, node, store, activation, whole)
         if isinstance(value, ClassValue) and value.style == "enum":
             return tuple(
                 member for name, _ in value.fields if (member := store.get((value.address, name)))
             )
         return Repeated(self.machine.made_of([value], "item"))
+
+    def _generated(
+        self,
+        generator: Generator,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        whole: bool,
+    ) -> tuple[Value, ...] | Repeated:
+        generators = self.machine.generators
+        content = generators.rest(generator, store)
+        if content is None:
+            ask = generators.collect if whole else generators.sample
+            content = ask(generator, node, store, activation)
+        generators.keep(generator, content if isinstance(content, Repeated) else (), store)
+        return content
 
     def _rows_of(
         self, value: TensorValue, node: Node, store: Store, activation: Activation
@@ -249,7 +291,7 @@ class Items:
         return Repeated(self.machine.fresh("row"))
 
     def _iterate_instance(
-        self, value: Instance, node: Node, store: Store, activation: Activation
+        self, value: Instance, node: Node, store: Store, activation: Activation, whole: bool
     ) -> tuple[Value, ...] | Repeated:
         calls = self.machine.calls
         for name in ("__iter__", "__getitem__"):
@@ -268,7 +310,7 @@ class Items:
                     return Repeated(self.machine.fresh("item"))
                 bound = BoundMethod(step, result)
                 return Repeated(calls.call_values(bound, [], node, store, activation))
-            return self.iterate(result, node, store, activation)
+            return self.iterate(result, node, store, activation, whole=whole)
         return Repeated(self.machine.fresh("item"))
 
 

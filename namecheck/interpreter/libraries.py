@@ -218,8 +218,12 @@ class Libraries:
             call.argument(0), tuple(given.args[1:]), tuple(given.kwargs.items()), given.open
         )
 
-    def _items(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
-        return self.machine.expressions.iterate(value, call.node, call.store, call.activation)
+    def _items(
+        self, value: Value, call: Call, *, whole: bool = True
+    ) -> tuple[Value, ...] | Repeated:
+        return self.machine.expressions.iterate(
+            value, call.node, call.store, call.activation, whole=whole
+        )
 
     def _invoke(self, function: Value, args: list[Value], call: Call) -> Value:
         return self.machine.calls.call_values(
@@ -374,7 +378,7 @@ class Libraries:
         )
 
     def _chain(self, call: Call) -> Value:
-        return self._chained([self._items(arg, call) for arg in call.args])
+        return self._chained([self._items(arg, call, whole=False) for arg in call.args])
 
     def _chain_from(self, call: Call) -> Value:
         outer = self._items(call.argument(0), call)
@@ -404,7 +408,7 @@ class Libraries:
         return ListValue(self.machine.new_address(), tuple(map(TupleValue, combined)), "iterator")
 
     def _islice(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call)
+        content = self._items(call.argument(0), call, whole=False)
         bounds = [arg.value for arg in call.args[1:] if isinstance(arg, Const)]
         if isinstance(content, Repeated) or len(bounds) != len(call.args) - 1:
             return (
@@ -417,11 +421,11 @@ class Libraries:
         return ListValue(self.machine.new_address(), part, "iterator")
 
     def _cycle(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call)
+        content = self._items(call.argument(0), call, whole=False)
         return content if isinstance(content, Repeated) else Repeated(self.machine.fresh("item"))
 
     def _accumulate(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call)
+        content = self._items(call.argument(0), call, whole=False)
         function = call.argument(1, "func")
         if isinstance(content, Repeated) or not content:
             return Repeated(self.machine.fresh("item"))

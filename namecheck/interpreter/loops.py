@@ -11,8 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from namecheck.interpreter import joins, narrowing
-from namecheck.interpreter.machine import Activation, Machine
-from namecheck.interpreter.objects import Const, Held, Opaque, Repeated, TensorValue, Value
+from namecheck.interpreter.machine import Activation, Left, Machine
+from namecheck.interpreter.objects import (
+    Const,
+    Generator,
+    Held,
+    Opaque,
+    Repeated,
+    TensorValue,
+    Value,
+)
 from namecheck.interpreter.store import Fact, Store
 from namecheck.values import Tensor
 
@@ -50,6 +58,11 @@ class Loops:
         """``for target in items``."""
         expressions = self.machine.expressions
         value = expressions.value(node.iter, store, activation)
+        generator = expressions.items.generator(value, node.iter, store, activation)
+        if generator is not None:
+            ends = self._of_generator(node, generator, store, activation)
+            if ends is not None:
+                return ends
         content = expressions.spread_iterable(value, node.iter, store, activation)
         if not isinstance(content, Repeated) and len(content) <= self.limit(activation):
             return self._each(node, content, store, activation)
@@ -61,6 +74,37 @@ class Loops:
 
         certain = not isinstance(content, Repeated)
         return self._to_rest(node, enter, lambda layer: [layer], store, activation, certain)
+
+    def _of_generator(
+        self,
+        node: ast.For | ast.AsyncFor,
+        generator: Generator,
+        store: Store,
+        activation: Activation,
+    ) -> list[Store] | None:
+        """Run the body where a generator yields; None where the generator is not followed.
+
+        A loop that is left closes its generator, which may have something to clean up.
+        """
+        broken: list[Store] = []
+
+        def each(item: Value, layer: Store) -> list[Store]:
+            self.machine.spend(len(node.body))
+            self.machine.statements.bind(node.target, item, layer, activation)
+            return self._body(node.body, [layer], broken, activation)
+
+        left = Left(activation)
+        with self.machine.ledger.logging() as log:
+            returns = self.machine.generators.run(generator, each, node.iter, store, activation)
+        if self.machine.generators.cleans_up(generator):
+            for path in (*broken, *left.stores()):
+                path.absorb(joins.at_any_time(path, log).changes_since(path))
+        if returns is None:
+            self.machine.generators.abandon(generator, store)
+            return None
+        ends = [end for end, _ in returns]
+        ends = self.machine.statements.block(node.orelse, ends, activation) if ends else []
+        return self._tidy([*ends, *broken], store)
 
     def _each(
         self,

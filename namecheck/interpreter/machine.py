@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.objects import (
+    NONE,
     ClassValue,
+    Const,
     Frame,
     FunctionValue,
     Opaque,
@@ -28,6 +30,7 @@ from namecheck.syntax import Source
 if TYPE_CHECKING:
     from namecheck.interpreter.calls import Calls
     from namecheck.interpreter.expressions import Expressions
+    from namecheck.interpreter.generators import Generators
     from namecheck.interpreter.guards import Guard
     from namecheck.interpreter.imports import Imports
     from namecheck.interpreter.statements import Statements
@@ -41,6 +44,7 @@ PATHS: Final = 8
 SPARING_PATHS: Final = 3
 RECURSION: Final = 8
 BUDGET: Final = 100_000
+_WAYS: Final = ("return", "break", "continue")
 
 
 # What the rules answered, by operator and abstract inputs.
@@ -59,7 +63,8 @@ class Activation:
 
     `guards` are the blocks around the current statement that catch errors: a contradiction that
     is caught ends the path and is no finding. `raised` counts for each of them the paths that an
-    error has ended.
+    error has ended. `on_yield` is what is done with the items that a generator yields, `escaped`
+    how often a path has left there.
     """
 
     frame: Frame
@@ -67,16 +72,17 @@ class Activation:
     site: Node | None = None
     name: str = "<module>"
     returns: list[tuple[Store, Value]] = field(default_factory=list)
-    yields: list[Value] = field(default_factory=list)
     breaks: list[list[Store]] = field(default_factory=list)
     continues: list[list[Store]] = field(default_factory=list)
     raised: list[int] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
+    on_yield: Callable[[Value, Store], list[Store]] | None = None
+    escaped: int = 0
 
     @property
     def left(self) -> int:
         """How many paths have left the blocks that are running: by a return, a break, an error."""
-        return len(self.returns) + sum(map(len, (*self.breaks, *self.continues)))
+        return len(self.returns) + sum(map(len, (*self.breaks, *self.continues))) + self.escaped
 
     def expects(self, error: str) -> bool:
         """Whether the program expects an error of this type here."""
@@ -88,6 +94,42 @@ class Activation:
         while current is not None:
             yield from (guard for guard in current.guards if guard.deep)
             current = current.caller
+
+
+class Left:
+    """The paths that leave the blocks of an activation early, from this moment on."""
+
+    def __init__(self, activation: Activation) -> None:
+        self._lists: list[list[Any] | None] = [
+            activation.returns,
+            activation.breaks[-1] if activation.breaks else None,
+            activation.continues[-1] if activation.continues else None,
+        ]
+        self._before = [len(paths or ()) for paths in self._lists]
+
+    def stores(self) -> list[Store]:
+        """The paths as they are now."""
+        return [
+            path[0] if isinstance(path, tuple) else path
+            for paths, count in zip(self._lists, self._before, strict=True)
+            for path in (paths or [])[count:]
+        ]
+
+    def take(self) -> list[tuple[str, Store, Value]]:
+        """Take the paths back: how each has left, and what it returns."""
+        taken: list[tuple[str, Store, Value]] = []
+        for kind, paths, count in zip(_WAYS, self._lists, self._before, strict=True):
+            for path in (paths or [])[count:]:
+                store, value = path if isinstance(path, tuple) else (path, NONE)
+                taken.append((kind, store, value))
+            del (paths or [])[count:]
+        return taken
+
+    def put(self, kind: Value, store: Store, value: Value) -> None:
+        """Let a path leave after all; in any of the ways where it is not known which it took."""
+        for way, paths in zip(_WAYS, self._lists, strict=True):
+            if paths is not None and (kind == Const(way) or not isinstance(kind, Const)):
+                paths.append((store, value) if way == "return" else store)
 
 
 class Machine:
@@ -106,6 +148,7 @@ class Machine:
     calls: Calls
     imports: Imports
     torch: TorchCalls
+    generators: Generators
 
     def __init__(
         self,
@@ -199,8 +242,7 @@ class Machine:
 
         Of a path that another version of a library may be meant for nothing is certain.
         """
-        # What stands after a yield runs only if somebody asks for the next item.
-        judged = not self.silent and not activation.yields and store.get(FOREIGN) is None
+        judged = not self.silent and store.get(FOREIGN) is None
         expected = activation.expects(contradiction.error)
         if judged and (self.recorder is not None or not expected):
             finding = Finding(

@@ -13,6 +13,7 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     Entries,
+    Generator,
     Instance,
     ListValue,
     Operand,
@@ -82,6 +83,8 @@ class Natives:
             return TupleValue((receiver, call.argument(0)), (name, "function"))
         if isinstance(receiver, Const):
             return self._constant(receiver, name, call)
+        if isinstance(receiver, Generator):
+            return self._generator(receiver, name, call)
         if call.arguments.open:
             call.arguments.args.append(receiver)
             self.machine.calls.escape(call)
@@ -112,13 +115,26 @@ class Natives:
             call.store.set((receiver.address, name.value), value)
         return NONE
 
+    def _generator(self, receiver: Generator, name: str, call: Call) -> Value:
+        """``__next__`` and ``send`` ask for the next item, ``close`` for none any more."""
+        generators = self.machine.generators
+        if name in ("__next__", "send", "__anext__", "asend"):
+            item = generators.step(receiver, call.node, call.store, call.activation)
+            if item is None:
+                raise PathEnds
+            return item
+        if name == "__iter__":
+            return receiver
+        generators.give_away(receiver, call.store, call.activation)
+        return NONE
+
     # Strings
 
     def _constant(self, receiver: Const, name: str, call: Call) -> Value:
         if not isinstance(receiver.value, str):
             return self.machine.fresh("native")
         torch = self.machine.torch
-        args = [torch.lower(arg, call.store) for arg in call.args]
+        args = [torch.lower(self._listed(arg, call), call.store) for arg in call.args]
         kwargs = {key: torch.lower(value, call.store) for key, value in call.kwargs.items()}
         if (
             name not in _TEXT
@@ -133,6 +149,13 @@ class Natives:
         except (TypeError, ValueError, LookupError, AttributeError):
             return self.machine.fresh("text")
         return torch.lift(result, {}, call.node)
+
+    def _listed(self, value: Value, call: Call) -> Value:
+        """A generator as what it gives: a method of a string goes through all of it."""
+        if not isinstance(value, Generator):
+            return value
+        content = self._more(value, call)
+        return content if isinstance(content, Repeated) else TupleValue(content)
 
     # Sequences
 

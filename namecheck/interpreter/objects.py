@@ -8,13 +8,16 @@ the store holds only what has become of it since.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Place
 from namecheck.syntax import Located as Node
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.store import Store
 
 Address: TypeAlias = Hashable
 Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
@@ -253,6 +256,20 @@ class FunctionValue:
 
 
 @dataclass(frozen=True, slots=True)
+class Generator:
+    """The iterator that a function with ``yield`` makes; it is run where it is asked for items.
+
+    `frame` has its variables, `site` is the call that made it; each item goes through the
+    `changes` before it is given (`enumerate`, `map`).
+    """
+
+    frame: Frame
+    function: FunctionValue = field(compare=False)
+    site: Node = field(compare=False)
+    changes: tuple[Callable[[Value, Store], Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class BoundMethod:
     """A callable that takes `receiver` as its first argument."""
 
@@ -371,6 +388,7 @@ Value: TypeAlias = (
     | DictValue
     | SliceValue
     | FunctionValue
+    | Generator
     | BoundMethod
     | Wrapped
     | Partial

@@ -10,6 +10,7 @@ from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
 from namecheck.interpreter.expressions import Expressions
+from namecheck.interpreter.generators import Generators
 from namecheck.interpreter.imports import Finder, Imports, nothing_found
 from namecheck.interpreter.items import Items
 from namecheck.interpreter.libraries import Libraries
@@ -32,6 +33,7 @@ class Program:
         machine.expressions.items = Items(machine)
         machine.statements = Statements(machine)
         machine.torch = TorchCalls(machine)
+        machine.generators = Generators(machine)
         machine.calls = Calls(machine)
         machine.calls.natives = Natives(machine)
         machine.calls.libraries = Libraries(machine)

@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     DictValue,
     Entries,
     External,
+    Generator,
     Instance,
     Key,
     ListValue,
@@ -466,8 +467,8 @@ def _contains(
         content = joins.entries(container, store)
         known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
         complete = content.rest is None
-    elif isinstance(container, (TupleValue, ListValue)):
-        known = machine.expressions.iterate(container, node, store, activation)
+    elif isinstance(container, (TupleValue, ListValue, Generator)):
+        known = machine.expressions.iterate(container, node, store, activation, whole=False)
         complete = True
     else:
         return None

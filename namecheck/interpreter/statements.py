@@ -187,8 +187,11 @@ class Statements:
 
     # Simple statements
 
-    def _expression(self, node: ast.Expr, store: Store, activation: Activation) -> None:
+    def _expression(self, node: ast.Expr, store: Store, activation: Activation) -> list[Store]:
+        if isinstance(node.value, ast.Yield):
+            return self.machine.expressions.yielded(node.value, store, activation)
         self.machine.expressions.value(node.value, store, activation)
+        return [store]
 
     def _assign(self, node: ast.Assign, store: Store, activation: Activation) -> list[Store]:
         value = self.machine.expressions.value(node.value, store, activation)
@@ -334,33 +337,14 @@ class Statements:
     # with, try
 
     def _with(self, node: ast.With, store: Store, activation: Activation) -> list[Store]:
-        manager = self.machine.calls.libraries.contexts
-        contexts: list[tuple[Value, ast.withitem]] = []
-        for item in node.items:
-            value = self.machine.expressions.value(item.context_expr, store, activation)
-            contexts.append((value, item))
-            entered = manager.enter(value, item, store, activation)
-            if item.optional_vars is not None:
-                self.bind(item.optional_vars, entered, store, activation)
-        wanted: list[Guard] = []
-        for value, item in contexts:
-            expected = guards.of_context(self.machine, item.context_expr, store, activation)
-            if expected is None and manager.suppresses(value, item, store, activation):
-                expected = guards.ANY
-            wanted += [] if expected is None else [expected]
-        if wanted:
-            ends, handled, _ = self._protected(node.body, wanted, store, activation)
-            ends = [joins.merged(store, [*ends, handled])] if handled is not None else ends
-        else:
-            ends = self.block(node.body, [store], activation)
-        for end in ends:
-            for value, item in reversed(contexts):
-                manager.leave(value, item, end, activation)
-        return ends
+        contexts = self.machine.calls.libraries.contexts
+        return contexts.around(
+            node.items, lambda layer: self.block(node.body, [layer], activation), store, activation
+        )
 
-    def _protected(
+    def protected(
         self,
-        body: Sequence[ast.stmt],
+        body: Callable[[Store], list[Store]],
         wanted: Sequence[Guard],
         store: Store,
         activation: Activation,
@@ -370,21 +354,18 @@ class Statements:
         The paths through it; what covers each state in which an error may have been raised, None
         where none can be; and whether an error certainly ends a path.
         """
-        ledger, unknowns = self.machine.ledger, self.machine.unknowns
-        outer = ledger.log
-        ledger.log = log = [] if outer is None else outer
-        start = len(log)
+        unknowns = self.machine.unknowns
         activation.guards += wanted
         activation.raised.append(0)
         try:
-            ends = self.block(body, [store.fork()], activation)
+            with self.machine.ledger.logging() as log:
+                ends = body(store.fork())
         finally:
             raised = activation.raised.pop() > 0
             del activation.guards[len(activation.guards) - len(wanted) :]
-            ledger.log = outer
         if not raised and self.machine.unknowns == unknowns:
             return ends, None, False
-        return ends, joins.at_any_time(store, log[start:]), raised
+        return ends, joins.at_any_time(store, log), raised
 
     def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
         if not node.finalbody:
@@ -413,7 +394,9 @@ class Statements:
         """A ``try`` with its handlers."""
         caught = [guards.of_handler(self.machine, h, store, activation) for h in node.handlers]
         wanted = [guard for guard in caught if guard is not None]
-        ends, handled, raised = self._protected(node.body, wanted, store, activation)
+        ends, handled, raised = self.protected(
+            lambda layer: self.block(node.body, [layer], activation), wanted, store, activation
+        )
         ends = self.block(node.orelse, ends, activation) if ends else []
         if handled is not None:
             for handler in node.handlers:

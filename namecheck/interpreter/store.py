@@ -10,7 +10,8 @@ that an opaque value equals.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -61,6 +62,18 @@ class Ledger:
     def new(self) -> int:
         """The next number: an address that nothing else has."""
         return next(self._count)
+
+    @contextmanager
+    def logging(self) -> Iterator[list[tuple[Hashable, Any]]]:
+        """Log what is written within a block: a list that has it all when the block is left."""
+        outer, start = self.log, len(self.log or ())
+        self.log = log = [] if outer is None else outer
+        written: list[tuple[Hashable, Any]] = []
+        try:
+            yield written
+        finally:
+            written += log[start:]
+            self.log = outer
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
@@ -145,6 +158,13 @@ class Store:
         if isinstance(made, int) and made > parted:
             return default
         return self.first.get(key, default)
+
+    def copied(self) -> Store:
+        """The same content on the same layers: what is written to the one the other has not."""
+        copy = Store(self.parent, self.ledger)
+        copy.cells = dict(self.cells)
+        copy.first = self.first
+        return copy
 
     def fork(self) -> Store:
         """A new layer over this one; this one must not be written while the new one lives."""
