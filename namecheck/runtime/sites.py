@@ -228,7 +228,9 @@ class Site:
         return Plan(self._changes(inference, args, kwargs), unknown)
 
     def _is_ours(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
-        names_dims = self.target.move is not None or any(map(speaks, values))
+        # A special method that does not know a string leaves it to the other operand.
+        speaking = not self.target.special and any(map(speaks, values))
+        names_dims = self.target.move is not None or speaking
         return judging.is_ours(contradiction, self.semantics, names_dims=names_dims)
 
     def perform(self, plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
