@@ -83,12 +83,12 @@ class Source:
         """Where a node stands, in characters (`ast` counts bytes of UTF-8)."""
         end_line = node.lineno if node.end_lineno is None else node.end_lineno
         end_column = node.col_offset if node.end_col_offset is None else node.end_col_offset
-        return Span(
-            node.lineno,
-            self._column(node.lineno, node.col_offset),
-            end_line,
-            self._column(end_line, end_column),
-        )
+        return self.at(Position(node.lineno, node.col_offset, end_line, end_column))
+
+    def at(self, position: Position) -> Span:
+        """A position in characters."""
+        line, column, end_line, end_column = position
+        return Span(line, self._column(line, column), end_line, self._column(end_line, end_column))
 
     def _column(self, line: int, offset: int) -> int:
         if self._ascii or not 0 < line <= len(self.lines):

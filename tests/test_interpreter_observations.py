@@ -39,9 +39,9 @@ def brief(observation: Observation) -> str:
     """The value for a reader."""
     value = observation.value
     if isinstance(value, tuple):
-        return ", ".join(brief(Observation(part)) for part in value)
+        return ", ".join(brief(Observation((part,))) for part in value)
     if isinstance(value, Many):
-        return f"{brief(Observation(value.each))}, …"
+        return f"{brief(Observation((value.each,)))}, …"
     return value.dims.brief() if isinstance(value, Tensor) else "?"
 
 
@@ -90,8 +90,10 @@ def test_what_is_reached_again_is_joined() -> None:
     a = double(torch.zeros(2, 3, names=('N', 'C')))
     b = double(torch.zeros(2, 4, names=('N', 'T')))
     """)
-    assert found["x + x"] == Observation(found["x + x"].value, (), 2, 2, True, True)
-    assert brief(found["x + x"]) == "N=2 ?"
+    twice = found["x + x"]
+    assert twice == Observation(twice.values, (), 2, 2, True, True)
+    assert [value.dims.brief() for value in twice.values] == ["N=2 C=3", "N=2 T=4"]
+    assert brief(twice) == "N=2 ?"
     assert brief(found["double(torch.zeros(2, 3, names=('N', 'C')))"]) == "N=2 C=3"
 
 

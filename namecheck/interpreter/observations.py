@@ -26,19 +26,24 @@ _KINDS: Final = 8
 class Observation:
     """What is known of one expression over all the times it was reached.
 
-    `value` covers each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
+    `values` cover each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
     value too. `findings` are the contradictions found in it, those that the program expects
     and catches included; a time that ends in one gives no value. It was reached `times` times,
     and `gave` a value so many times. `operator` tells whether it is an operator of the table that
     was applied, `informed` whether all that the operator was given was known each time.
     """
 
-    value: Any = UNKNOWN
+    values: tuple[Any, ...] = ()
     findings: tuple[Finding, ...] = ()
     times: int = 0
     gave: int = 0
     operator: bool = False
     informed: bool = False
+
+    @property
+    def value(self) -> Any:
+        """What covers all the values."""
+        return reduce(join, self.values) if self.values else UNKNOWN
 
 
 Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
@@ -64,10 +69,12 @@ class _Record:
     operator: bool = False
     informed: bool = True
 
-    @property
-    def value(self) -> Any:
-        """What covers all the values."""
-        return reduce(join, self.seen) if self.seen else UNKNOWN
+    def add(self, value: Any) -> None:
+        """Enter a value; of many different ones what covers them all is kept."""
+        if value not in self.seen:
+            self.seen.append(value)
+            if len(self.seen) > _KINDS:
+                self.seen[:] = [reduce(join, self.seen)]
 
 
 class Recorder:
@@ -86,14 +93,10 @@ class Recorder:
         """An expression was reached, and gave a value."""
         record = self._record(node)
         record.times += 1
-        if isinstance(value, Opaque) and value.key.parts[0] == "contradiction":
-            return
-        record.gave += 1
-        seen = observed(value, store)
-        if seen not in record.seen:
-            record.seen.append(seen)
-            if len(record.seen) > _KINDS:
-                record.seen[:] = [record.value]
+        values = [one for one in _alternatives(value, store) if not _is_contradiction(one)]
+        record.gave += bool(values)
+        for one in values:
+            record.add(observed(one, store))
 
     def applied(self, node: Node, operands: Iterable[Any]) -> None:
         """An operator of the table was applied, to what is known of its operands."""
@@ -116,7 +119,7 @@ class Recorder:
         """Every expression of a file that was reached, by its position."""
         return {
             position(node): Observation(
-                record.value,
+                tuple(record.seen),
                 tuple(record.findings.values()),
                 record.times,
                 record.gave,
@@ -154,9 +157,19 @@ def observed(value: Value, store: Store) -> Any:
         each = observed(value.each, store)
         return Many(each) if isinstance(each, Tensor) else UNKNOWN
     if isinstance(value, Union):
-        every = [c.value for c in value.alternatives if store.allows(c.facts)]
-        return reduce(join, [observed(one, store) for one in every]) if every else UNKNOWN
+        every = [observed(one, store) for one in _alternatives(value, store)]
+        return reduce(join, every) if every else UNKNOWN
     return UNKNOWN
+
+
+def _alternatives(value: Value, store: Store) -> list[Value]:
+    if not isinstance(value, Union):
+        return [value]
+    return [c.value for c in value.alternatives if store.allows(c.facts)]
+
+
+def _is_contradiction(value: Value) -> bool:
+    return isinstance(value, Opaque) and value.key.parts[0] == "contradiction"
 
 
 def join(left: Any, right: Any) -> Any:
