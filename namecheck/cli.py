@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.version import VERSION, table_version
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _rule_parser(verbs)
     _coverage_parser(verbs)
     _conformance_parser(verbs)
+    _compare_parser(verbs)
     return parser
 
 
@@ -143,6 +145,22 @@ def _conformance_parser(verbs: Any) -> None:
         help="the intended differences (default: deviations.toml near CASES or in fixtures/)",
     )
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _compare_parser(verbs: Any) -> None:
+    verb = _verb(
+        verbs, "compare", _compare, "run a script, and compare its names with those inferred"
+    )
+    verb.add_argument("script", metavar="SCRIPT", help="a file of Python, run as `python SCRIPT`")
+    verb.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="the arguments of the script"
+    )
+    _semantics(verb)
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+    verb.add_argument(
+        "--all", action="store_true", help="list what is weaker, unreached and unsettled as well"
+    )
+    _color(verb)
 
 
 def _verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
@@ -338,6 +356,45 @@ def _conformance(arguments: argparse.Namespace) -> int:
     else:
         print(outcome.text())
     return FOUND if outcome.disagree else CLEAN
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from namecheck import compare, settings
+    from namecheck.compare import report
+
+    found = settings.above(os.path.dirname(arguments.script) or ".").over(
+        semantics=settings.semantics(arguments.semantics) if arguments.semantics else None,
+        color=arguments.color,
+    )
+    as_json = arguments.output_format == "json"
+    try:
+        with _output_to_errors() if as_json else nullcontext():
+            comparison = compare.compare(arguments.script, arguments.arguments, found)
+    except compare.CompareError as error:
+        raise Usage(str(error)) from error
+    if comparison.failed:
+        sys.stderr.write(report.failure(comparison))
+    if as_json:
+        print(report.as_json(comparison))
+    else:
+        _print(report.as_text(comparison, _painter(found.color), everything=arguments.all))
+    if comparison.counts[compare.Verdict.INCORRECT]:
+        return FOUND
+    return WRONG if comparison.failed else CLEAN
+
+
+@contextmanager
+def _output_to_errors() -> Iterator[None]:
+    """What a script prints goes to standard error, and leaves standard output to the report."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _print(lines: Iterable[str]) -> None:

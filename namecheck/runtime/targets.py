@@ -14,7 +14,7 @@ from namecheck.operators import Operator, python_operators
 from namecheck.signatures import Parameter
 
 # How Python spells the operators that `operators.python_operators` names, without underscores.
-_BINARY: Final = {
+BINARY: Final = {
     "Add": "add",
     "Sub": "sub",
     "Mult": "mul",
@@ -29,8 +29,8 @@ _BINARY: Final = {
     "LShift": "lshift",
     "RShift": "rshift",
 }
-_COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
-_UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
+COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 # What gives no tensor, or says nothing of dims: names cannot be lost there.
 _SILENT: Final = frozenset({"unknown", "truth", "single_number", "single_index", "length", "rank"})
@@ -157,11 +157,11 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """The special methods behind Python's operators, and behind ``abs``."""
     yield Target(torch.Tensor, "__abs__", "abs", rows["abs"], "m", torch.Tensor.__abs__)
     keys = python_operators()
-    for name, word in (_BINARY | _COMPARISONS | _UNARY).items():
+    for name, word in (BINARY | COMPARISONS | UNARY).items():
         key = keys[name]
         row = rows[key]
         forms = [("", key, False)]
-        if name in _BINARY:
+        if name in BINARY:
             forms += [("r", key, True), ("i", f"{key}_", False)]
         for letter, operator, reflected in forms:
             attribute = f"__{letter}{word}__"
@@ -177,7 +177,7 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
                     original,
                     reflected,
                     special=True,
-                    unary=name in _UNARY,
+                    unary=name in UNARY,
                 )
 
 

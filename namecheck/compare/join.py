@@ -1,0 +1,218 @@
+"""What the interpreter says of a program against what a run saw, joined by source position."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck import values
+from namecheck.interpreter import Observation, Observations
+from namecheck.names import UNKNOWN, Axis
+from namecheck.syntax import Position
+from namecheck.values import Dims, Many, Tensor
+
+if TYPE_CHECKING:
+    from namecheck.runtime.recording import Seen
+
+
+class Verdict(enum.Enum):
+    """How the two sides stand to each other at one expression.
+
+    AGREE: all names were known statically, and are those of the run; or both found a
+    contradiction. WEAKER: not all were known, and nothing that was known is wrong. UNREACHED: the
+    run did not come there. UNSETTLED: a contradiction on some path, which is none of those that
+    the run took. INCORRECT: one side contradicts the other.
+    """
+
+    AGREE = "agree"
+    WEAKER = "weaker"
+    UNREACHED = "unreached"
+    UNSETTLED = "unsettled"
+    INCORRECT = "incorrect"
+
+
+class Fault(enum.Enum):
+    """What is incorrect about an expression.
+
+    NAMES: it has others than were inferred; SIZES: only its sizes differ. UNFOUNDED: a
+    contradiction was found that there is not. MISSED: there is one that was not found, though the
+    operands were known.
+    """
+
+    NAMES = "names"
+    SIZES = "sizes"
+    UNFOUNDED = "unfounded"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One expression: the verdict, and what the two sides say, for a reader."""
+
+    filename: str
+    position: Position
+    verdict: Verdict
+    static: str
+    observed: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+
+_NOTHING: Final = Observation()
+_NO_CONTRADICTION: Final = "no contradiction"
+
+
+def sides(
+    static: Observations,
+    seen: Mapping[str, Mapping[Position, Seen]],
+    *,
+    every_path: bool = False,
+    sizes: bool = False,
+) -> tuple[Joined, ...]:
+    """Every expression that takes part, in the order of the files and of their text.
+
+    With `every_path` the run has taken every path there is, and leaves nothing unsettled. With
+    `sizes` it is incorrect to infer the wrong size, too.
+    """
+    return tuple(_joined(static, seen, every_path, sizes))
+
+
+def _joined(
+    static: Observations, seen: Mapping[str, Mapping[Position, Seen]], every_path: bool, sizes: bool
+) -> Iterator[Joined]:
+    for filename, observations in static.items():
+        here = seen.get(filename, {})
+        for position in sorted({*observations, *here}):
+            observation = observations.get(position, _NOTHING)
+            one = here.get(position)
+            if one is None:
+                if _is_of_tensors(observation):
+                    yield Joined(filename, position, Verdict.UNREACHED, _said(observation))
+                continue
+            fault = _fault(observation, one, sizes)
+            verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
+            if fault is Fault.UNFOUNDED and observation.gave and not every_path:
+                fault, verdict = None, Verdict.UNSETTLED
+            if verdict is not None:
+                yield Joined(filename, position, verdict, _said(observation), _saw(one), fault)
+
+
+def _is_of_tensors(observation: Observation) -> bool:
+    """Whether an operator was applied of which tensors come, or a contradiction."""
+    found = bool(observation.findings) or any(map(_has_tensor, observation.values))
+    return observation.operator and found
+
+
+def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
+    """What one side says that the other contradicts."""
+    if static.gave and not _covers_all(static, seen, sizes=False):
+        return Fault.NAMES
+    if static.gave and sizes and not _covers_all(static, seen, sizes=True):
+        return Fault.SIZES
+    if seen.findings or seen.errors:
+        missed = seen.findings and static.informed and not _found(static)
+        return Fault.MISSED if missed else None
+    return Fault.UNFOUNDED if static.findings and seen.clean else None
+
+
+def _verdict(static: Observation, seen: Seen) -> Verdict | None:
+    """The verdict on an expression without a fault; None where nothing can be compared."""
+    if (seen.findings or seen.errors) and _found(static):
+        return Verdict.AGREE
+    if seen.findings:
+        return Verdict.WEAKER
+    if not seen.values:
+        return None
+    knew = all(any(_knew(told, value) for told in static.values) for value in seen.values)
+    return Verdict.AGREE if knew else Verdict.WEAKER
+
+
+def _found(static: Observation) -> bool:
+    """Whether a contradiction was found, if only where none is reported (after a ``yield``)."""
+    return bool(static.findings) or static.gave < static.times
+
+
+def _covers_all(static: Observation, seen: Seen, *, sizes: bool) -> bool:
+    """Whether every value of the run is one that was known to be possible."""
+    return all(
+        any(_covers(told, value, sizes=sizes) for told in static.values) for value in seen.values
+    )
+
+
+def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
+    if general is UNKNOWN or value is UNKNOWN:
+        return True
+    if isinstance(general, Many):
+        parts = value if isinstance(value, tuple) else ()
+        return bool(parts) and all(_covers(general.each, part, sizes=sizes) for part in parts)
+    if isinstance(general, tuple):
+        same = isinstance(value, tuple) and len(general) == len(value)
+        pairs = zip(general, value, strict=True) if same else ()
+        return same and all(_covers(one, other, sizes=sizes) for one, other in pairs)
+    if isinstance(general, Tensor) and isinstance(value, Tensor):
+        known = _bare(general.dims)
+        return values.covers_dims(known if sizes else known.sizeless(), value.dims)
+    return False
+
+
+def _bare(dims: Dims) -> Dims:
+    """Dims without axes, by which an annotation calls what a tensor may call otherwise."""
+    return dims.rename(UNKNOWN if isinstance(name, Axis) else name for name in dims.names)
+
+
+def _knew(general: Any, value: Any) -> bool:
+    """Whether a value of the run was known to be possible, with all of its names."""
+    return _covers(general, value, sizes=False) and _is_full(general, value)
+
+
+def _is_full(general: Any, value: Any) -> bool:
+    if value is UNKNOWN:
+        return True
+    if isinstance(general, Many):
+        return general.each.dims.complete
+    if isinstance(general, tuple) and isinstance(value, tuple):
+        return all(map(_is_full, general, value))
+    return isinstance(general, Tensor) and general.dims.complete
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_has_tensor, value))
+    return isinstance(value, (Tensor, Many))
+
+
+def _said(static: Observation) -> str:
+    """What was known of an expression: its value, else its contradictions."""
+    told = [_finding(finding.code, finding.message) for finding in static.findings]
+    return " | ".join([*map(show, static.values), *told]) or "?"
+
+
+def _saw(seen: Seen) -> tuple[str, ...]:
+    told = [show(value) for value in seen.values]
+    told += [_finding(finding.code, finding.message) for finding in seen.findings]
+    told += seen.errors
+    return tuple(dict.fromkeys(told)) or (_NO_CONTRADICTION,)
+
+
+def _finding(code: str, message: str) -> str:
+    return f"{code}: {' '.join(message.split())}"
+
+
+def show(value: Any) -> str:
+    """A value for a reader: ``N=2 C=3``, ``(N=2, C=3)``, ``?`` where nothing is known."""
+    if isinstance(value, Tensor):
+        return value.dims.brief() or "(no dimension)"
+    if isinstance(value, Many):
+        return f"({show(value.each)}, …)"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(show, value))})"
+    return "?"
+
+
+def counts(joined: Sequence[Joined]) -> dict[Verdict, int]:
+    """How many expressions have each verdict."""
+    counted = dict.fromkeys(Verdict, 0)
+    for one in joined:
+        counted[one.verdict] += 1
+    return counted
