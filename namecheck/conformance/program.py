@@ -39,7 +39,7 @@ def write(cases: Sequence[Case]) -> Program:
     lines = list(PREAMBLE)
     calls = []
     for number, case in enumerate(cases):
-        writer = _Writer(tuple(f"x{number}_{index}" for index in range(len(case.inputs))))
+        writer = Writer(tuple(f"x{number}_{index}" for index in range(len(case.inputs))))
         first = len(lines) + 1
         for index in range(len(case.inputs)):
             lines.append(writer.make_input(case, index))
@@ -91,10 +91,13 @@ _UNARY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class Writer:
+    """Writes one call on variables of these names."""
+
     inputs: tuple[str, ...]
 
     def make_input(self, case: Case, index: int) -> str:
+        """The statement that makes one of the inputs."""
         tensor = case.inputs[index]
         options: dict[str, Any] = {}
         if tensor.dtype != "float32":
@@ -146,10 +149,12 @@ class _Writer:
         return [f"{result} = operator.{case.op}({self.arguments(case.args, {})})"], True
 
     def operand(self, arg: Any) -> str:
+        """One operand, in brackets where it begins with a sign."""
         text = self.literal(arg)
         return f"({text})" if text.startswith("-") else text
 
     def index(self, arg: Any) -> str:
+        """What stands between the brackets of a subscript."""
         if isinstance(arg, slice):
             parts = ["" if part is None else self.literal(part) for part in _parts(arg)]
             return ":".join(parts if arg.step is not None else parts[:2])
@@ -158,6 +163,7 @@ class _Writer:
         return self.literal(arg)
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """What stands between the brackets of a call."""
         words = [self.literal(arg) for arg in args]
         for key, arg in kwargs.items():
             if key.isidentifier() and not keyword.iskeyword(key):
@@ -189,6 +195,7 @@ class _Writer:
         return repr(arg)
 
     def mapping(self, arg: Pairs) -> str:
+        """A dict as an expression."""
         if arg.ordered:
             pairs = ", ".join(f"({self.literal(k)}, {self.literal(v)})" for k, v in arg.items)
             return f"collections.OrderedDict([{pairs}])"

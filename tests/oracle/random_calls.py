@@ -58,10 +58,12 @@ class Catalogue:
         return Catalogue(tuple(pairs))
 
 
-def draw(rng: random.Random, catalogue: Catalogue, torch: Any) -> Call:
-    """One random call."""
+def draw(
+    rng: random.Random, catalogue: Catalogue, torch: Any, make: Callable[[], Maker] | None = None
+) -> Call:
+    """One random call; `make` begins one whose inputs come from somewhere else."""
     for _ in range(1000):
-        maker = _Maker(rng, torch)
+        maker = Maker(rng, torch) if make is None else make()
         special = rng.choice(SPECIAL) if rng.random() < 0.35 else None
         if special is not None:
             special(maker)
@@ -72,7 +74,7 @@ def draw(rng: random.Random, catalogue: Catalogue, torch: Any) -> Call:
     raise RuntimeError("none of the operators can be called")
 
 
-class _Maker:
+class Maker:
     """One call in the making."""
 
     def __init__(self, rng: random.Random, torch: Any) -> None:
@@ -303,7 +305,7 @@ _AUGMENTED: Final = ("iadd", "isub", "imul", "itruediv", "ipow", "iand", "ior", 
 _BINARY: Final = (*_ARITHMETIC, *_BITWISE, *_COMPARISON, *_AUGMENTED, *["matmul"] * 4)
 
 
-def _operator(maker: _Maker) -> None:
+def _operator(maker: Maker) -> None:
     maker.call.kind = "operator"
     if maker.chance(0.1):
         maker.call.op = maker.rng.choice(("neg", "pos", "abs", "invert"))
@@ -316,7 +318,7 @@ def _operator(maker: _Maker) -> None:
     maker.call.args = [right, left] if swapped and maker.chance(0.5) else [left, right]
 
 
-def _one_index(maker: _Maker) -> Any:
+def _one_index(maker: Maker) -> Any:
     draw_one = maker.rng.random()
     if draw_one < 0.35:
         return maker.rng.choice((0, 0, -1, 1, 4))
@@ -334,7 +336,7 @@ def _one_index(maker: _Maker) -> Any:
     return maker.rng.choice((True, [0, 1], "N", 1.5))
 
 
-def _indexing(maker: _Maker) -> None:
+def _indexing(maker: Maker) -> None:
     maker.call.kind = "operator"
     maker.call.op = maker.rng.choice(("getitem", "getitem", "getitem", "setitem"))
     receiver = maker.tensor()
@@ -346,7 +348,7 @@ def _indexing(maker: _Maker) -> None:
         maker.call.args.append(1.0 if maker.chance(0.3) else maker.tensor())
 
 
-def _name_list(maker: _Maker) -> list[Any]:
+def _name_list(maker: Maker) -> list[Any]:
     present: list[Any] = list(maker.names)
     maker.rng.shuffle(present)
     draw_one = maker.rng.random()
@@ -363,7 +365,7 @@ def _name_list(maker: _Maker) -> list[Any]:
     return items
 
 
-def _naming(maker: _Maker) -> None:
+def _naming(maker: Maker) -> None:
     maker.call.kind = "method"
     maker.tensor()
     op = maker.rng.choice(("rename", "rename_", "refine_names", "align_to", "names", "align_as"))
@@ -387,7 +389,7 @@ def _naming(maker: _Maker) -> None:
         maker.call.args = items
 
 
-def _flattening(maker: _Maker) -> None:
+def _flattening(maker: Maker) -> None:
     # torch.tensor(1.).flatten(0, 0, 'f') ends the process
     maker.tensor(rank=maker.rng.choice((1, 2, 3, 3, 4)))
     rank = maker.rank
@@ -413,7 +415,7 @@ def _flattening(maker: _Maker) -> None:
         maker.call.args = [InputRef(0), *args]
 
 
-def _unflattening(maker: _Maker) -> None:
+def _unflattening(maker: Maker) -> None:
     maker.tensor(rank=maker.rng.choice((1, 2, 2, 3)))
     place = maker.rng.randrange(maker.rank)
     size = maker.rng.choice((2, 4, 6, 12))
@@ -435,7 +437,7 @@ def _unflattening(maker: _Maker) -> None:
 _FACTORIES: Final = ("zeros", "ones", "empty", "rand", "randn", "full", "tensor")
 
 
-def _factory(maker: _Maker) -> None:
+def _factory(maker: Maker) -> None:
     maker.call.kind = "factory"
     op = maker.rng.choice(_FACTORIES)
     maker.call.op = f"torch.{op}"
@@ -466,7 +468,7 @@ def _factory(maker: _Maker) -> None:
         maker.call.kwargs["out"] = maker.tensor(rank=rank)
 
 
-SPECIAL: Final[tuple[Callable[[_Maker], None], ...]] = (
+SPECIAL: Final[tuple[Callable[[Maker], None], ...]] = (
     _operator,
     _operator,
     _indexing,

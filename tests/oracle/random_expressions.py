@@ -91,7 +91,7 @@ class Expressions:
         """A dimension name: as a literal, or found in a variable, a container or a tensor."""
         if self.rng.random() < 0.6:
             return repr(name)
-        found = [key for key, value in space.items() if value == name and isinstance(value, str)]
+        found = [key for key, value in space.items() if isinstance(value, str) and value == name]
         for key, value in self.tensors(space).items():
             if name in value.names:
                 found.append(f"{key}.names[{value.names.index(name)}]")

@@ -1,0 +1,122 @@
+"""Random programs on both sides: what is inferred of them against what their runs see.
+
+By hand, from the root of the repository, thousands of them::
+
+    python -m tests.compare_random --count 3000 --seed 7
+
+Two kinds take turns: chains of operators of the table, with branches and loops among them, and
+programs of functions, classes, closures and containers. They are grown on a torch with names from
+namecheck's own shim, then some are spoilt in one place. Each is run once for every choice of its
+flags, so that every path is taken. Every program with an incorrect expression is printed, and the
+command ends with 1. One seed always gives the same programs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from namecheck import interpreter, syntax
+from namecheck.compare import join
+from namecheck.compare.join import Joined, Verdict
+from namecheck.interpreter import Inferences
+from namecheck.operators import Semantics
+from namecheck.runtime import runtime
+from namecheck.runtime.recording import Recording, recording
+from tests.oracle.random_calls import Catalogue
+from tests.oracle.random_chains import LENGTHS, Chains
+from tests.oracle.random_pieces import Pieces
+from tests.oracle.random_programs import PLACE, run
+from tests.programs_generator import mutated
+
+_LINES = 20, 60
+_SPOILT = 0.4
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One program, by a name that tells how to grow it again, and its expressions."""
+
+    name: str
+    source: syntax.Source
+    joined: tuple[Joined, ...]
+
+    @property
+    def incorrect(self) -> list[Joined]:
+        return [one for one in self.joined if one.verdict is Verdict.INCORRECT]
+
+    def show(self) -> str:
+        """The program, and what is incorrect in it."""
+        lines = [f"# program {self.name}", self.source.text]
+        for one in self.incorrect:
+            span = self.source.at(one.position)
+            lines.append(f"{span.line}:{span.column}: {self.source.segment(span)}")
+            lines.append(f"    inferred {one.static}")
+            lines.append(f"    observed {' | '.join(one.observed)} ({one.fault})")
+        return "\n".join(lines)
+
+
+def compared(seed: str, start: int, count: int) -> Iterator[Compared]:
+    """Programs number `start` and up of a seed, on both sides."""
+    catalogue, inferences = Catalogue.of_table(), Inferences()
+    torch.set_num_threads(1)
+    with recording(Semantics.NAMECHECK) as recorded:
+        for index in range(start, start + count):
+            name = f"{seed}:{index}"
+            text, flags = _grown(random.Random(name), catalogue, chain=index % 2 == 0)
+            yield _compared(name, text, flags, recorded, inferences)
+
+
+def _grown(rng: random.Random, catalogue: Catalogue, *, chain: bool) -> tuple[str, int]:
+    """A program, and how many flags it has."""
+    torch.manual_seed(0)
+    with runtime("error"):
+        grower = Chains(rng, torch, catalogue) if chain else Pieces(rng, torch)
+        text = grower.grow(rng.randint(*(LENGTHS if chain else _LINES)))
+    return mutated(rng, text) if rng.random() < _SPOILT else text, grower.flags
+
+
+def _compared(
+    name: str, text: str, flags: int, recorded: Recording, inferences: Inferences
+) -> Compared:
+    source = syntax.parse(text.encode(), PLACE)
+    static = interpreter.observe(source, inferences=inferences)
+    recorded.watch({PLACE: source})
+    every_path = True
+    for chosen in itertools.product((False, True), repeat=flags):
+        torch.manual_seed(0)
+        _, fault = run(text, chosen)
+        every_path = every_path and fault is None and recorded.lost is None
+    sides = join.sides(static, recorded.seen, every_path=every_path, sizes=True)
+    return Compared(name, source, sides)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Compare random programs with their runs.")
+    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)
+    verdicts: Counter[str] = Counter()
+    wrong = 0
+    for one in compared(arguments.seed, arguments.start, arguments.count):
+        verdicts.update(each.verdict.value for each in one.joined)
+        if one.incorrect:
+            wrong += 1
+            print(one.show(), flush=True)
+    told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
+    print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {told}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
