@@ -9,7 +9,15 @@ from namecheck.revealing import reveal_names
 from namecheck.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from namecheck.runtime import NameMismatch, checked, install, installed, runtime, uninstall
+    from namecheck.runtime import (
+        NameMismatch,
+        checked,
+        install,
+        install_import_hook,
+        installed,
+        runtime,
+        uninstall,
+    )
 
 __all__ = [
     "NameIndexError",
@@ -19,6 +27,7 @@ __all__ = [
     "__version__",
     "checked",
     "install",
+    "install_import_hook",
     "installed",
     "reveal_names",
     "runtime",

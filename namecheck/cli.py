@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from namecheck.version import VERSION, table_version
 
@@ -31,13 +31,18 @@ class Usage(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     if "run" not in arguments:
         _parser().print_help()
         return WRONG
+    return _run(arguments) if arguments.unguarded else _guarded(arguments)
+
+
+def _guarded(arguments: argparse.Namespace) -> int:
+    """Run a verb; what can go wrong is told in one line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -73,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
     _check_parser(verbs)
     _reveal_parser(verbs)
+    _run_parser(verbs)
     _rule_parser(verbs)
     _coverage_parser(verbs)
     _conformance_parser(verbs)
@@ -121,6 +127,37 @@ def _reveal_parser(verbs: Any) -> None:
     verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
 
 
+def _run_parser(verbs: Any) -> None:
+    verb = _verb(verbs, "run", _run, "run a program with its names checked")
+    verb.set_defaults(unguarded=True)  # what a program does, and raises, is its own business
+    verb.usage = "namecheck run [OPTION ...] (SCRIPT | -m MODULE) [ARGUMENT ...]"
+    verb.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="SCRIPT | -m MODULE",
+        help="a file or a module, and its arguments",
+    )
+    verb.add_argument("-m", dest="is_module", action="store_true", help=argparse.SUPPRESS)
+    verb.add_argument(
+        "--mode",
+        choices=("error", "warn", "record"),
+        default="error",
+        help="what a contradiction does: it raises (default), it is told, or kept for the end",
+    )
+    verb.add_argument(
+        "--packages",
+        action="append",
+        metavar="NAMES",
+        help="check the annotated functions of these packages too; with commas",
+    )
+    _semantics(verb)
+    verb.add_argument("--output-format", choices=("text", "json"), default="text")
+    _color(verb)
+    verb.add_argument(
+        "--output-file", metavar="FILE", help="where what was found goes (default: standard error)"
+    )
+
+
 def _rule_parser(verbs: Any) -> None:
     verb = _verb(verbs, "rule", _rule, "explain a code, or list them all")
     verb.add_argument("code", nargs="?", metavar="CODE", help="a code or its name")
@@ -167,7 +204,7 @@ def _verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser
     verb: argparse.ArgumentParser = verbs.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}."
     )
-    verb.set_defaults(run=run)
+    verb.set_defaults(run=run, unguarded=False)
     return verb
 
 
@@ -293,6 +330,59 @@ def _reveal(arguments: argparse.Namespace) -> int:
     return CLEAN
 
 
+def _run(arguments: argparse.Namespace) -> int:
+    import atexit
+
+    words = arguments.program
+    if not words:
+        print("namecheck: a script or a module to run is missing", file=sys.stderr)
+        return WRONG
+    from namecheck.operators import Semantics
+    from namecheck.runtime.script import CannotRun, Program
+
+    program = Program(
+        words[0],
+        tuple(words[1:]),
+        arguments.is_module,
+        _listed(arguments.packages),
+        arguments.mode,
+        Semantics(arguments.semantics or "namecheck"),
+    )
+    if arguments.mode != "error" or arguments.output_format == "json":
+        atexit.register(_tell_record, arguments, os.getpid())
+    try:
+        program.run()
+    except CannotRun as error:
+        print(error, file=sys.stderr)
+        return error.status
+    return CLEAN
+
+
+def _listed(packages: Sequence[str] | None) -> tuple[str, ...]:
+    words = [word.strip() for item in packages or () for word in item.split(",")]
+    return tuple(word for word in words if word)
+
+
+def _tell_record(arguments: argparse.Namespace, process: int) -> None:
+    """Tell at exit what was found; a process that was forked leaves that to its parent."""
+    if os.getpid() != process:
+        return
+    from namecheck.report import counts
+    from namecheck.runtime import shim
+
+    found, paint = shim.recorded().counts, _painter(arguments.color, sys.stderr)
+    if arguments.output_format == "json":
+        lines: Iterable[str] = [counts.as_json(found)]
+    else:
+        lines = (counts.summary if arguments.mode == "warn" else counts.full)(found, paint)
+    if arguments.output_file:
+        with open(arguments.output_file, "w", encoding="utf-8") as file:
+            print(*lines, sep="\n", file=file)
+    else:
+        for line in lines:
+            print(line, file=sys.stderr)
+
+
 def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
@@ -402,9 +492,9 @@ def _print(lines: Iterable[str]) -> None:
         print(line)
 
 
-def _painter(color: str | None) -> Painter:
+def _painter(color: str | None, stream: TextIO | None = None) -> Painter:
     from namecheck.report.painter import Painter
 
     if color in (None, "auto"):
-        return Painter(sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+        return Painter((stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR"))
     return Painter(color == "always")

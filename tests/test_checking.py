@@ -725,7 +725,9 @@ def test_a_traceback_shows_both() -> None:
         "project(): axis 'C' has size 4 in argument 'weight', but 3 in argument 'x'\n"
         '     x: "N C" got (2, 3)\n'
         'weight: "C D" got (4, 5)\n'
-        "help: One axis has one size; dimensions that may differ are declared under two names.\n"
+        "  = NC210 axis-size\n"
+        "  = help: One axis has one size; dimensions that may differ are declared under two names."
+        "\n"
     )
 
 

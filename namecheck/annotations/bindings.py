@@ -22,8 +22,8 @@ from namecheck import names as naming
 from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
 from namecheck.annotations.wording import Site
-from namecheck.names import UNKNOWN, Answer, Axis, Name
-from namecheck.values import ANY_DIM, Dim, Dims, Size
+from namecheck.names import UNKNOWN, Answer, Axis, Name, Unknown
+from namecheck.values import ANY_DIM, Dim, Dims, Size, agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,25 +231,32 @@ def _bind_size(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bin
     if item.name is None and item.size is None:
         return bindings
     size = dim.size
-    if not isinstance(size, int):
+    if isinstance(size, Unknown) or (item.broadcast and not isinstance(size, int)):
         return bindings.unsure()
     if item.broadcast and size == 1:
         return bindings
-    if item.fixed is not None and item.fixed != size:
-        raise wording.fixed_size(bindings.function, site, item, size)
+    if item.fixed is not None:
+        if agree(item.fixed, size) is Answer.NO:
+            raise wording.fixed_size(bindings.function, site, item, size)
+        if item.fixed != size:
+            bindings = bindings.unsure()
     if item.name is not None:
-        bound = bindings.axes.get(item.name, Bound())
-        if bound.size is UNKNOWN:
-            bindings = bindings.bound(item.name, replace(bound, size=size, sized=site))
-        elif bound.size != size:
-            assert bound.sized is not None
-            raise wording.axis_size(
-                bindings.function, item.name, site, size, bound.sized, bound.size
-            )
-    if item.size is not None and item.fixed is None:
-        pending = (*bindings.pending, Pending(item, size, site))
-        bindings = replace(bindings, pending=pending)
-    return bindings
+        bindings = _bind_axis_size(bindings, item.name, size, site)
+    if item.size is None or item.fixed is not None:
+        return bindings
+    if not isinstance(size, int):
+        return bindings.unsure()
+    return replace(bindings, pending=(*bindings.pending, Pending(item, size, site)))
+
+
+def _bind_axis_size(bindings: Bindings, axis: str, size: Size, site: Site) -> Bindings:
+    bound = bindings.axes.get(axis, Bound())
+    if bound.size is UNKNOWN:
+        return bindings.bound(axis, replace(bound, size=size, sized=site))
+    if agree(bound.size, size) is Answer.NO:
+        assert bound.sized is not None
+        raise wording.axis_size(bindings.function, axis, site, size, bound.sized, bound.size)
+    return bindings if bound.size == size else bindings.unsure()
 
 
 def _bind_run(
@@ -301,11 +308,8 @@ def _met(longer: Run, shorter: Run, extra: int) -> Iterator[Dim | None]:
             yield a
         elif longer.broadcast and a.size == 1:
             yield b
-        elif naming.match(a.name, b.name) is Answer.NO:
+        elif naming.match(a.name, b.name) is Answer.NO or agree(a.size, b.size) is Answer.NO:
             yield None
-        elif a.size == b.size or b.size is UNKNOWN:
-            yield Dim(naming.unify(a.name, b.name), a.size)
-        elif a.size is UNKNOWN:
-            yield Dim(naming.unify(a.name, b.name), b.size)
         else:
-            yield None
+            size = b.size if isinstance(a.size, Unknown) else a.size
+            yield Dim(naming.unify(a.name, b.name), size)

@@ -230,8 +230,7 @@ def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declar
     if word in _UNIONS:
         return union([*parts, NO_TENSOR] if word == "Optional" else parts)
     if word in ("tuple", "Tuple"):
-        last = arguments[-1]
-        if len(arguments) == 2 and isinstance(last, ast.Constant) and last.value is ...:
+        if len(arguments) == 2 and _is_ellipsis(arguments[1]):
             return Every(parts[0])
         return Items(tuple(parts))
     if word in _SEQUENCES and len(parts) == 1:
@@ -261,6 +260,10 @@ def _read_tensor(
     kept = None if dtype is None else frozenset({dtype.removeprefix("torch.")})
     declared = tensor(text, kept, dtype or "")
     return union([declared, NO_TENSOR]) if "None" in words or len(names) > 1 else declared
+
+
+def _is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def _options(node: ast.expr, resolve: Resolve) -> list[ast.expr]:

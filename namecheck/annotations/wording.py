@@ -114,7 +114,7 @@ def axis_size(
     return _contradiction("NC210", message, [first, site], names=[axis], help=help)
 
 
-def fixed_size(function: str, site: Site, item: Dimension, size: int) -> Contradiction:
+def fixed_size(function: str, site: Site, item: Dimension, size: Size) -> Contradiction:
     """A dimension that has not the size that is written in the annotation."""
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} has size {size}, "

@@ -19,6 +19,7 @@ from namecheck.runtime.errors import (
     NameValueError,
     UntestedTorchWarning,
 )
+from namecheck.runtime.import_hook import install_import_hook
 from namecheck.runtime.modes import Mode, Record
 from namecheck.runtime.shim import InstallError, install, installed, runtime, uninstall
 
@@ -33,6 +34,7 @@ __all__ = [
     "UntestedTorchWarning",
     "checked",
     "install",
+    "install_import_hook",
     "installed",
     "runtime",
     "uninstall",

@@ -42,24 +42,29 @@ def checked(target: T) -> T:
     """
     if modes.switched_off():
         return target
-    return cast(T, _checked(target, sys._getframe(1)))
+    return cast(T, _checked(target, sys._getframe(1), final=False))
 
 
-def _checked(target: Any, frame: FrameType | None) -> Any:
+def checked_as_is(function: T) -> T:
+    """Check a function whose annotations speak of nothing that is defined after it."""
+    return cast(T, _checked(function, sys._getframe(1), final=True))
+
+
+def _checked(target: Any, frame: FrameType | None, *, final: bool) -> Any:
     if isinstance(target, FunctionType):
-        return _function(target, frame)
+        return _function(target, frame, final=final)
     if isinstance(target, (staticmethod, classmethod)):
-        return type(target)(_checked(target.__func__, frame))
+        return type(target)(_checked(target.__func__, frame, final=final))
     if isinstance(target, property):
         made = target
         for place, accessor in (("getter", target.fget), ("setter", target.fset)):
             if accessor is not None:
-                made = getattr(made, place)(_checked(accessor, frame))
+                made = getattr(made, place)(_checked(accessor, frame, final=final))
         return made
     if isinstance(target, type):
         for name, value in list(vars(target).items()):
             if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
-                setattr(target, name, _checked(value, frame))
+                setattr(target, name, _checked(value, frame, final=final))
         return target
     raise TypeError(
         f"checked() takes a function or a class, not a {type(target).__name__}; of several "
@@ -69,17 +74,17 @@ def _checked(target: Any, frame: FrameType | None) -> Any:
 
 def check_generated(cls: T) -> T:
     """Check the ``__init__`` that a decorator wrote for a class, from its fields' annotations."""
-    made = vars(cls).get("__init__")
+    made = vars(cls).get("__init__") if isinstance(cls, type) else None
     if isinstance(made, FunctionType) and made.__code__.co_filename.startswith("<"):
-        cls.__init__ = _function(made, None)  # type: ignore[misc]
+        cls.__init__ = _function(made, None, final=True)  # type: ignore[misc]
     return cls
 
 
-def _function(function: FunctionType, frame: FrameType | None) -> FunctionType:
+def _function(function: FunctionType, frame: FrameType | None, *, final: bool) -> FunctionType:
     if hasattr(function, _MARK):
         return function
     try:
-        found = _contract(function, frame, final=False)
+        found = _contract(function, frame, final=final)
     except Unresolved:
         return Checker(function, None).stand_in
     return Checker(function, found).stand_in if found.speaks else function

@@ -57,11 +57,12 @@ def deliver(finding: Finding, default: Mode) -> None:
     mode = in_force(default)
     if mode == "off":
         return
-    if mode == "error":
-        raise error_of(finding)
     entry = modes.innermost()
     record = entry.record if entry is not None else TABLE.record
-    if record.add(finding) and mode == "warn":
+    is_first = record.add(finding)
+    if mode == "error":
+        raise error_of(finding)
+    if mode == "warn" and is_first:
         modes.warn(finding)
 
 

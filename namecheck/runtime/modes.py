@@ -49,6 +49,11 @@ class Record:
         """Every finding once, in the order in which they were met."""
         return tuple(tally.finding for tally in self.tallies.values())
 
+    @property
+    def counts(self) -> tuple[tuple[Finding, int], ...]:
+        """Every finding with how often it was met."""
+        return tuple((tally.finding, tally.count) for tally in self.tallies.values())
+
 
 @dataclass(slots=True)
 class Entered:
@@ -92,6 +97,7 @@ def switched_off() -> bool:
 def warn(finding: Finding) -> None:
     """Tell of a finding on standard error, as ``file:line:column: code message``."""
     place = f"{finding.filename}:{finding.span.line}:{finding.span.column}"
-    print(f"{place}: {finding.code} {finding.message}", file=sys.stderr)
+    message = finding.message.replace("\n", "\n    ")
+    print(f"{place}: {finding.code} {message}", file=sys.stderr)
     if finding.help:
         print(f"    help: {finding.help}", file=sys.stderr)

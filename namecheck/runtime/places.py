@@ -6,7 +6,7 @@ import linecache
 import os
 import sys
 from itertools import islice
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Final
 
 import torch
@@ -21,9 +21,14 @@ _MODULES: Final = _TORCH + os.path.join("nn", "modules") + os.sep
 def caller() -> FrameType | None:
     """The innermost frame that is not namecheck's own."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((_OURS, "<namecheck")):
+    while frame is not None and is_ours(frame.f_code):
         frame = frame.f_back
     return frame
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether code is of namecheck, its files' or written by it."""
+    return code.co_filename.startswith((_OURS, "<namecheck"))
 
 
 def user_frame() -> FrameType | None:

@@ -62,6 +62,11 @@ def installed() -> bool:
     return TABLE.installed
 
 
+def recorded() -> Record:
+    """What was found outside of every `runtime` block."""
+    return TABLE.record
+
+
 @contextmanager
 def runtime(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> Iterator[Record]:
     """The named-tensor API with its checks for a block, in this thread or task.

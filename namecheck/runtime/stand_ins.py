@@ -92,14 +92,18 @@ class Parameters:
 
 def make(function: FunctionType, prepare: Callable[[], None]) -> FunctionType:
     """A stand-in that prepares itself when it is called first: `prepare` is to `write` it."""
+    own = Parameters.of(function)
+    prefix = _prefix(own.names)
     space: dict[str, Any] = {
         "__builtins__": builtins,
-        "prepare": prepare,
-        "compiling": torch.compiler.is_dynamo_compiling,
-        "function": function,
+        f"{prefix}prepare": prepare,
+        f"{prefix}compiling": torch.compiler.is_dynamo_compiling,
+        f"{prefix}function": function,
     }
-    stand_in = FunctionType(_first_code(_kind(function)), space, function.__name__)
-    space["again"] = stand_in
+    code = _code(_first_source(_kind(function), own, prefix))
+    stand_in = FunctionType(code, space, function.__name__, function.__defaults__)
+    stand_in.__kwdefaults__ = function.__kwdefaults__
+    space[f"{prefix}again"] = stand_in
     functools.update_wrapper(stand_in, function)
     return stand_in
 
@@ -111,8 +115,6 @@ def write(stand_in: FunctionType, checker: Checker, found: Contract) -> None:
     space = stand_in.__globals__
     space.update(
         {
-            f"{prefix}compiling": torch.compiler.is_dynamo_compiling,
-            f"{prefix}function": function,
             f"{prefix}memo": checker.memo,
             f"{prefix}enter": checker.enter,
             f"{prefix}leave": checker.leave,
@@ -125,8 +127,6 @@ def write(stand_in: FunctionType, checker: Checker, found: Contract) -> None:
     )
     name = function.__name__
     text = _source(_kind(function), own, prefix, found, _optional(function))
-    stand_in.__defaults__ = function.__defaults__
-    stand_in.__kwdefaults__ = function.__kwdefaults__
     stand_in.__code__ = _code(text).replace(co_name=name, co_qualname=function.__qualname__)
 
 
@@ -229,14 +229,14 @@ def _compiled(kind: int, call: str, prefix: str) -> list[str]:
     return [f"if {prefix}compiling():", f"    return {call}"]
 
 
-@lru_cache
-def _first_code(kind: int) -> CodeType:
-    """The code before the first call: it has itself written out, and calls itself again."""
-    lines = [*_compiled(kind, "function(*args, **kwargs)", ""), "prepare()"]
-    lines += _handed_on(kind, "again(*args, **kwargs)", "")
+def _first_source(kind: int, own: Parameters, prefix: str) -> str:
+    """The function before its first call: it has itself written out, and calls itself again."""
+    lines = _compiled(kind, f"{prefix}function({own.passed})", prefix)
+    lines.append(f"{prefix}prepare()")
+    lines += _handed_on(kind, f"{prefix}again({own.passed})", prefix)
     if kind in (_PLAIN, _COROUTINE):
-        lines.append("return result")
-    return _code(_function(kind, "*args, **kwargs", lines))
+        lines.append(f"return {prefix}result")
+    return _function(kind, own.head, lines)
 
 
 @lru_cache(maxsize=4096)
@@ -256,6 +256,8 @@ def _source(
 ) -> str:
     """The function: what is known of these arguments, the call, what is known of its result."""
     declared = found.parameters
+    if not found.speaks:
+        return _bare(kind, own, prefix)
     if set(declared) <= set(own.names):
         keys = [_key(name, told, prefix, name in optional) for name, told in declared.items()]
         values = "".join(f"{name}, " for name in declared)
@@ -285,6 +287,14 @@ def _source(
         f"{prefix}leave({prefix}known, {prefix}key, {prefix}result)",
         f"return {prefix}result",
     ]
+    return _function(kind, own.head, body)
+
+
+def _bare(kind: int, own: Parameters, prefix: str) -> str:
+    """The function, of which it turned out that it declares nothing."""
+    body = _handed_on(kind, f"{prefix}function({own.passed})", prefix)
+    if kind in (_PLAIN, _COROUTINE):
+        body.append(f"return {prefix}result")
     return _function(kind, own.head, body)
 
 

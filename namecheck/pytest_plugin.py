@@ -1,0 +1,156 @@
+"""The pytest plugin: ``--namecheck`` puts names on torch, and checks, before conftest is imported.
+
+torch is imported only where the plugin is switched on: pytest loads it in every run.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from namecheck.findings import Finding
+    from namecheck.runtime.import_hook import ImportHook
+
+_MODES: Final = ("error", "warn", "off")
+_PACKAGES_HELP: Final = (
+    "the annotated functions of these packages and modules are checked too; with commas"
+)
+
+
+@dataclass(slots=True)
+class Session:
+    """One switched-on run: its mode, its import hook, and what other processes have found."""
+
+    mode: Literal["error", "warn"]
+    hook: ImportHook
+    installed_here: bool
+    found_elsewhere: list[tuple[Finding, int]] = field(default_factory=list)
+
+
+_SESSION: Final = pytest.StashKey[Session]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, and the keys of the settings file."""
+    group = parser.getgroup("namecheck", "dimension names of tensors (namecheck)")
+    group.addoption(
+        "--namecheck",
+        nargs="?",
+        const="error",
+        choices=_MODES,
+        help="check dimension names while tests run: a contradiction fails the test (error, the "
+        "default), or is told at the end (warn); off overrides the settings file",
+    )
+    group.addoption("--namecheck-packages", metavar="NAMES", help=_PACKAGES_HELP)
+    parser.addini("namecheck", "error, warn or off", default="off")
+    parser.addini("namecheck_packages", _PACKAGES_HELP, type="args", default=[])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Switch on, before conftest files and tests import anything of torch."""
+    mode = early_config.known_args_namespace.namecheck or early_config.getini("namecheck")
+    if mode not in _MODES:
+        raise pytest.UsageError(f"namecheck: one of {', '.join(_MODES)} is wanted, not {mode!r}")
+    if mode == "off":
+        return
+    from namecheck.runtime import import_hook, shim
+
+    here = not shim.installed()
+    if here:
+        shim.install("error" if mode == "error" else "record")
+    hook = import_hook.install_import_hook(_packages(early_config))
+    early_config.stash[_SESSION] = Session(mode, hook, here)
+
+
+def _packages(config: pytest.Config) -> list[str]:
+    given: str | None = config.known_args_namespace.namecheck_packages
+    words: Sequence[str] = config.getini("namecheck_packages") if given is None else [given]
+    listed = [word.strip() for item in words for word in item.split(",")]
+    return [word for word in listed if word]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Switch off: another run may follow in this process."""
+    session = config.stash.get(_SESSION, None)
+    if session is None:
+        return
+    del config.stash[_SESSION]
+    session.hook.uninstall()
+    if session.installed_here:
+        from namecheck.runtime import shim
+
+        shim.uninstall()
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """A line that tells whether names are checked."""
+    session = config.stash.get(_SESSION, None)
+    if session is None:
+        return []
+    off = os.environ.get("NAMECHECK", "").lower() == "off"
+    packages = ", ".join(session.hook.packages)
+    also = f", functions of {packages}" if packages else ""
+    return [f"namecheck: {'off by the environment' if off else session.mode}{also}"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
+    """Leave our frames out, so that a failure is shown where the test's own code stands."""
+    if call.excinfo is not None and _SESSION in item.config.stash:
+        from namecheck.runtime import tracebacks
+
+        error = call.excinfo.value
+        tracebacks.clean(error)
+        if error.__traceback__ is not None:
+            call.excinfo = pytest.ExceptionInfo.from_exception(error)
+    return (yield)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """What was found where it does not fail a test, each place once."""
+    session = config.stash.get(_SESSION, None)
+    if session is None or session.mode != "warn":
+        return
+    from namecheck.report import counts
+    from namecheck.report.painter import Painter
+
+    found = _found(session)
+    if found:
+        terminalreporter.section("namecheck")
+        for line in counts.summary(found, Painter(terminalreporter.hasmarkup)):
+            terminalreporter.write_line(line)
+
+
+def _found(session: Session) -> list[tuple[Finding, int]]:
+    from namecheck.runtime import shim
+
+    total: dict[Finding, int] = {}
+    for finding, count in [*shim.recorded().counts, *session.found_elsewhere]:
+        total[finding] = total.get(finding, 0) + count
+    return list(total.items())
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands over what it has found."""
+    here = session.config.stash.get(_SESSION, None)
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if here is not None and output is not None:
+        output["namecheck"] = pickle.dumps(_found(here)).hex()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest-xdist has found."""
+    session = node.config.stash.get(_SESSION, None)
+    handed: str | None = getattr(node, "workeroutput", {}).get("namecheck")
+    if session is not None and handed is not None:
+        session.found_elsewhere += pickle.loads(bytes.fromhex(handed))

@@ -1,0 +1,48 @@
+"""What was found while a program ran: every finding once, and how often it was met."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from namecheck import report
+from namecheck.findings import Finding
+from namecheck.report.painter import Painter
+from namecheck.report.wording import counted
+
+Counts: TypeAlias = Sequence[tuple[Finding, int]]
+
+
+def summary(counts: Counts, paint: Painter) -> Iterator[str]:
+    """One line a finding with its count, and a heading; nothing if there is none."""
+    if not counts:
+        return
+    yield paint("bold", f"namecheck: {_total(counts)}")
+    width = len(str(max(count for _, count in counts)))
+    lines = report.concise([finding for finding, _ in counts], paint)
+    for (_, count), line in zip(counts, lines, strict=True):
+        yield f"{count:>{width}} x {line}"
+
+
+def full(counts: Counts, paint: Painter) -> Iterator[str]:
+    """Every finding with its source lines, and how often it was met; nothing if there is none."""
+    if not counts:
+        return
+    shown = report.full([finding for finding, _ in counts], report.reader({}), paint)
+    for (_, count), text in zip(counts, shown, strict=True):
+        yield text if count == 1 else f"{text}(met {counted(count, 'time')})\n"
+    yield paint("bold", f"namecheck: {_total(counts)}")
+
+
+def _total(counts: Counts) -> str:
+    times = counted(sum(count for _, count in counts), "time")
+    return f"{counted(len(counts), 'finding')}, met {times}."
+
+
+def as_json(counts: Counts) -> str:
+    """An array of objects as `namecheck check` gives them, each with its `count`."""
+    found = json.loads(report.as_json([finding for finding, _ in counts]))
+    for item, (_, count) in zip(found, counts, strict=True):
+        item["count"] = count
+    return json.dumps(found, indent=2, ensure_ascii=False)

@@ -1,0 +1,37 @@
+"""The programs of docs/runtime-assertions.md: a line raises what its comment says, or nothing."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+import namecheck
+from namecheck import NameMismatch
+from tests.docs_pages import DOCS
+from tests.fixture_reader import Program, blocks
+
+PROGRAMS = list(blocks(DOCS / "runtime-assertions.md"))
+
+
+def test_there_are_programs() -> None:
+    assert len(PROGRAMS) == 2
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"line {program.offset}")
+def test_a_program_does_what_its_comments_say(program: Program) -> None:
+    scope: dict[str, Any] = {}
+    try:
+        for statement in ast.parse(program.text).body:
+            _, marked, told = program.lines[statement.lineno - 1].partition("# raises: ")
+            code = compile(ast.Module([statement], []), str(program.path), "exec")
+            if marked:
+                with pytest.raises(NameMismatch) as raised:
+                    exec(code, scope)
+                assert told in str(raised.value).partition("\n")[0]
+            else:
+                exec(code, scope)
+    finally:
+        if namecheck.installed():
+            namecheck.uninstall()
