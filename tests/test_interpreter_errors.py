@@ -178,3 +178,44 @@ def test_what_pytest_expects_is_raised() -> None:
         raise ValueError
     x.mean('T')  # BUG
     """)
+
+
+def test_a_handler_is_judged_where_its_error_may_be_raised() -> None:
+    check("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    def g(y):
+        if library.flag():
+            raise KeyError
+        return y.mean('N')
+    try:
+        x.mean('T')
+    except ValueError:
+        x.mean('Q')
+    except RuntimeError:
+        x.mean('R')  # BUG
+    except Exception:
+        x.mean('S')
+    try:
+        x[0] if x.dim() == 2 else library.call()
+        raise ValueError('no')
+    except RuntimeError:
+        x.mean('Q')
+    except ValueError:
+        x.mean('R')  # BUG
+    try:
+        a, b = (1, 2, 3)
+    except KeyError:
+        x.mean('Q')
+    except:
+        x.mean('R')  # BUG
+    try:
+        g(x)
+    except LookupError:
+        x.mean('R')  # BUG
+    try:
+        library.call()
+    except (OSError, KeyError):
+        x.mean('R')  # BUG
+    except TypeError:
+        x.mean('S')  # BUG
+    """)

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Final
 
 from namecheck.interpreter import narrowing, python_operators
-from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import CHANGING
 from namecheck.interpreter.objects import (
     FALSE,
@@ -106,7 +106,7 @@ class Attributes:
             if found is not None:
                 return self._bind(found, value, value.cls, node, store, activation)
         if isinstance(value, Const) and value.value is None and not alone:
-            raise PathEnds
+            self.machine.fail("AttributeError")
         if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
             return Native(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):

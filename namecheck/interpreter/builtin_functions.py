@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.calls import Call
-from namecheck.interpreter.machine import Machine, PathEnds
+from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import (
     FALSE,
     NONE,
@@ -346,7 +346,7 @@ class BuiltinFunctions:
                 return content[0]
             if len(call.args) > 1:
                 return call.args[1]
-            raise PathEnds
+            self.machine.fail("StopIteration")
         if isinstance(value, Instance):
             found = self.machine.calls.find_method(value, "__next__", call.store)
             if found is not None:
@@ -357,7 +357,7 @@ class BuiltinFunctions:
         generators = self.machine.generators
         item = generators.step(generator, call.node, call.store, call.activation)
         if item is None and len(call.args) < 2:
-            raise PathEnds
+            self.machine.fail("StopIteration")
         return call.args[1] if item is None else item
 
     def _collect(self, call: Call, kind: str) -> Value:

@@ -208,7 +208,7 @@ class Calls:
                 ),
             )
         if function == NONE and self.machine.silent:
-            raise PathEnds
+            self.machine.fail("TypeError")
         if isinstance(function, Opaque):
             kind, *_, name = function.key.parts
             return self.unknown(function, str(name) if kind in _NAMED else "", call)

@@ -60,8 +60,11 @@ class Contexts:
             ends = within(store)
         else:
             protected = self.machine.statements.protected
-            ends, handled, _ = protected(within, [guard], store, activation)
-            ends = ends if handled is None else [joins.merged(store, [*ends, handled])]
+            unknowns = self.machine.unknowns
+            ends, handled, raised = protected(within, [guard], store, activation)
+            caught = self.machine.unknowns != unknowns or any(map(guard.catches, raised))
+            if handled is not None and caught:
+                ends = [joins.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
             self._leave(value, item, end, activation)
         return ends

@@ -455,7 +455,7 @@ class Expressions:
         item = NONE if node.value is None else self.value(node.value, store, activation)
         ends = [store] if activation.on_yield is None else activation.on_yield(item, store.fork())
         if not ends:
-            raise PathEnds
+            self.machine.fail("GeneratorExit")
         return ends
 
     def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:

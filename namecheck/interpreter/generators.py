@@ -61,7 +61,6 @@ class Generators:
             return None
         self.keep(generator, (), store)
         inner = Activation(generator.frame, activation, node, generator.function.name)
-        inner.raised.append(0)
         source = self.machine.source
 
         def take_turns(item: Value, layer: Store) -> list[Store]:
@@ -80,8 +79,7 @@ class Generators:
 
         inner.on_yield = take_turns
         ends = calls.run_body(generator.function, store.fork(), inner)
-        if inner.raised[0] and activation.raised:
-            activation.raised[-1] += 1
+        self.machine.errors.discard("GeneratorExit")
         return ends
 
     def collect(

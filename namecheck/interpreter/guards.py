@@ -24,16 +24,19 @@ class Guard:
     """The errors that are caught around a block, by the names of their types.
 
     A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
-    is there for what nobody foresaw.
+    is there for what nobody foresaw. One that raises what it catches `again` is no help.
     """
 
     types: frozenset[str]
     deep: bool = True
+    again: bool = False
 
     def catches(self, error: str) -> bool:
-        """Whether an error of this built-in type is caught."""
-        kinds = getattr(builtins, error).__mro__
-        return any(kind.__name__ in self.types for kind in kinds)
+        """Whether an error of this built-in type is, or may be, caught."""
+        kind = getattr(builtins, error, None)
+        if not isinstance(kind, type):
+            return True
+        return any(base.__name__ in self.types for base in kind.__mro__)
 
 
 ANY: Final = Guard(_ALL)
@@ -41,14 +44,14 @@ ANY: Final = Guard(_ALL)
 
 def of_handler(
     machine: Machine, handler: ast.ExceptHandler, store: Store, activation: Activation
-) -> Guard | None:
-    """What a handler catches; None where it raises it again."""
-    if any(isinstance(inner, ast.Raise) for part in handler.body for inner in ast.walk(part)):
-        return None
+) -> Guard:
+    """What a handler catches."""
+    inner = (node for part in handler.body for node in ast.walk(part))
+    again = any(isinstance(node, ast.Raise) for node in inner)
     types = _ALL
     if handler.type is not None:
         types = _names(machine.expressions.value(handler.type, store, activation))
-    return Guard(types, not types & _BROAD)
+    return Guard(types, not types & _BROAD, again)
 
 
 def of_context(
@@ -61,6 +64,15 @@ def of_context(
     given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
     types = [_names(machine.expressions.value(arg, store, activation)) for arg in given]
     return Guard(frozenset().union(*types)) if types else ANY
+
+
+def error_of(machine: Machine, node: ast.expr | None, store: Store, activation: Activation) -> str:
+    """The built-in type of the error that a ``raise`` raises, if it is one."""
+    kind = node.func if isinstance(node, ast.Call) else node
+    value = None if kind is None else machine.expressions.value(kind, store, activation)
+    if isinstance(value, External) and value.path.startswith("builtins."):
+        return value.path.removeprefix("builtins.")
+    return ""
 
 
 def _names(value: Value) -> frozenset[str]:

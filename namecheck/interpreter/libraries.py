@@ -12,7 +12,7 @@ from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
 from namecheck.interpreter.contexts import Contexts
-from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
     TRANSPARENT,
@@ -142,7 +142,7 @@ class Libraries:
         if path.startswith("builtins."):
             return self.builtins.call(path.removeprefix("builtins."), call)
         if path in _LEAVING:
-            raise PathEnds
+            self.machine.fail("SystemExit")
         takes_stars = not call.arguments.open or path in _OPEN
         case = self._cases.get(path)
         if case is not None and takes_stars:

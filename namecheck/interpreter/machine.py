@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
 from namecheck.interpreter import relevance, scopes
@@ -44,6 +44,8 @@ PATHS: Final = 8
 SPARING_PATHS: Final = 3
 RECURSION: Final = 8
 BUDGET: Final = 100_000
+# An error whose type is not known.
+UNKNOWN_ERROR: Final = ""
 _WAYS: Final = ("return", "break", "continue")
 
 
@@ -62,9 +64,8 @@ class Activation:
     """One scope being run: a call of a function, a class body, or the module.
 
     `guards` are the blocks around the current statement that catch errors: a contradiction that
-    is caught ends the path and is no finding. `raised` counts for each of them the paths that an
-    error has ended. `on_yield` is what is done with the items that a generator yields, `escaped`
-    how often a path has left there.
+    is caught ends the path and is no finding. `on_yield` is what is done with the items that a
+    generator yields, `escaped` how often a path has left there.
     """
 
     frame: Frame
@@ -74,7 +75,6 @@ class Activation:
     returns: list[tuple[Store, Value]] = field(default_factory=list)
     breaks: list[list[Store]] = field(default_factory=list)
     continues: list[list[Store]] = field(default_factory=list)
-    raised: list[int] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     on_yield: Callable[[Value, Store], list[Store]] | None = None
     escaped: int = 0
@@ -139,7 +139,8 @@ class Machine:
     While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
     what running the functions may still cost, in expressions; `sparing` tells that functions are
     run on unknown arguments, and only those that can matter to names. `unknowns` counts the
-    expressions of which nothing could be told; `round` is the number of the loop's body that is
+    expressions of which nothing could be told, `errors` has the types of the errors that ended
+    paths; `round` is the number of the loop's body that is
     being run.
     """
 
@@ -171,6 +172,7 @@ class Machine:
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0
+        self.errors: set[str] = set()
         self.round = 0
         self.sparing = False
         self.inferences: Inferences = {}
@@ -260,7 +262,12 @@ class Machine:
             if not expected:
                 self.findings.setdefault((finding.span, finding.code), finding)
         if expected:
-            raise PathEnds
+            self.fail(contradiction.error)
+
+    def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
+        """End a path with an error of this built-in type."""
+        self.errors.add(error)
+        raise PathEnds
 
     def note(self, code: str, message: str, node: Node) -> None:
         """Enter a note, once for each place and message."""

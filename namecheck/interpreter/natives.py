@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from namecheck.interpreter import joins, python_operators
 from namecheck.interpreter.calls import Call
-from namecheck.interpreter.machine import Machine, PathEnds
+from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import (
     NONE,
     Const,
@@ -121,7 +121,7 @@ class Natives:
         if name in ("__next__", "send", "__anext__", "asend"):
             item = generators.step(receiver, call.node, call.store, call.activation)
             if item is None:
-                raise PathEnds
+                self.machine.fail("StopIteration")
             return item
         if name == "__iter__":
             return receiver
@@ -259,7 +259,7 @@ class Natives:
             joins.write(receiver, call.store, Repeated(self.machine.fresh("item")))
             return self.machine.fresh("item")
         if not -len(content) <= where.value < len(content):
-            raise PathEnds
+            self.machine.fail("IndexError")
         rest = list(content)
         item = rest.pop(where.value)
         joins.write(receiver, call.store, tuple(rest))

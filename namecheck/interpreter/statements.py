@@ -9,7 +9,7 @@ from typing import Any
 from namecheck.interpreter import guards, joins, narrowing, python_operators
 from namecheck.interpreter.guards import Guard
 from namecheck.interpreter.loops import Loops
-from namecheck.interpreter.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
     ClassValue,
@@ -92,8 +92,6 @@ class Statements:
         try:
             ends = case(statement, store, activation)
         except PathEnds:
-            if activation.raised:
-                activation.raised[-1] += 1
             return []
         return [store] if ends is None else ends
 
@@ -140,12 +138,12 @@ class Statements:
             return
         if star is None:
             if len(content) != count:
-                raise PathEnds
+                self.machine.fail("ValueError")
             for element, item in zip(target.elts, content, strict=True):
                 self.bind(element, item, store, activation)
             return
         if len(content) < count - 1:
-            raise PathEnds
+            self.machine.fail("ValueError")
         after = count - star - 1
         middle = content[star : len(content) - after]
         parts: list[Value] = [
@@ -252,9 +250,13 @@ class Statements:
         return joins.merged(common(stores), stores), value
 
     def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
-        if node.exc is not None:
-            self.machine.expressions.value(node.exc, store, activation)
-        raise PathEnds
+        error = guards.error_of(self.machine, node.exc, store, activation)
+        # Making a built-in error raises no other: only its arguments may.
+        made = node.exc.args if error and isinstance(node.exc, ast.Call) else [node.exc]
+        for part in made:
+            if part is not None:
+                self.machine.expressions.value(part, store, activation)
+        self.machine.fail(error)
 
     def _assert(self, node: ast.Assert, store: Store, activation: Activation) -> list[Store]:
         holds, fails = narrowing.decide(self.machine, node.test, store, activation)
@@ -348,23 +350,26 @@ class Statements:
         wanted: Sequence[Guard],
         store: Store,
         activation: Activation,
-    ) -> tuple[list[Store], Store | None, bool]:
+    ) -> tuple[list[Store], Store | None, set[str]]:
         """Run a block after which errors are handled.
 
         The paths through it; what covers each state in which an error may have been raised, None
-        where none can be; and whether an error certainly ends a path.
+        where none can be; and the types of the errors that certainly end a path.
         """
-        unknowns = self.machine.unknowns
+        machine = self.machine
+        unknowns, outer = machine.unknowns, machine.errors
+        raised: set[str] = set()
+        machine.errors = raised
         activation.guards += wanted
-        activation.raised.append(0)
         try:
-            with self.machine.ledger.logging() as log:
+            with machine.ledger.logging() as log:
                 ends = body(store.fork())
         finally:
-            raised = activation.raised.pop() > 0
+            machine.errors = outer
             del activation.guards[len(activation.guards) - len(wanted) :]
-        if not raised and self.machine.unknowns == unknowns:
-            return ends, None, False
+        outer.update(e for e in raised if not any(guard.catches(e) for guard in wanted))
+        if not raised and machine.unknowns == unknowns:
+            return ends, None, raised
         return ends, joins.at_any_time(store, log), raised
 
     def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
@@ -392,14 +397,21 @@ class Statements:
 
     def _guarded(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
         """A ``try`` with its handlers."""
-        caught = [guards.of_handler(self.machine, h, store, activation) for h in node.handlers]
-        wanted = [guard for guard in caught if guard is not None]
+        machine, unknowns = self.machine, self.machine.unknowns
+        caught = [guards.of_handler(machine, h, store, activation) for h in node.handlers]
+        wanted = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
             lambda layer: self.block(node.body, [layer], activation), wanted, store, activation
         )
+        unsure = machine.unknowns != unknowns
         ends = self.block(node.orelse, ends, activation) if ends else []
         if handled is not None:
-            for handler in node.handlers:
+            left = set(raised)
+            for handler, guard in zip(node.handlers, caught, strict=True):
+                mine = {error for error in left if guard.catches(error)}
+                left -= mine - {UNKNOWN_ERROR}
+                if not mine and not unsure:
+                    continue
                 layer = handled.fork()
                 if handler.name:
                     self.bind_name(
