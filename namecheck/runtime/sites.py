@@ -302,7 +302,12 @@ class Site:
 
 
 def _is_quick(plan: Plan, key: Hashable) -> bool:
-    """Whether a plan is for one tensor and any sizes, and touches nothing but its result."""
+    """Whether a plan is for one tensor and any sizes, and touches nothing but its result.
+
+    A contradiction is no plan: it is to be met each time.
+    """
+    if plan.inference.contradiction is not None or plan.doubt is not None:
+        return False
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
     return not (plan.sized or touches or plan.changes.dropped or _holds_tensor(key))

@@ -154,6 +154,7 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
         "if _names is M:",
         f"    return learn(({', '.join(key)},), ({passed},), {_indices(given, values)})",
         f"_result = {_run(shape, [head, *places])}",
+        *(["if _result is NotImplemented: return _result"] if shape.strict else []),
         "_result._names = _names",
         "return _result",
     ]

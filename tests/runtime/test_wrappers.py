@@ -1,0 +1,118 @@
+"""The functions that stand in torch's place: what they remember, and what they leave to torch."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import namecheck
+from namecheck.runtime import runtime
+from namecheck.runtime.sites import MOST_PLANS
+
+
+@pytest.fixture(autouse=True)
+def shim() -> Iterator[None]:
+    with runtime():
+        yield
+
+
+def named(*names: str | None, size: int = 2) -> Any:
+    return torch.zeros((size,) * len(names), names=names)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_contradiction_is_met_each_time(times: int) -> None:
+    left, right = named("N", "C"), named("C", "N")
+    with runtime("record") as record:
+        for _ in range(times):
+            left + right
+    [tally] = record.tallies.values()
+    assert tally.count == times
+    with pytest.raises(namecheck.NameMismatch):
+        left + right
+
+
+def test_a_call_may_be_remembered_by_arguments_of_another_number() -> None:
+    x = named("N", "C")
+    assert [x.sum("N").names, x.sum("N", True).names, x.sum().names] == [("C",), ("N", "C"), ()]
+    assert [x.sum("N").names, x.sum("N", True).names, x.sum().names] == [("C",), ("N", "C"), ()]
+
+
+def test_a_keyword_alone_stays_a_keyword() -> None:
+    x = named("N", "C")
+    assert x.add(x, alpha=2).names == torch.add(x, x, alpha=2).names == ("N", "C")
+    assert x.softmax(dim="C", dtype=torch.float64).dtype == torch.float64
+    with pytest.raises(TypeError):
+        x.sum("N", True, torch.float64)
+
+
+def test_a_number_is_told_from_a_tensor() -> None:
+    x, row = named("N", "C"), named("C")
+    for other in (1, row, 2.5, torch.ones(2), torch.ones(2, 2, 2)):
+        names = (x + other).names
+        assert names == ((None, "N", "C") if getattr(other, "ndim", 0) == 3 else ("N", "C"))
+
+
+def test_an_operand_of_another_class_has_its_say() -> None:
+    class Other:
+        def __radd__(self, left: Any) -> str:
+            return f"a tensor {left.names} and me"
+
+    x = named("N", "C")
+    assert (x + 1).names == ("N", "C")
+    assert x + Other() == "a tensor ('N', 'C') and me"
+
+
+@pytest.mark.parametrize(
+    ("index", "names"),
+    [
+        (0, ("C",)),
+        (slice(1), ("N", "C")),
+        (None, (None, "N", "C")),
+        (..., ("N", "C")),
+        ((slice(None), None), ("N", None, "C")),
+        ((..., 0), ("N",)),
+        ((0, 1), ()),
+        (True, (None, "N", "C")),
+        (torch.tensor([0, 1]), (None, "C")),
+    ],
+)
+def test_an_index_is_remembered_by_its_kind(index: Any, names: tuple[str | None, ...]) -> None:
+    x = named("N", "C")
+    assert [x[index].names, x[index].names] == [names, names]
+
+
+def test_nothing_is_kept_alive() -> None:
+    x = named("N", "C")
+    index, value = torch.tensor([1]), torch.ones(2, 2)
+    held = weakref.ref(value)
+    for _ in range(2):
+        x.where(value > 0, value)
+        x[index] = 0.0
+        x + value
+        x.index_select(0, index)
+        torch.full_like(x, 1.0)
+    del value
+    gc.collect()
+    assert held() is None
+
+
+def test_many_kinds_of_calls_are_not_all_remembered() -> None:
+    x = named("N", "C")
+    wrapper: Any = torch.Tensor.roll
+    for shift in range(MOST_PLANS + 10):
+        x.roll(shift, 0)
+    site = wrapper.__globals__.get("learn", wrapper.__closure__ and _site_of(wrapper))
+    site = getattr(site, "__self__", site)
+    assert site.kept <= MOST_PLANS
+    assert len(site.plans) <= MOST_PLANS
+
+
+def _site_of(wrapper: Any) -> Any:
+    held = (cell.cell_contents for cell in wrapper.__closure__)
+    return next(part for part in held if hasattr(part, "__self__"))
