@@ -27,8 +27,36 @@ def check_tour(*flags: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_shows_what_the_command_prints() -> None:
-    [shown] = blocks("text")
+    [shown, _] = blocks("text")
     assert shown in check_tour().stdout
+
+
+def test_shows_named_tensors_on_this_torch() -> None:
+    [program] = blocks("python")
+    *lines, last = program.splitlines()
+    text = "\n".join(lines)
+    run = subprocess.run(
+        [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert f"# {run.stdout.strip()}" in text, run.stderr
+    code, _, told = last.partition("  # RuntimeError: ")
+    raised = subprocess.run(
+        [sys.executable, "-c", f"{text}\n{code}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"namecheck.NameMismatch: {told}" in raised.stderr
+
+
+def test_shows_what_both_sides_say() -> None:
+    [_, shown] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert told in run.stdout + run.stderr
 
 
 def test_shows_two_commands() -> None:
