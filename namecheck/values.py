@@ -267,16 +267,16 @@ def merged(dims: Sequence[Dim]) -> Dim:
     left = [dim for dim in dims if dim.size != 1] or list(dims[:1])
     if len(left) == 1 and not labelled:
         return left[0]
-    name = None if labelled else _merged_name([dim.name for dim in left])
-    return Dim(name, product(dim.size for dim in left))
+    return Dim(None if labelled else _merged_name(left), product(dim.size for dim in left))
 
 
-def _merged_name(names: Sequence[Name]) -> Name:
-    """The axes among the names, in their order; literal sizes between them do not count."""
-    if any(name is UNKNOWN for name in names):
+def _merged_name(dims: Sequence[Dim]) -> Name:
+    """The axes among the dims, in their order; literal sizes between them do not count."""
+    named = any(dim.name is not None for dim in dims)
+    if named and any(dim.name is UNKNOWN or dim.size is UNKNOWN for dim in dims):
         return UNKNOWN
-    axes = [name for name in names if isinstance(name, Axis)]
-    if not axes:
+    axes = [dim.name for dim in dims if isinstance(dim.name, Axis)]
+    if not axes or any(dim.name is None and isinstance(dim.size, Expression) for dim in dims):
         return None
     words = [name.name if "+" not in name.name else f"({name.name})" for name in axes]
     whole = Axis("*".join(words))

@@ -41,7 +41,6 @@ SILENT: Final = {
     **dict.fromkeys(("bincount", "tensor_split"), "the size or number depends on the data"),
     "stride": "strides depend on how the tensor was made",
     "cast_or_type": "without a dtype it answers with a string",
-    **dict.fromkeys(("view", "view_as", "view_or_type"), "which dims go where is not followed yet"),
     "reduced_loss": "the result without a reduction is not followed yet",
     **dict.fromkeys(
         ("trapezoid_natively", "cumulative_trapezoid_natively"), "not followed with named x"

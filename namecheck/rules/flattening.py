@@ -18,6 +18,8 @@ from namecheck.rules import dim_map
 from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
+from namecheck.rules.views import inferred, laid_out
+from namecheck.sizes import Expression
 from namecheck.values import (
     ANYWHERE,
     OPEN,
@@ -26,8 +28,10 @@ from namecheck.values import (
     Position,
     Size,
     Tensor,
+    agree,
     locate,
     merged,
+    new_dim,
     product,
 )
 
@@ -138,6 +142,8 @@ def _alone(dims: Dims, start: Position, end: Position) -> Answer:
         return Answer.MAYBE
     if dims.rank == 0:
         return Answer.NO
+    if not dims.min_rank:
+        return Answer.MAYBE
     if (start < 0) is (end < 0):
         return Answer.YES if start == end else Answer.NO
     return Answer.NO if start - end <= dims.min_rank - 1 else Answer.MAYBE
@@ -295,7 +301,7 @@ def _check_sizes(sizes: Any) -> None:
             f"not {type(sizes).__name__}"
         )
     for index, size in enumerate(sizes):
-        if not isinstance(size, (int, Unknown)):
+        if not isinstance(size, (int, Expression, Unknown)):
             raise _type_error(
                 "unflatten(): argument 'sizes' (position 2) must be tuple of ints, but found "
                 f"element of type {type(size).__name__} at pos {index}"
@@ -318,11 +324,20 @@ def _split(
         return dim_map.joined(before, OPEN, after)
     whole = _at(dims, position).size if isinstance(position, int) else UNKNOWN
     inferred = _inferred(dims, position, whole, sizes)
-    given = names if names is not None else [None] * len(sizes)
-    parts = tuple(Dim(name, size) for name, size in zip(given, inferred, strict=True))
-    result = dim_map.joined(before, Dims(parts), after)
+    parts = _parts(Dim(None) if dims.rank == 0 else dims[position], inferred)
+    if names is not None:
+        parts = [Dim(name, part.size) for name, part in zip(names, parts, strict=True)]
+    result = dim_map.joined(before, Dims(tuple(parts)), after)
     naming.check_distinct(result.names)
     return result
+
+
+def _parts(whole: Dim, sizes: Sequence[Size]) -> list[Dim]:
+    """The parts of a dim: an axis tells what they are, a label leaves them without a name."""
+    if isinstance(whole.name, naming.Axis):
+        return laid_out([whole], sizes)
+    unknown = whole.name is UNKNOWN
+    return [Dim(UNKNOWN, size) if unknown else new_dim(size) for size in sizes]
 
 
 def _inferred(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]) -> list[Size]:
@@ -335,14 +350,15 @@ def _inferred(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]
         fits = rest != 0 and whole % rest == 0 if guesses else rest == whole
         if not fits:
             raise _misfit(dims, position, whole, sizes)
+    elif (not guesses and agree(whole, rest) is Answer.NO) or (rest == 0 and whole is not UNKNOWN):
+        raise _misfit(dims, position, whole, sizes)
     fresh = list(sizes)
     for index in guesses:
-        known = isinstance(whole, int) and isinstance(rest, int) and len(guesses) == 1
-        fresh[index] = whole // rest if known and rest else UNKNOWN  # type: ignore[operator]
+        fresh[index] = inferred(whole, rest) if len(guesses) == 1 else UNKNOWN
     return fresh
 
 
-def _misfit(dims: Dims, position: Position, whole: int, sizes: Sequence[Size]) -> Contradiction:
+def _misfit(dims: Dims, position: Position, whole: Size, sizes: Sequence[Size]) -> Contradiction:
     shown = ", ".join(map(str, sizes))
     head = f"unflatten: Provided sizes [{shown}] don't multiply up to the size of dim {position}"
     help = f"The sizes must multiply up to {whole}."

@@ -15,7 +15,6 @@ from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
 from namecheck.values import (
     OPEN,
-    Constant,
     Dim,
     Dims,
     Position,
@@ -107,16 +106,6 @@ def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None
 
 
 @rule
-def flat(input: Tensor) -> Dims:
-    """One dim without a name; a vector keeps its own where it stays what it was (torch.ravel)."""
-    if input.dims.open:
-        return Dims((Dim(),))
-    if input.dims.rank == 1:
-        return input.dims
-    return Dims((Dim(None, product(input.dims.sizes)),))
-
-
-@rule
 def counts(input: Tensor) -> Dims:
     """One dim without a name (torch.histc)."""
     return Dims.of(None)
@@ -133,66 +122,6 @@ def bincount(input: Tensor) -> Dims | Unknown:
 def flat_square(input: Tensor) -> Dims:
     """A square matrix without names (torch.diagflat)."""
     return Dims.of(None, None)
-
-
-@rule
-def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | None = None) -> Dims:
-    """The dims of these sizes; which names they have is not known (Tensor.view)."""
-    if isinstance(size, Unknown):
-        return OPEN
-    if size is None:
-        return _resized_by_dtype(input.dims)
-    name = None if input.dims.named() is Answer.NO else UNKNOWN
-    _check_count(input.dims, size)
-    missing = _missing(input.dims, size)
-    return Dims(
-        tuple(Dim(name, missing if one == -1 else one, purposeful=one == 1) for one in size)
-    )
-
-
-def _resized_by_dtype(dims: Dims) -> Dims:
-    """A wider dtype makes the last dim shorter, a narrower one longer (Tensor.view)."""
-    if dims.open and not dims.suffix:
-        return dims.sizeless()
-    last = dims.from_right(1)
-    return dims if last is None else joined(without_right(dims, 1), Dims((Dim(last.name),)))
-
-
-def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
-    """The sizes must hold just the elements that there are."""
-    whole = UNKNOWN if dims.open else product(dims.sizes)
-    others = product(size for size in sizes if size != -1)
-    if isinstance(whole, Unknown) or isinstance(others, Unknown):
-        return
-    if whole == others if -1 not in sizes else others and whole % others == 0:
-        return
-    raise Contradiction(
-        "NC201",
-        f"shape '{list(sizes)}' is invalid for input of size {whole}",
-        help=f"The tensor has {whole} element{'' if whole == 1 else 's'}.",
-    )
-
-
-def _missing(dims: Dims, sizes: Sequence[Size]) -> Size:
-    """The size that -1 stands for."""
-    whole = UNKNOWN if dims.open else product(dims.sizes)
-    others = product(size for size in sizes if size != -1)
-    if isinstance(whole, Unknown) or isinstance(others, Unknown) or not others:
-        return UNKNOWN
-    return whole // others
-
-
-@rule
-def view_as(input: Tensor, other: Tensor) -> Dims:
-    """The sizes of the other; which names they have is not known (Tensor.view_as)."""
-    return OPEN if other.dims.open else view(input, other.dims.sizes)
-
-
-@rule
-def view_as_natively(input: Tensor, other: Tensor) -> Dims:
-    """torch 2.12 asks the other for its sizes only, so that its names do not matter (view_as)."""
-    refuse_named("view", [input])
-    return view_as(input, other)
 
 
 @rule

@@ -30,6 +30,7 @@ SECTIONS: Final = (
     "splits",
     "rearrangements",
     "shapes",
+    "views",
     "scans",
     "pointwise",
     "reductions",

@@ -13,6 +13,7 @@ from namecheck.rules.meetings import broadcast, clash
 from namecheck.rules.reductions import DimArgument, DimArguments, positions
 from namecheck.rules.registry import rule
 from namecheck.values import (
+    ANY_DIM,
     OPEN,
     Dim,
     Dims,
@@ -217,5 +218,6 @@ def _check_stretch(dims: Dims, old: Dim, targets: Sequence[Dim], offset: int) ->
 
 
 def _back(dims: Dims) -> tuple[Dim, ...]:
+    """The dims from the right, stretched to one knows not what, which may be axes."""
     part = dims.suffix if dims.open else dims.prefix
-    return tuple(Dim(dim.name, UNKNOWN if dim.size == 1 else dim.size) for dim in part)
+    return tuple(_at_size_of(ANY_DIM, dim) for dim in part)

@@ -1,0 +1,96 @@
+"""Sizes as products of powers, so that one divides another: ``d/heads``, ``h*w/2``.
+
+What a view cuts divides without a rest, so that here ``d//heads`` is ``d/heads``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from namecheck.names import UNKNOWN
+from namecheck.sizes import Expression, Known, Quotient, divided, symbol, symbols
+from namecheck.values import Size
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A number times powers of symbols, and of sums that have no factor in common."""
+
+    number: Fraction
+    powers: tuple[tuple[str | Expression, int], ...] = ()
+
+    def __mul__(self, other: Ratio) -> Ratio:
+        return _product(self.number * other.number, [*self.powers, *other.powers])
+
+    def __truediv__(self, other: Ratio) -> Ratio:
+        inverse = [(base, -power) for base, power in other.powers]
+        return _product(self.number / other.number, [*self.powers, *inverse])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is divided in it."""
+        return self.number.denominator == 1 and all(power > 0 for _, power in self.powers)
+
+    def power(self, base: str) -> int:
+        """The power of a symbol in it, those in sums counted as one."""
+        inside = any(not isinstance(each, str) and base in symbols(each) for each, _ in self.powers)
+        return inside + sum(power for each, power in self.powers if each == base)
+
+    @property
+    def bases(self) -> frozenset[str | Expression]:
+        """What it is a multiple of."""
+        return frozenset(base for base, power in self.powers if power > 0)
+
+    @property
+    def size(self) -> Size:
+        """The size that it is; what is divided in it is a quotient."""
+        upper = _size(self.number.numerator, [(b, power) for b, power in self.powers if power > 0])
+        lower = _size(
+            self.number.denominator, [(b, -power) for b, power in self.powers if power < 0]
+        )
+        return UNKNOWN if lower == 0 else divided(upper, lower)
+
+
+ONE = Ratio(Fraction(1))
+
+
+def ratio(size: Known) -> Ratio:
+    """A size, with what its terms have in common set apart."""
+    if isinstance(size, int):
+        return Ratio(Fraction(size))
+    number = gcd(*(coefficient for _, coefficient in size.terms))
+    shared = Counter(size.terms[0][0])
+    for monomial, _ in size.terms[1:]:
+        shared &= Counter(monomial)
+    result = Ratio(Fraction(number))
+    rest: Known = divided(size, number)
+    for atom in shared.elements():
+        if isinstance(atom, Quotient):
+            result = result * (ratio(atom.numerator) / ratio(atom.denominator))
+            rest = divided(rest, Expression((((atom,), 1),)))
+        else:
+            result = result * Ratio(Fraction(1), ((atom, 1),))
+            rest = divided(rest, symbol(atom))
+    if isinstance(rest, int):
+        return result * Ratio(Fraction(rest))
+    return result * Ratio(Fraction(1), ((rest, 1),))
+
+
+def _product(number: Fraction, factors: Iterable[tuple[str | Expression, int]]) -> Ratio:
+    powers: dict[str | Expression, int] = {}
+    for base, power in factors:
+        powers[base] = powers.get(base, 0) + power
+    left = [(base, power) for base, power in powers.items() if power]
+    return Ratio(number, tuple(sorted(left, key=str)))
+
+
+def _size(number: int, factors: Iterable[tuple[str | Expression, int]]) -> Known:
+    size: Known = number
+    for base, power in factors:
+        for _ in range(power):
+            size = size * (symbol(base) if isinstance(base, str) else base)
+    return size

@@ -1,0 +1,301 @@
+"""Views that merge and split dimensions: ``view``, ``reshape``, ``ravel``.
+
+A view lays the elements out anew in one order. What each dim of the result came from follows from
+the sizes: a dim that is kept whole is the same one, several in a row become a merged one, and a
+dim that is cut leaves parts that are named by their sizes. Where sizes are not known, or cannot
+be shown to make up the whole, nothing is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import mul
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.rules.dim_map import joined, show_sizes, without_right
+from namecheck.rules.ratios import ONE, Ratio, ratio
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.shapes import Sizes
+from namecheck.rules.splits import part_of
+from namecheck.values import (
+    OPEN,
+    Constant,
+    Dim,
+    Dims,
+    Size,
+    Tensor,
+    agree,
+    axis,
+    merged,
+    new_dim,
+    own_size,
+    product,
+)
+
+
+@rule
+def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | None = None) -> Dims:
+    """The dims laid out at these sizes, one of which may be -1 (Tensor.view)."""
+    if isinstance(size, Unknown):
+        return OPEN
+    if size is None:
+        return _resized_by_dtype(input.dims)
+    _check_count(input.dims, size)
+    if input.dims.open:
+        return Dims(tuple(_guess(one, UNKNOWN) for one in size))
+    whole = product(input.dims.sizes)
+    rest = inferred(whole, product(one for one in size if one != -1))
+    sizes = [rest if one == -1 and rest is not UNKNOWN else one for one in size]
+    return Dims(tuple(laid_out(input.dims.prefix, sizes)))
+
+
+def _resized_by_dtype(dims: Dims) -> Dims:
+    """A wider dtype makes the last dim shorter, a narrower one longer (Tensor.view)."""
+    if dims.open and not dims.suffix:
+        return dims.sizeless()
+    last = dims.from_right(1)
+    return dims if last is None else joined(without_right(dims, 1), Dims((Dim(last.name),)))
+
+
+def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
+    """The sizes must hold just the elements that there are."""
+    whole = UNKNOWN if dims.open else product(dims.sizes)
+    others = product(size for size in sizes if size != -1)
+    if -1 not in sizes:
+        fits = agree(whole, others) is not Answer.NO
+    elif isinstance(whole, int) and isinstance(others, int):
+        fits = others != 0 and whole % others == 0
+    else:
+        fits = others != 0 or whole is UNKNOWN
+    if not fits:
+        raise Contradiction(
+            "NC201",
+            f"shape '{show_sizes(Dims.of(*[None] * len(sizes), sizes=sizes))}' is invalid for "
+            f"input of size {whole}",
+            help=f"The tensor has {whole} element{'' if whole == 1 else 's'}.",
+        )
+
+
+def inferred(whole: Size, others: Size) -> Size:
+    """The size that -1 stands for among others."""
+    if isinstance(whole, Unknown) or isinstance(others, Unknown) or others == 0:
+        return UNKNOWN
+    return (ratio(whole) / ratio(others)).size
+
+
+@rule
+def view_as(input: Tensor, other: Tensor) -> Dims:
+    """The dims laid out at the sizes of another tensor (Tensor.view_as)."""
+    if other.dims.open:
+        return OPEN
+    result = view(input, other.dims.sizes)
+    return Dims(tuple(map(_unless_an_axis, result.prefix, other.dims.prefix)))
+
+
+def _unless_an_axis(dim: Dim, model: Dim) -> Dim:
+    """A dim at the size of another, which may be that of an axis where it is not known."""
+    doubtful = dim.name is None and model.size is UNKNOWN
+    return replace(dim, name=UNKNOWN) if doubtful else dim
+
+
+@rule
+def view_as_natively(input: Tensor, other: Tensor) -> Dims:
+    """torch 2.12 asks the other for its sizes only, so that its names do not matter (view_as)."""
+    refuse_named("view", [input])
+    return view_as(input, other)
+
+
+@rule
+def flat(input: Tensor) -> Dims:
+    """One merged dim; a vector keeps its own where it stays what it was (torch.ravel)."""
+    if input.dims.open:
+        return Dims((Dim(),))
+    if input.dims.rank == 1:
+        return input.dims
+    return Dims((merged(input.dims.prefix) if input.dims.prefix else Dim(None, 1),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A dim of the input, a factor of one, or (not `whole`) what is left of one that is cut."""
+
+    dim: Dim
+    whole: bool = True
+
+    def cut(self, share: Ratio) -> _Part:
+        """A part of it, of this size."""
+        return _Part(Dim(self.dim.name, share.size), whole=False)
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Its size; None where that is not known."""
+        size = self.dim.size
+        return None if isinstance(size, Unknown) or size in (0, -1) else ratio(size)
+
+
+def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
+    """The dims of a view at these sizes; raises NC111 where it certainly scrambles axes.
+
+    A size of -1 is what is left for it, where that is not known.
+    """
+    parts = [part for dim in dims for part in _parts(dim)]
+    _check_order(parts, sizes)
+    front, parts, left = _matched(parts, list(sizes))
+    back, parts, left = _matched(parts[::-1], left[::-1], backwards=True)
+    middle = _guessed(parts[::-1], left[::-1])
+    return [*front, *middle, *back[::-1]]
+
+
+def _parts(dim: Dim) -> list[_Part]:
+    """A dim, or the factors of which it is merged."""
+    name = dim.name
+    if not isinstance(name, Axis) or len(name.factors) < 2 or not name.ordered:
+        return [_Part(dim)]
+    return [_Part(axis(f)) for f in name.factors] if dim.size == own_size(name) else [_Part(dim)]
+
+
+def _matched(
+    parts: list[_Part], sizes: list[Size], *, backwards: bool = False
+) -> tuple[list[Dim], list[_Part], list[Size]]:
+    """The dims that are certain, one by one, and what is left when one is not."""
+    found: list[Dim] = []
+    while sizes:
+        size = sizes[0]
+        if size == 1:
+            if backwards or (parts and parts[0].dim.size is UNKNOWN):
+                break
+            single = parts and parts[0].dim.size == 1
+            found.append(parts[0].dim if single else Dim(None, 1, purposeful=True))
+            parts = parts[1:] if single else parts
+        else:
+            taken = _take(parts, size, backwards)
+            if taken is None:
+                break
+            used, parts = taken
+            found.append(_together(used[::-1] if backwards else used, size))
+        sizes = sizes[1:]
+    return found, parts, sizes
+
+
+_Taken = tuple[list[_Part], list[_Part]]
+
+
+def _take(parts: list[_Part], size: Size, backwards: bool) -> _Taken | None:
+    """The parts that make up a size, and those that are left; None where that is not certain."""
+    if isinstance(size, Unknown) or size in (0, -1):
+        return None
+    need = ratio(size)
+    used: list[_Part] = []
+    left = list(parts)
+    while need != ONE:
+        own = left[0].ratio if left else None
+        if own is None or (backwards and own == ONE):
+            return None
+        part = left.pop(0)
+        if own == ONE:
+            continue
+        if (need / own).is_whole:
+            used.append(part)
+            need = need / own
+        elif _may_be_cut(own, need, left):
+            used.append(part.cut(need))
+            left.insert(0, part.cut(own / need))
+            need = ONE
+        else:
+            return None
+    return used, left
+
+
+def _may_be_cut(own: Ratio, need: Ratio, others: Sequence[_Part]) -> bool:
+    """Whether a size is a part of another, by what divides it or by what the caller must know."""
+    if (own / need).is_whole:
+        return True
+    elsewhere = [base for other in others if other.ratio for base in other.ratio.bases]
+    return bool(own.bases) and not need.bases.intersection(elsewhere)
+
+
+def _together(parts: Sequence[_Part], size: Size) -> Dim:
+    """The dim that whole parts are merged into; what is cut is named by its size."""
+    if len(parts) == 1 and parts[0].whole:
+        return parts[0].dim
+    whole = merged([part.dim for part in parts])
+    certain = all(part.whole for part in parts) and whole.name is not None
+    return replace(whole, size=size) if certain else new_dim(size)
+
+
+def _guessed(parts: Sequence[_Part], sizes: Sequence[Size]) -> list[Dim]:
+    """The dims of a view of which it is not certain what they came from."""
+    left = [part for part in parts if part.dim.size != 1]
+    vague = any(part.ratio is None for part in left) or UNKNOWN in sizes or -1 in sizes
+    unnamed = UNKNOWN if vague and any(part.dim.name is not None for part in left) else None
+    if len(sizes) != 1 or sizes[0] in (1, UNKNOWN) or not left:
+        return [_guess(size, unnamed) for size in sizes]
+    size = product(part.dim.size for part in left) if sizes[0] == -1 else sizes[0]
+    if len(left) == 1 and left[0].whole:
+        return [part_of(left[0].dim, size)]
+    return [replace(_together(left, size), size=size) if unnamed is None else Dim(UNKNOWN, size)]
+
+
+def _guess(size: Size, unnamed: Name) -> Dim:
+    """A dim of a view of one knows not what; a symbolic size tells what it is."""
+    new = new_dim(UNKNOWN if size == -1 else size)
+    return replace(new, name=new.name or unnamed, purposeful=size == 1)
+
+
+def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
+    """Refuse that an axis is cut up and refilled, where the sizes certainly make up the whole.
+
+    An axis stays whole only where what stands left of it, and right of it, is made up of what
+    stood there before.
+    """
+    own = [part.ratio for part in parts]
+    goal = [_Part(Dim(None, size)).ratio for size in sizes]
+    before, after = _shares(own), _shares(goal)
+    if not before or not after or before[-1] != after[-1]:
+        return
+    for place, part in enumerate(parts):
+        target = _target(part.dim, own, goal)
+        if target is None:
+            continue
+        left = before[place] / after[target]
+        right = after[target + 1] / before[place + 1]
+        if not (left.is_whole and right.is_whole):
+            raise _scrambled(str(naming.word(part.dim.name)), parts, sizes)
+
+
+def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
+    """How many elements the first none, one, two, … dims make up; empty if any is not known."""
+    known = [each for each in ratios if each is not None]
+    return list(accumulate(known, mul, initial=ONE)) if len(known) == len(ratios) else []
+
+
+def _target(dim: Dim, own: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
+    """The one size that an axis goes into, where it stands but once in either."""
+    if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
+        return None
+    if _only(dim.name.name, own) is None:
+        return None
+    target = _only(dim.name.name, goal)
+    size = None if target is None else goal[target]
+    return target if size is not None and size.is_whole else None
+
+
+def _only(word: str, ratios: Sequence[Ratio | None]) -> int | None:
+    powers = [0 if each is None else each.power(word) for each in ratios]
+    return powers.index(1) if [power for power in powers if power] == [1] else None
+
+
+def _scrambled(word: str, parts: Sequence[_Part], sizes: Sequence[Size]) -> Contradiction:
+    old = Dims(tuple(part.dim for part in parts))
+    new = Dims(tuple(map(new_dim, sizes)))
+    return Contradiction(
+        "NC111",
+        f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': it is cut up "
+        "and filled anew, for a view keeps the order of the elements.",
+        names=[word],
+        help=f"View it with '{word}' where it stands, then `transpose` or `permute`.",
+    )
