@@ -61,10 +61,10 @@ def refuse_result(contradiction: Contradiction, function: FunctionType) -> None:
 
 def _running(message: str) -> Place | None:
     """The call that the user's program is at."""
-    frame = places.user_frame() or places.caller()
-    if frame is None:
+    expression = places.users()
+    if expression is None:
         return None
-    return Place(frame.f_code.co_filename, places.span_of(frame), message)
+    return Place(expression.filename, places.span_of(expression), message)
 
 
 def _tell(contradiction: Contradiction, place: Place, related: Sequence[Place]) -> None:

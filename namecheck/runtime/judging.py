@@ -40,7 +40,11 @@ def stands(contradiction: Contradiction, semantics: Semantics) -> bool:
 
 def judge(contradiction: Contradiction, values: Sequence[Any]) -> None:
     """Do what the mode in force says; raises a `Contradicted` in the mode ``error``."""
-    if in_force(TABLE.default) != "off" and not places.inside_torch():
+    if places.inside_torch():
+        return
+    if in_force(TABLE.default) == "off":
+        places.pass_over()
+    else:
         deliver(finding_of(contradiction, values), TABLE.default)
 
 
@@ -62,6 +66,7 @@ def deliver(finding: Finding, default: Mode) -> None:
     is_first = record.add(finding)
     if mode == "error":
         raise error_of(finding)
+    places.pass_over()
     if mode == "warn" and is_first:
         modes.warn(finding)
 
@@ -73,10 +78,10 @@ def error_for(contradiction: Contradiction, values: Sequence[Any]) -> Contradict
 
 def finding_of(contradiction: Contradiction, values: Sequence[Any]) -> Finding:
     """The finding, at the user's expression that is running, with the operands' names."""
-    frame = places.user_frame() or places.caller()
+    expression = places.users()
     filename, span = "<unknown>", Span(1, 1, 1, 1)
-    if frame is not None:
-        filename, span = frame.f_code.co_filename, places.span_of(frame)
+    if expression is not None:
+        filename, span = expression.filename, places.span_of(expression)
     tensors = [value for value in _flat(values) if isinstance(value, torch.Tensor)]
     marks = tuple(Place(filename, span, told) for told in map(_told, tensors))
     return Finding(

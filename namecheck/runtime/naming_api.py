@@ -91,7 +91,7 @@ def has_names(tensor: torch.Tensor) -> bool:
         return any(name is not None for name in shown(tensor))
 
 
-_MOVES: Final[Mapping[str, Callable[..., Any]]] = {
+MOVES: Final[Mapping[str, Callable[..., Any]]] = {
     "refine_names": tensor_names.alias,
     "rename": tensor_names.alias,
     "rename_": itself,
@@ -105,7 +105,7 @@ _MOVES: Final[Mapping[str, Callable[..., Any]]] = {
 
 def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """The functions and methods of the old API, each with the function that moves its data."""
-    for key, move in _MOVES.items():
+    for key, move in MOVES.items():
         row = rows[key]
         for form in row.forms:
             owner: Any = torch if form == "f" else torch.Tensor

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -28,10 +29,14 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """Patches of a module that costs too much to be imported before the program does it."""
+    """Patches of a module that costs too much to be imported before the program does it.
+
+    A `bare` one is imported while torch's own functions are in their places.
+    """
 
     module: str
     patches: Callable[[ModuleType], Iterable[Patch]]
+    bare: bool = False
 
 
 @dataclass(slots=True)
@@ -41,7 +46,8 @@ class PatchTable:
     `default` is the mode outside of every `runtime` block, `holders` counts those who need the
     patches: `install` and each block, all of them in one `semantics`. `deferred` has, by its
     name, every module that is to be patched when it has been imported, for which the `watcher`
-    waits.
+    waits. `generation` counts how often patches were applied, `made` has those of a semantics
+    that was in force before, each with what stood there when it was made.
     """
 
     originals: list[Patch] = field(default_factory=list)
@@ -52,6 +58,8 @@ class PatchTable:
     record: Record = field(default_factory=Record)
     installed: bool = False
     holders: int = 0
+    generation: int = 0
+    made: dict[Semantics, list[tuple[Patch | Deferred, Any]]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -62,10 +70,11 @@ class PatchTable:
     def apply(self, patches: Iterable[Patch | Deferred]) -> None:
         """Replace attributes, remembering what stood in the owner itself."""
         with self.lock:
+            self.generation += 1
             # All are made before the first is put in place: they are made of the originals.
             for patch in list(patches):
                 if isinstance(patch, Patch):
-                    before = _read(patch.owner, patch.attribute)
+                    before = read(patch.owner, patch.attribute)
                     _write(patch.owner, patch.attribute, patch.replacement)
                     self.originals.append(Patch(patch.owner, patch.attribute, before))
                 elif patch.module in sys.modules:
@@ -86,6 +95,27 @@ class PatchTable:
             if patch is not None:
                 self.apply(patch.patches(module))
 
+    def importing(self, name: str) -> AbstractContextManager[None]:
+        """What a module that is waited for is imported in."""
+        with self.lock:
+            bare = name in self.deferred and self.deferred[name].bare
+        return self.suspended() if bare else nullcontext()
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """torch's own functions in their places, for a block; what torch lacks stays there."""
+        with self.lock:
+            own = [patch for patch in self.originals if not _is_new(patch)]
+            replaced = [Patch(p.owner, p.attribute, read(p.owner, p.attribute)) for p in own]
+            for patch in reversed(own):
+                _write(patch.owner, patch.attribute, patch.replacement)
+        try:
+            yield
+        finally:
+            with self.lock:
+                for patch in replaced:
+                    _write(patch.owner, patch.attribute, patch.replacement)
+
     def restore(self) -> None:
         """Put every original back, the last replaced first."""
         with self.lock:
@@ -98,7 +128,7 @@ class PatchTable:
             self.watcher = None
 
 
-def _read(owner: Any, attribute: Any) -> Any:
+def read(owner: Any, attribute: Any) -> Any:
     """What stands in the owner itself."""
     return (owner if isinstance(owner, dict) else vars(owner)).get(attribute, ABSENT)
 
@@ -110,6 +140,13 @@ def _write(owner: Any, attribute: Any, value: Any) -> None:
         delattr(owner, attribute)
     else:
         setattr(owner, attribute, value)
+
+
+def _is_new(original: Patch) -> bool:
+    """Whether there was nothing of the name, in the owner or in a class that it inherits from."""
+    bases = original.owner.__mro__[1:] if isinstance(original.owner, type) else ()
+    inherited = any(original.attribute in vars(base) for base in bases)
+    return original.replacement is ABSENT and not inherited
 
 
 class Watcher(MetaPathFinder):
@@ -146,7 +183,8 @@ class _TellingLoader(Loader):
         module.__loader__ = self.loader
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
-        self.loader.exec_module(module)
+        with self.table.importing(module.__name__):
+            self.loader.exec_module(module)
         self.table.imported(module)
 
 

@@ -11,10 +11,18 @@ import torch
 
 from namecheck import operators
 from namecheck.operators import Semantics
-from namecheck.runtime import distribution, modes, naming_api, survival, targets, wrappers
+from namecheck.runtime import (
+    compilation,
+    distribution,
+    modes,
+    naming_api,
+    survival,
+    targets,
+    wrappers,
+)
 from namecheck.runtime.errors import UntestedTorchWarning
 from namecheck.runtime.modes import MODES, Mode, Record
-from namecheck.runtime.patches import TABLE, Deferred, Patch
+from namecheck.runtime.patches import TABLE, Deferred, Patch, read
 from namecheck.runtime.sites import Site
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import ATTRIBUTE
@@ -99,7 +107,7 @@ def _hold(semantics: Semantics | str | None) -> None:
     if TABLE.holders == 0:
         _check_version()
         try:
-            TABLE.apply(patches(wanted))
+            TABLE.apply(_made(wanted))
         except BaseException:
             TABLE.restore()
             raise
@@ -110,6 +118,23 @@ def _hold(semantics: Semantics | str | None) -> None:
             f"semantics at a time, {wanted.value!r} has to wait until that is taken away"
         )
     TABLE.holders += 1
+
+
+def _made(semantics: Semantics) -> list[Patch | Deferred]:
+    """The patches of a semantics, made anew only where torch is not as it was.
+
+    Making them takes longer than most blocks, and what torch.compile has compiled is compiled for
+    the functions that it met.
+    """
+    known = TABLE.made.get(semantics)
+    if known is None or any(before is not _before(patch) for patch, before in known):
+        known = [(patch, _before(patch)) for patch in patches(semantics)]
+        TABLE.made[semantics] = known
+    return [patch for patch, _ in known]
+
+
+def _before(patch: Patch | Deferred) -> Any:
+    return read(patch.owner, patch.attribute) if isinstance(patch, Patch) else None
 
 
 def _release() -> None:
@@ -149,6 +174,8 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
         yield Patch(target.owner, target.attribute, maker(site))
     yield from _of_names(semantics, recording=recording)
     yield from distribution.patches()
+    if not recording:
+        yield from compilation.patches()
 
 
 def _replacement(target: Target, site: Site, make: Any) -> Any:
