@@ -209,9 +209,19 @@ def test_a_handler_is_judged_where_its_error_may_be_raised() -> None:
     except:
         x.mean('R')  # BUG
     try:
+        y = {'a': x}['b']
+    except KeyError:
+        y = x.sum('N')
+    y.mean('N')  # BUG
+    try:
         g(x)
     except LookupError:
         x.mean('R')  # BUG
+    y = x if library.flag() else x.rename(N='T')
+    try:
+        z = y.sum('N')
+    except RuntimeError:
+        z = x.mean('R')  # BUG
     try:
         library.call()
     except (OSError, KeyError):

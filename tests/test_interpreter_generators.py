@@ -267,6 +267,24 @@ def test_what_a_generator_returns() -> None:
     """)
 
 
+def test_what_a_generator_hands_on() -> None:
+    judge("""
+    def inner(x):
+        yield from [x.sum('N'), x.sum('C')]
+
+    def outer(x):
+        yield from inner(x)
+        yield from (x for _ in range(2))
+
+    a, b, c, d = outer(x)
+    a.mean('C')
+    a.mean('N')  # BUG
+    b.mean('N')
+    b.mean('C')  # BUG
+    d.mean('Q')  # BUG
+    """)
+
+
 def test_in_unknown_number() -> None:
     judge("""
     def rows(x):

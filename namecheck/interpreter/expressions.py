@@ -209,6 +209,7 @@ class Expressions:
     def _unary(self, node: ast.UnaryOp, store: Store, activation: Activation) -> Value:
         operand = self.value(node.operand, store, activation)
         if isinstance(node.op, ast.Not):
+            narrowing.ask(self.machine, node.operand, operand, store, activation)
             return self.spread(
                 store, [operand], lambda layer, values: self.negate(values[0], layer)
             )
@@ -259,6 +260,7 @@ class Expressions:
         layer = store
         for operand in node.values[:-1]:
             value = self.value(operand, layer, activation)
+            narrowing.ask(self.machine, operand, value, layer, activation)
             truth = self.truth(value, layer)
             if truth is stop:
                 return self._leave(store, [*exits, layer], [*results, Alternative(value)])
@@ -469,7 +471,7 @@ class Expressions:
             returns = self.machine.generators.run(generator, each, node, base, activation)
         if returns is None:
             loop, variable = self.machine.generators.loop_of(node)
-            base.set((activation.frame.number, variable), value)
+            self.machine.statements.bind_name(variable, value, base, activation.frame)
             ends = self.machine.statements.block([loop], [base.fork()], activation)
             returns = [(end, NONE) for end in ends]
         if not returns:

@@ -125,6 +125,8 @@ class Items:
                 joins.write(value, store, Entries((*content.items, (index, made)), None))
                 return made
             if content.rest is None:
+                if activation.expects("KeyError"):
+                    self.machine.fail("KeyError")
                 return self.machine.fresh("entry")
             return joins.pick(Repeated(content.rest), index, store)
         choices = [entry for _, entry in content.items]

@@ -45,14 +45,21 @@ def decide(
     if isinstance(test, ast.BoolOp):
         return _decide_parts(machine, test, store, activation)
     value = machine.expressions.value(test, store, activation)
-    if isinstance(value, TensorValue):
-        operands = [(test, value)]
-        machine.torch.call("__bool__", [value], {}, test, store, activation, operands)
+    ask(machine, test, value, store, activation)
     truth = machine.expressions.truth(value, store)
     if truth is not None:
         return ([store], []) if truth else ([], [store])
     both = list(outcomes(machine, test, value, store, activation))
     return [p for _, p, outcome in both if outcome], [p for _, p, outcome in both if not outcome]
+
+
+def ask(
+    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
+) -> None:
+    """Ask a tensor whether it is true, as a test does: one of more than one element is neither."""
+    if isinstance(value, TensorValue):
+        operands = [(test, value)]
+        machine.torch.call("__bool__", [value], {}, test, store, activation, operands)
 
 
 def _decide_parts(

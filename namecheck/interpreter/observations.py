@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Final, TypeAlias
@@ -16,7 +16,7 @@ from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Position, Source, position
-from namecheck.values import Many, Maybe, Tensor
+from namecheck.values import Many, Tensor
 
 # How many different values of one expression are kept apart.
 _KINDS: Final = 8
@@ -98,11 +98,11 @@ class Recorder:
         for one in values:
             record.add(observed(one, store))
 
-    def applied(self, node: Node, operands: Iterable[Any]) -> None:
-        """An operator of the table was applied, to what is known of its operands."""
+    def applied(self, node: Node, informed: bool) -> None:
+        """An operator of the table was applied; whether all of its operands were known."""
         record = self._record(node)
         record.operator = True
-        record.informed = record.informed and all(map(_is_known, operands))
+        record.informed = record.informed and informed
 
     def finding(self, node: Node, finding: Finding) -> None:
         """A contradiction was found at an expression."""
@@ -136,15 +136,6 @@ class Recorder:
             if dims:
                 span = source.span(node)
                 yield Reveal(span, source.segment(span), " | ".join(dict.fromkeys(dims)))
-
-
-def _is_known(operand: Any) -> bool:
-    """Whether nothing of an operand is left open that an operator's names depend on."""
-    if isinstance(operand, Tensor):
-        return operand.dims.complete
-    if isinstance(operand, (tuple, list)):
-        return all(map(_is_known, operand))
-    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
 
 
 def observed(value: Value, store: Store) -> Any:

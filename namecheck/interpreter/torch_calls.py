@@ -150,8 +150,10 @@ class TorchCalls:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
         given = [self.lower(arg, store) for arg in args]
         words = {name: self.lower(value, store) for name, value in kwargs.items()}
+        informed = all(map(_is_known, (*given, *words.values())))
+        self.machine.unknowns += not informed  # it may raise an error that cannot be told
         if self.machine.recorder is not None:
-            self.machine.recorder.applied(node, (*given, *words.values()))
+            self.machine.recorder.applied(node, informed)
         answer = self._infer(operator, given, words)
         every = (*args, *kwargs.values())
         if answer.contradiction is not None:
@@ -356,6 +358,15 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
+
+
+def _is_known(operand: Any) -> bool:
+    """Whether nothing of an operand is left open that an operator's names depend on."""
+    if isinstance(operand, Tensor):
+        return operand.dims.complete
+    if isinstance(operand, (tuple, list)):
+        return all(map(_is_known, operand))
+    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
 
 
 def _may_be_one(before: Tensor, after: Tensor) -> bool:
