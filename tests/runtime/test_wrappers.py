@@ -5,14 +5,25 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from types import FunctionType
+from typing import Any, Final
 
 import pytest
 import torch
 
 import namecheck
+from namecheck import operators
 from namecheck.runtime import runtime
 from namecheck.runtime.sites import MOST_PLANS
+from namecheck.runtime.targets import all_targets
+from namecheck.runtime.wrappers import shape_of
+
+# Asked before anything is patched: of the originals.
+EXACT: Final = [
+    (target, shape)
+    for target in all_targets(operators.table())
+    if (shape := shape_of(target)) is not None
+]
 
 
 @pytest.fixture(autouse=True)
@@ -116,3 +127,17 @@ def test_many_kinds_of_calls_are_not_all_remembered() -> None:
 def _site_of(wrapper: Any) -> Any:
     held = (cell.cell_contents for cell in wrapper.__closure__)
     return next(part for part in held if hasattr(part, "__self__"))
+
+
+def test_what_torch_takes_by_keyword_alone_is_never_passed_by_place() -> None:
+    wrong = []
+    for target, shape in EXACT:
+        places = {name for name, _ in shape.places[1:]}
+        if isinstance(target.original, FunctionType) or target.special:
+            continue
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{target.attribute}")
+        by_place = {a.name for s in schemas for a in s.arguments if not a.kwarg_only}
+        alone = {a.name for s in schemas for a in s.arguments if a.kwarg_only} - by_place
+        if clash := places & alone:
+            wrong.append(f"{target.form} {target.attribute}: {', '.join(sorted(clash))}")
+    assert not wrong
