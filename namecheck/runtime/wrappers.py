@@ -12,6 +12,7 @@ import functools
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
+from inspect import CO_VARARGS
 from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final
 
@@ -181,6 +182,8 @@ def shape_of(target: Target) -> Shape | None:
         others = [] if target.unary else [("other", "either")]
         places = (("self", "tensor"), *others)
         return Shape(places, (), bound=True, strict=True, reflected=target.reflected)
+    if isinstance(target.original, FunctionType) and target.original.__code__.co_flags & CO_VARARGS:
+        return None  # it looks at how an argument was passed (unique_consecutive)
     names: list[str] = []
     kinds: list[set[str]] = []
     words: list[str] = []
