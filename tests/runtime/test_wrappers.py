@@ -145,5 +145,5 @@ def test_what_torch_takes_by_keyword_alone_is_never_passed_by_place() -> None:
 
 def test_how_an_argument_was_passed_is_left_as_it_is() -> None:
     x = torch.tensor([1.0, 1.0, 2.0])
-    values, counts = torch.unique_consecutive(x, return_inverse=False, return_counts=True)
+    _values, counts = torch.unique_consecutive(x, return_inverse=False, return_counts=True)
     assert counts.tolist() == [2, 1]
