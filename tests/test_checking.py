@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 import namecheck
@@ -633,6 +635,50 @@ def test_a_refusal_has_no_context() -> None:
     with pytest.raises(NameMismatch) as raised:
         checked(project)(GOOD, torch.zeros(4, 5))
     assert raised.value.__context__ is None
+
+
+# A law: what is remembered of calls changes no answer.
+
+_PATTERNS = ["a", "a b", "b a", "a 2", "#a b", "...", "*s a", "*#s b", "a+b", "2*a", "a a", ""]
+_SHAPES: list[tuple[int, ...]] = [(), (1,), (2,), (3,), (2, 2), (2, 3), (3, 2), (1, 2), (2, 2, 3)]
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> Tensor:
+    """A small tensor, perhaps with names, of one of two dtypes."""
+    shape = draw(st.sampled_from(_SHAPES))
+    names = draw(st.permutations(["a", "b", "x", None]))[: len(shape)]
+    dtype = draw(st.sampled_from([torch.float32, torch.int64]))
+    tensor: Any = torch.zeros(shape, dtype=dtype)
+    found: Tensor = tensor.refine_names(*names) if draw(st.booleans()) else tensor
+    return found
+
+
+@given(
+    st.lists(st.sampled_from(_PATTERNS), min_size=3, max_size=3),
+    st.sampled_from([(), (torch.float32,)]),
+    st.lists(st.tuples(tensors(), tensors(), tensors()), min_size=1, max_size=8),
+)
+def test_every_call_is_answered_as_if_it_were_the_first(
+    patterns: list[str], dtypes: tuple[torch.dtype, ...], calls: list[tuple[Tensor, ...]]
+) -> None:
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return z
+
+    annotated = [Annotated[(Tensor, pattern, *dtypes)] for pattern in patterns]
+    names = ("x", "y", "return")
+    function.__annotations__ = dict(zip(names, annotated, strict=True))
+    remembering = checked(function)
+    for call in [*calls, *calls]:
+        answers = []
+        for each in (remembering, checked(function)):
+            try:
+                each(*call)
+            except NameMismatch as error:
+                answers.append(str(error))
+            else:
+                answers.append("fits")
+        assert answers[0] == answers[1]
 
 
 # Where it stands, and what else it tells.

@@ -10,6 +10,7 @@ from typing import Annotated
 import pytest
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from namecheck import NameMismatch, checked
 
@@ -56,3 +57,17 @@ def test_under_vmap_and_export() -> None:
         Dot(), (FLAT, FLAT), dynamic_shapes={"x": {0: size}, "y": {0: size}}
     )
     assert exported.module()(torch.ones(7), torch.ones(7)) == 7
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace")
+def test_what_a_tracer_shows_is_not_remembered() -> None:
+    @checked
+    def scaled(x: NC) -> NC:
+        return x * 2
+
+    traced = torch.jit.trace(scaled, (GOOD,), check_trace=False)  # type: ignore[no-untyped-call]
+    assert traced(torch.ones(4, 3)).shape == (4, 3)
+    make_fx(scaled, tracing_mode="symbolic")(GOOD)
+    assert not scaled.__namecheck_checker__.memo  # type: ignore[attr-defined]
+    scaled(GOOD)
+    assert len(scaled.__namecheck_checker__.memo) == 1  # type: ignore[attr-defined]

@@ -42,6 +42,15 @@ def given(value: Any) -> Value:
     return Tensor(Dims.of(*tensor_names.lift(names), sizes=sizes), dtype or UNKNOWN)
 
 
+def is_sized(value: Value) -> bool:
+    """Whether all sizes in it are numbers; those of a tracer are not, and are never met again."""
+    if isinstance(value, tuple):
+        return all(map(is_sized, value))
+    if isinstance(value, Mapping):
+        return all(map(is_sized, value.values()))
+    return not isinstance(value, Tensor) or UNKNOWN not in value.dims.sizes
+
+
 def refuse_arguments(contradiction: Contradiction, function: FunctionType) -> None:
     """Tell of a call whose arguments do not fit, at the call."""
     definition = _definition(function.__code__)

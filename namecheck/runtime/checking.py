@@ -18,10 +18,10 @@ from types import FrameType, FunctionType
 from typing import Any, Final, TypeVar, cast
 
 from namecheck.annotations import Bindings, settle
-from namecheck.annotations.declarations import Every, meet
+from namecheck.annotations.declarations import Every, Value, meet
 from namecheck.names import Contradiction
 from namecheck.runtime import assertions, modes, stand_ins
-from namecheck.runtime.assertions import given
+from namecheck.runtime.assertions import given, is_sized
 from namecheck.runtime.contracts import Contract, Unresolved, contract
 from namecheck.runtime.stand_ins import Parameters
 
@@ -159,12 +159,13 @@ class Checker:
 
     def enter(self, key: Hashable, values: tuple[Any, ...]) -> Known:
         """What is known of a call with these values of the declared parameters."""
-        bindings = self._bound(values)
+        told = tuple(map(given, values))
+        bindings = self._bound(told)
         if isinstance(bindings, Contradiction):
             assertions.refuse_arguments(bindings, self.function)
             return _CONTRADICTED
         known = Known(bindings)
-        if key is not None:
+        if key is not None and is_sized(told):
             if len(self.memo) >= MOST_CALLS:
                 self.memo.clear()
             self.memo[key] = known
@@ -174,29 +175,30 @@ class Checker:
         """Check a result that was not met before after such a call."""
         if known.bindings is None:
             return
-        contradiction = self._contradiction(known.bindings, result)
+        told = given(result)
+        contradiction = self._contradiction(known.bindings, told)
         if contradiction is not None:
             assertions.refuse_result(contradiction, self.function)
-        elif key is not None:
+        elif key is not None and is_sized(told):
             if len(known) >= MOST_RESULTS:
                 known.clear()
             known[key] = True
 
-    def _bound(self, values: tuple[Any, ...]) -> Bindings | Contradiction:
+    def _bound(self, values: tuple[Value, ...]) -> Bindings | Contradiction:
         assert self.contract is not None
         bindings, declared = Bindings(self.name), self.contract.parameters
         try:
             for (name, told), value in zip(declared.items(), values, strict=True):
-                bindings = meet(told, given(value), bindings, name)
+                bindings = meet(told, value, bindings, name)
             return settle(bindings)
         except Contradiction as contradiction:
             return contradiction.with_traceback(None)
 
-    def _contradiction(self, bindings: Bindings, result: Any) -> Contradiction | None:
+    def _contradiction(self, bindings: Bindings, result: Value) -> Contradiction | None:
         assert self.contract is not None
         declared = self.contract.result
         try:
-            settle(meet(declared, given(result), bindings, "result", returned=True))
+            settle(meet(declared, result, bindings, "result", returned=True))
         except Contradiction as contradiction:
             return contradiction.with_traceback(None)
         return None

@@ -6,6 +6,7 @@ c  start-up, beside an empty Python program
 d  the cost of a line, in straight-line programs of 1,000 to 100,000 lines
 e  six small operators under the shim, beside plain torch
 f  a transformer block with names, beside the same without
+g  a checked call of annotated attention, beside jaxtyping with beartype
 h  what names take in memory, and what many shapes leave in the memos
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
@@ -30,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import shim
+from tests.benchmarks import checks, shim
 from tests.benchmarks.programs import pair, straight_line
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
@@ -173,6 +174,7 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "d": line_cost,
     "e": lambda folder, rounds: shim.small_operators(rounds),
     "f": lambda folder, rounds: shim.transformer_block(rounds),
+    "g": checks.annotated_attention,
     "h": lambda folder, rounds: shim.memory(rounds),
 }
 
