@@ -18,7 +18,7 @@ import torch
 from namecheck import operators
 from namecheck.names import UNKNOWN, Contradiction
 from namecheck.operators import Inference, Semantics
-from namecheck.runtime import judging, modules, targets, tensor_names, translation
+from namecheck.runtime import judging, modules, places, targets, tensor_names, translation
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
 from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
@@ -226,7 +226,7 @@ class Site:
             return Plan(self._changes(inference, args, kwargs), unknown, doubt=contradiction)
         self._name_written(inference, args, kwargs)
         judging.judge(contradiction, values)
-        if self.target.moves:
+        if self.target.moves and not places.inside_torch():
             raise judging.error_for(contradiction, values)
         return Plan(self._changes(inference, args, kwargs), unknown)
 
