@@ -291,6 +291,8 @@ class Site:
         """Whether the result of a call that writes into no argument is an argument itself."""
         if plan.inference.after or self.target.form in "ij" or "out" in kwargs:
             return False
+        if not isinstance(result, torch.Tensor):
+            return False
         return any(result is value for value in (*args, *kwargs.values()))
 
     def _name_written(
