@@ -50,9 +50,10 @@ def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     place = locate((real or lists)[0], dim) if named is None else named
     if not isinstance(place, int) and any(map(_has_axes, real)):
         return reduce(join_dims, [dims.sizeless() for dims in real])
-    whole = _unified(lists if _named(lists) else real, place)
+    named_lists = _named(lists)
+    whole = _unified(lists if named_lists else real, place)
     if not real:
-        return Dims((Dim(None, 0),))
+        return whole if named_lists else Dims((Dim(None, 0),))
     _check_shapes(real, place)
     if not isinstance(place, int):
         return whole.sizeless()
