@@ -42,15 +42,19 @@ def finding(code: str = "NC101") -> Finding:
 AT: Final = Position(1, 0, 1, 5)
 
 
-def inferred(*told: Any, found: bool = False, informed: bool = True) -> Observation:
+def inferred(
+    *told: Any, found: bool = False, informed: bool = True, sized: bool = True
+) -> Observation:
     findings = (finding(),) if found else ()
     times = len(told) + found
-    return Observation(told, findings, times, len(told), True, informed)
+    return Observation(told, findings, times, len(told), True, informed, sized)
 
 
-def saw(*told: Any, found: bool = False, error: bool = False, clean: bool = True) -> Seen:
+def saw(
+    *told: Any, found: bool = False, error: bool = False, clean: bool = True, code: str = "NC101"
+) -> Seen:
     values = dict.fromkeys(told)
-    findings = {finding(): None} if found else {}
+    findings = {finding(code): None} if found else {}
     return Seen(values, findings, {"RuntimeError: no": None} if error else {}, clean, int(found))
 
 
@@ -95,6 +99,8 @@ UNNAMED: Final = tensor(None, None)
         (inferred(NC, found=True), saw(NC, found=True), Verdict.AGREE, None),
         (inferred(NC), saw(found=True), Verdict.INCORRECT, Fault.MISSED),
         (inferred(NC, informed=False), saw(found=True), Verdict.WEAKER, None),
+        (inferred(NC), saw(found=True, code="NC201"), Verdict.INCORRECT, Fault.MISSED),
+        (inferred(NC, sized=False), saw(found=True, code="NC201"), Verdict.WEAKER, None),
         (inferred(NC), saw(error=True, clean=False), None, None),
         (Observation((), (), 1, 0, True, True), saw(found=True), Verdict.AGREE, None),
         (None, saw(NC), Verdict.WEAKER, None),

@@ -83,6 +83,17 @@ def test_operators_tell_what_they_knew_of_their_operands() -> None:
     assert (found["x.mean('T')"].times, found["x.mean('T')"].gave) == (1, 0)
 
 
+def test_operators_tell_whether_they_knew_the_sizes() -> None:
+    found = observed("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    y = x.exp()
+    z = x.rename(None).nonzero().exp()
+    """)
+    assert (found["x.exp()"].informed, found["x.exp()"].sized) == (True, True)
+    unsized = found["x.rename(None).nonzero().exp()"]
+    assert (unsized.informed, unsized.sized) == (True, False)
+
+
 def test_what_is_reached_again_is_joined() -> None:
     found = observed("""
     def double(x):
@@ -91,7 +102,7 @@ def test_what_is_reached_again_is_joined() -> None:
     b = double(torch.zeros(2, 4, names=('N', 'T')))
     """)
     twice = found["x + x"]
-    assert twice == Observation(twice.values, (), 2, 2, True, True)
+    assert twice == Observation(twice.values, (), 2, 2, True, True, True)
     assert [value.dims.brief() for value in twice.values] == ["N=2 C=3", "N=2 T=4"]
     assert brief(twice) == "N=2 ?"
     assert brief(found["double(torch.zeros(2, 3, names=('N', 'C')))"]) == "N=2 C=3"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import values
+from namecheck.findings import Finding
 from namecheck.interpreter import Observation, Observations
 from namecheck.names import UNKNOWN, Axis
 from namecheck.syntax import Position
@@ -58,6 +59,9 @@ class Joined:
     observed: tuple[str, ...] = ()
     fault: Fault | None = None
 
+
+# Codes about sizes, ranks and values.
+_OF_SIZES: Final = "NC2"
 
 _NOTHING: Final = Observation()
 _NO_CONTRADICTION: Final = "no contradiction"
@@ -111,9 +115,14 @@ def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
     if static.gave and sizes and not _covers_all(static, seen, sizes=True):
         return Fault.SIZES
     if seen.findings or seen.errors:
-        missed = seen.findings and static.informed and not _found(static)
-        return Fault.MISSED if missed else None
+        known = any(_could_find(static, finding) for finding in seen.findings)
+        return Fault.MISSED if known and not _found(static) else None
     return Fault.UNFOUNDED if static.findings and seen.clean else None
+
+
+def _could_find(static: Observation, finding: Finding) -> bool:
+    """Whether all was known that a contradiction depends on: names, or sizes as well."""
+    return static.sized if finding.code.startswith(_OF_SIZES) else static.informed
 
 
 def _verdict(static: Observation, seen: Seen) -> Verdict | None:

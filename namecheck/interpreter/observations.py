@@ -30,7 +30,8 @@ class Observation:
     value too. `findings` are the contradictions found in it, those that the program expects
     and catches included; a time that ends in one gives no value. It was reached `times` times,
     and `gave` a value so many times. `operator` tells whether it is an operator of the table that
-    was applied, `informed` whether all that the operator was given was known each time.
+    was applied; `informed` whether each time the names of all that it was given were known, `sized`
+    whether the sizes were as well.
     """
 
     values: tuple[Any, ...] = ()
@@ -39,6 +40,7 @@ class Observation:
     gave: int = 0
     operator: bool = False
     informed: bool = False
+    sized: bool = False
 
     @property
     def value(self) -> Any:
@@ -68,6 +70,7 @@ class _Record:
     gave: int = 0
     operator: bool = False
     informed: bool = True
+    sized: bool = True
 
     def add(self, value: Any) -> None:
         """Enter a value; of many different ones what covers them all is kept."""
@@ -98,11 +101,12 @@ class Recorder:
         for one in values:
             record.add(observed(one, store))
 
-    def applied(self, node: Node, informed: bool) -> None:
-        """An operator of the table was applied; whether all of its operands were known."""
+    def applied(self, node: Node, informed: bool, sized: bool) -> None:
+        """An operator of the table was applied; whether names, and sizes, were all known."""
         record = self._record(node)
         record.operator = True
         record.informed = record.informed and informed
+        record.sized = record.sized and sized
 
     def finding(self, node: Node, finding: Finding) -> None:
         """A contradiction was found at an expression."""
@@ -125,6 +129,7 @@ class Recorder:
                 record.gave,
                 record.operator,
                 record.operator and record.informed,
+                record.operator and record.informed and record.sized,
             )
             for node, record in self._of(source)
         }

@@ -150,11 +150,14 @@ class TorchCalls:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
         given = [self.lower(arg, store) for arg in args]
         words = {name: self.lower(value, store) for name, value in kwargs.items()}
-        informed = all(map(_is_known, (*given, *words.values())))
+        inputs = (*given, *words.values())
+        informed = all(map(_is_known, inputs))
         self.machine.unknowns += not informed  # it may raise an error that cannot be told
-        if self.machine.recorder is not None:
-            self.machine.recorder.applied(node, informed)
         answer = self._infer(operator, given, words)
+        if self.machine.recorder is not None:
+            tells = answer.contradiction is not None or answer.result is not UNKNOWN
+            sized = all(map(_is_sized, inputs))
+            self.machine.recorder.applied(node, informed and tells, sized)
         every = (*args, *kwargs.values())
         if answer.contradiction is not None:
             contradiction = answer.contradiction
@@ -358,6 +361,13 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
+
+
+def _is_sized(operand: Any) -> bool:
+    """Whether the sizes of all tensors in an operand are known."""
+    if isinstance(operand, Tensor):
+        return all(isinstance(size, int) for size in operand.dims.sizes)
+    return not isinstance(operand, (tuple, list)) or all(map(_is_sized, operand))
 
 
 def _is_known(operand: Any) -> bool:

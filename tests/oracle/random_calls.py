@@ -223,21 +223,23 @@ class Maker:
     def table_call(self, form: str, name: str) -> bool:
         """A call of an operator in one of its forms; False where native torch has no such one."""
         torch = self.torch
-        home = {"n": torch.nn.functional, "f": torch, "o": torch, "j": torch}.get(form)
-        if form in "sc" or not hasattr(home or torch.Tensor, name):
+        is_function = form in "nfoj"
+        home = torch.nn.functional if form == "n" and "." not in name else torch
+        function = _attribute(home if is_function else torch.Tensor, name)
+        if form in "sc" or function is None:
             return False
         if form == "a":
             self.tensor()
             self.call.kind, self.call.op = "attr", name
             return True
-        self.call.kind = "method" if home is None else "function"
-        prefix = {"n": "torch.nn.functional.", None: ""}.get(form if home else None, "torch.")
-        self.call.op = prefix + name
-        parameters = self.parameters(name, getattr(home or torch.Tensor, name))
+        self.call.kind = "function" if is_function else "method"
+        prefix = "torch." if home is torch else "torch.nn.functional."
+        self.call.op = prefix + name if is_function else name
+        parameters = self.parameters(name.rpartition(".")[2], function)
         if not parameters:
             return False
         takes_out = form == "o" or (form == "f" and self.chance(0.05))
-        self.fill(parameters, method=home is None, out=takes_out)
+        self.fill(parameters, method=not is_function, out=takes_out)
         return True
 
     def parameters(self, name: str, function: Any) -> list[tuple[str, str, bool, bool]]:
@@ -290,6 +292,13 @@ class Maker:
         if out:
             several = self.several_results and self.chance(0.95)
             self.call.kwargs["out"] = (self.tensor(), self.tensor()) if several else self.tensor()
+
+
+def _attribute(home: Any, dotted: str) -> Any:
+    """What stands under a dotted name, None where nothing does."""
+    for part in dotted.split("."):
+        home = getattr(home, part, None)
+    return home
 
 
 def _guess(name: str) -> str:

@@ -65,12 +65,47 @@ class Chains(Pieces):
             self.text += f'FLAG_{index} = os.environ.get("FLAG_{index}") == "1"\n'
         for piece in (self.constants, self.factory, self.factory, self.factory):
             self.add(piece)
-        pieces: list[Callable[[], str]] = [self.operator, self.step, self.branch, self.loop]
+        pieces: list[Callable[[], str]] = [
+            self.operator,
+            self.layer,
+            self.step,
+            self.branch,
+            self.loop,
+        ]
         for _ in range(lines):
-            self.add(self.rng.choices(pieces, (12, 3, 4, 1))[0])
+            self.add(self.rng.choices(pieces, (12, 2, 3, 4, 1))[0])
         if self.rng.random() < 0.3:
             self.text += self.operator()
         return self.text
+
+    def layer(self) -> str:
+        """A module of torch.nn, made and called."""
+        space = self.space
+        name = self.pick(space, least=1)
+        tensor = space[name]
+        dim, last = self.rng.randrange(tensor.dim()), tensor.shape[-1]
+        made = self.rng.choice(
+            (
+                "Identity()",
+                "ReLU()",
+                "GELU()",
+                "Softplus()",
+                "Dropout()",
+                f"Softmax({dim})",
+                f"LogSoftmax({tensor.names[dim]!r})",
+                f"Linear({last}, {self.rng.randint(1, 4)})",
+                f"Linear({last}, {self.rng.randint(1, 4)}, bias=False)",
+                f"LayerNorm({last})",
+                f"LayerNorm({list(tensor.shape[-2:])})",
+                f"BatchNorm1d({tensor.shape[min(1, tensor.dim() - 1)]})",
+                f"Conv1d({tensor.shape[-2:][0]}, 3, 1)",
+                "MaxPool1d(2)",
+                "AvgPool2d(2)",
+                "Flatten()",
+                f"Unflatten({tensor.names[dim]!r}, (('A', {tensor.shape[dim]}), ('B', 1)))",
+            )
+        )
+        return f"{self.fresh('y')} = nn.{made}({name})\n"
 
     def operator(self) -> str:
         """A call of an operator of the table, and what is made for it."""
