@@ -86,9 +86,7 @@ def _unnamed(values: tuple[Any, ...]) -> Iterator[None]:
 
 def speaks(substitute: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether torch would not understand a call: it speaks of names, or torch has no such call."""
-    if substitute is not None and (
-        getattr(substitute, "__wrapped__", None) in naming_api.MOVES.values() or "names" in kwargs
-    ):
+    if substitute is not None and (substitute.__name__ in naming_api.MOVES or "names" in kwargs):
         return True
     return _speaks_of_names((*args, *kwargs.values()))
 

@@ -71,15 +71,31 @@ def hook() -> None:
 def _unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
     """What traced code finds in the place of a function of torch is that function."""
 
-    def wrap(first: Any, value: Any) -> Any:
-        if TABLE.applied and substitutes.is_substitute(value):
-            function = substitutes.original(value)
-            if function is None:
-                return TorchInGraphFunctionVariable(value)
-            value = function
-        return original(first, value)
+    def wrap(self: Any, value: Any) -> Any:
+        if not (TABLE.applied and substitutes.is_substitute(value)):
+            return original(self, value)
+        function = substitutes.original(value)
+        if function is None:
+            return TorchInGraphFunctionVariable(value)
+        if getattr(value, "__wrapped__", None) is function:
+            return builder.VariableBuilder(self.tx, AttrSource(self.source, "__wrapped__"))(
+                function
+            )
+        return VariableTracker.build(self.tx, function)
 
     return wrap
+
+
+def _unwrapping_plain(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of a value that the traced code has from nowhere in particular."""
+
+    def create(tx: Any, value: Any) -> Any:
+        if not (TABLE.applied and substitutes.is_substitute(value)):
+            return original(tx, value)
+        function = substitutes.original(value)
+        return TorchInGraphFunctionVariable(value) if function is None else original(tx, function)
+
+    return create
 
 
 def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -409,7 +425,7 @@ _METHODS: Final[dict[str, Callable[..., Any]]] = {
 
 _HOOKS: Final[tuple[tuple[Any, str, Callable[..., Any]], ...]] = (
     (builder.VariableBuilder, "_wrap", _unwrapping),
-    (builder.SourcelessBuilder, "create", _unwrapping),
+    (builder.SourcelessBuilder, "create", _unwrapping_plain),
     (builder, "wrap_to_fake_tensor_and_record", _wrapping_inputs),
     (utils, "run_node", _running_nodes),
     (utils, "_get_fake_value_impl", _raising),
