@@ -56,7 +56,8 @@ def test_a_call_may_be_remembered_by_arguments_of_another_number() -> None:
 
 def test_a_keyword_alone_stays_a_keyword() -> None:
     x = named("N", "C")
-    assert x.add(x, alpha=2).names == torch.add(x, x, alpha=2).names == ("N", "C")
+    function: Any = torch.add
+    assert x.add(x, alpha=2).names == function(x, x, alpha=2).names == ("N", "C")
     assert x.softmax(dim="C", dtype=torch.float64).dtype == torch.float64
     with pytest.raises(TypeError):
         x.sum("N", True, torch.float64)
