@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck import interpreter, syntax
-from namecheck.compare import join, script
+from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
-from namecheck.compare.script import Ended
-from namecheck.interpreter import Observation, Observations
+from namecheck.interpreter import Finder, Observation, Observations
 from namecheck.settings import Settings
 from namecheck.syntax import Position, Source
+
+if TYPE_CHECKING:
+    from namecheck.compare.script import Ended
 
 # A file, and where in it.
 Place: TypeAlias = tuple[str, Position]
 
-__all__ = ["CompareError", "Comparison", "Ended", "Joined", "Verdict", "compare"]
+__all__ = ["CompareError", "Comparison", "Joined", "Verdict", "compare"]
 
 
 class CompareError(Exception):
@@ -66,22 +68,29 @@ class Comparison:
 def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
     """Infer the names of a script and of the files that it imports, run it, and join the two.
 
-    Raises `CompareError` where the script cannot be read or analysed, and where there is no torch.
+    Raises `CompareError` where the script cannot be read or analysed, where there is no torch, and
+    where the environment switches all checks off.
     """
     main = _parsed(path)
-    sources = {main.filename: main}
-    static = _inferred(main, sources, found)
+    files = _Files(main, interpreter.below(os.path.dirname(os.path.realpath(path))))
+    static = _inferred(files, found)
     try:
+        from namecheck.compare import script
+        from namecheck.runtime import modes
         from namecheck.runtime.recording import recording
+        from namecheck.runtime.script import Program
     except ImportError as error:
         raise CompareError(f"a script runs on torch, which cannot be imported: {error}") from error
+    if modes.switched_off():
+        raise CompareError(f"{modes.SWITCH} in the environment switches all checks off")
+    program = Program(path, tuple(arguments), packages=files.packages, mode="record")
     with recording(found.semantics) as recorded:
-        recorded.watch(sources)
-        ended = script.run(main.filename, arguments)
+        recorded.watch(files.sources)
+        ended = script.run(program)
         end = recorded.ended(ended.error) if isinstance(ended.error, Exception) else None
     return Comparison(
         main.filename,
-        sources,
+        files.sources,
         join.sides(static, recorded.seen),
         ended,
         end,
@@ -90,26 +99,41 @@ def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
     )
 
 
-def _inferred(main: Source, sources: dict[str, Source], found: Settings) -> Observations:
-    """What each expression of a program gives; the files that it imports join its sources."""
-    find = interpreter.below(os.path.dirname(main.filename))
+class _Files:
+    """The files of a program: its main one, and those that it imports as they are found."""
 
-    def finder(name: str) -> Source | None:
-        source = find(name)
+    def __init__(self, main: Source, finder: Finder) -> None:
+        self.main = main
+        self.sources = {main.filename: main}
+        self._finder = finder
+        self._modules: dict[str, None] = {}
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The modules and packages that were found, by their first names."""
+        return tuple(self._modules)
+
+    def find(self, name: str) -> Source | None:
+        """The file of a module."""
+        source = self._finder(name)
         if source is not None:
-            sources[source.filename] = source
+            self.sources[source.filename] = source
+            self._modules[name.partition(".")[0]] = None
         return source
 
+
+def _inferred(files: _Files, found: Settings) -> Observations:
+    """What each expression of a program gives."""
     try:
         return interpreter.observe(
-            main,
-            finder=finder,
+            files.main,
+            finder=files.find,
             semantics=found.semantics,
             rows=found.rows(),
             inferences=found.inferences,
         )
     except RecursionError as error:
-        raise CompareError(f"{main.filename}: the analysis runs out of stack") from error
+        raise CompareError(f"{files.main.filename}: the analysis runs out of stack") from error
 
 
 def _has_finding(static: Observations, place: Place | None) -> bool:
@@ -122,7 +146,7 @@ def _has_finding(static: Observations, place: Place | None) -> bool:
 def _parsed(path: str) -> Source:
     try:
         with open(path, "rb") as file:
-            return syntax.parse(file.read(), os.path.realpath(path))
+            return syntax.parse(file.read(), os.path.abspath(path))
     except OSError as error:
         raise CompareError(f"cannot read {path}: {error.strerror}") from error
     except syntax.Refused as refused:

@@ -1,13 +1,14 @@
-"""Runs a script as ``python SCRIPT`` would, and tells how it ended."""
+"""Runs a script as ``namecheck run`` does, and tells how it ended."""
 
 from __future__ import annotations
 
-import os
-import runpy
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import spawn
+
+from namecheck.runtime.script import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +33,24 @@ class Ended:
         return f"{type(self.error).__name__}: {first}"
 
 
-def run(path: str, arguments: Sequence[str]) -> Ended:
-    """Run the file at an absolute path as the main program."""
-    with _as_main(path, arguments):
+def run(program: Program) -> Ended:
+    """Run a program, and leave the interpreter as it was."""
+    with _kept():
         try:
-            runpy.run_path(path, run_name="__main__")
+            program.run()
         except (Exception, SystemExit) as error:
             return Ended(error)
     return Ended()
 
 
 @contextmanager
-def _as_main(path: str, arguments: Sequence[str]) -> Iterator[None]:
-    argv, first = sys.argv, sys.path[0]
-    sys.argv = [path, *arguments]
-    sys.path[0] = os.path.dirname(path)
+def _kept() -> Iterator[None]:
+    """What a program that is run leaves behind is put back."""
+    argv, path, finders = sys.argv[:], sys.path[:], sys.meta_path[:]
+    main, hook, prepare = sys.modules["__main__"], sys.excepthook, spawn.get_preparation_data
     try:
         yield
     finally:
-        sys.argv, sys.path[0] = argv, first
+        sys.argv[:], sys.path[:], sys.meta_path[:] = argv, path, finders
+        sys.modules["__main__"], sys.excepthook = main, hook
+        spawn.get_preparation_data = prepare

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+import namecheck.runtime
 from namecheck.findings import Finding
 from namecheck.names import UNKNOWN
 from namecheck.operators import Semantics
@@ -284,14 +285,13 @@ def recording(semantics: Semantics) -> Iterator[Recording]:
         except BaseException:
             TABLE.restore()
             raise
-        TABLE.holders, TABLE.semantics = 1, semantics
+        TABLE.holders, TABLE.semantics, TABLE.installed = 1, semantics, True
         TABLE.default, TABLE.record = "record", met
     entry = modes.enter("record", met)
     try:
         yield recorded
     finally:
         modes.leave(entry)
-        # The program may have left names installed, which end with the recording all the same.
         with TABLE.lock:
             TABLE.restore()
             TABLE.holders, TABLE.semantics, TABLE.installed = 0, Semantics.NAMECHECK, False
@@ -320,6 +320,12 @@ def _observed(
             yield Patch(torch.Tensor, name, asked)
     called = recorded.observing_modules(torch.nn.Module.__call__)
     yield Patch(torch.nn.Module, "__call__", called)
+    for name in ("install", "uninstall"):  # a program may do this itself, and then it is done
+        yield Patch(namecheck.runtime, name, _nothing)
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Names are there, and stay."""
 
 
 def _is_operators(patch: Patch) -> bool:
