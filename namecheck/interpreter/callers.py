@@ -48,13 +48,34 @@ class Callers:
                 layer = store.fork()
                 arguments = self._arguments(function, cls, layer, activation, defaults=defaults)
                 try:
-                    made = self.machine.calls.function(
-                        function, Call(arguments, function.node, layer, activation)
-                    )
-                    if isinstance(made, Generator):
-                        self.machine.generators.sample(made, function.node, layer, activation)
+                    self._call(function, arguments, layer, activation)
                 except PathEnds:
                     continue
+
+    def call_once(
+        self,
+        function: FunctionValue,
+        receiver: list[Value],
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Call a function with its receiver, if it has one, and unknown arguments."""
+        arguments = self._arguments(function, None, store, activation, defaults=False)
+        arguments.args[: len(receiver)] = receiver
+        self._call(function, arguments, store, activation)
+
+    def _call(
+        self,
+        function: FunctionValue,
+        arguments: Arguments,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Call a function; a generator is asked for its items."""
+        call = Call(arguments, function.node, store, activation)
+        made = self.machine.calls.function(function, call)
+        if isinstance(made, Generator):
+            self.machine.generators.sample(made, function.node, store, activation)
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
         """The class of a method and those that inherit it; for a plain function none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -142,7 +142,7 @@ class Calls:
             else:
                 values = (expressions.value(arg, store, activation),)
             if result.open:
-                self.give_away(values, store)
+                self.machine.escapes.containers(values, store)
             else:
                 result.args.extend(values)
         for keyword in node.keywords:
@@ -212,7 +212,7 @@ class Calls:
         if isinstance(function, Opaque):
             kind, *_, name = function.key.parts
             return self.unknown(function, str(name) if kind in _NAMED else "", call)
-        self.escape(call)
+        self.machine.escapes.to_unknown(call)
         return self.machine.fresh("result")
 
     def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
@@ -225,24 +225,8 @@ class Calls:
             known = (joins.identity(value, call.store) for value in given)
             asked = joins.identity(function, call.store)
             return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
-        self.escape(call)
+        self.machine.escapes.to_unknown(call, name)
         return self.machine.made_of((function, *given), "result", kind)
-
-    def escape(self, call: Call) -> None:
-        """What unknown code is given it may change: lists and dicts lose what was known of them."""
-        for value in (*call.args, *call.kwargs.values()):
-            given = value.function if isinstance(value, Wrapped) else value
-            if isinstance(given, Generator):
-                self.machine.generators.give_away(given, call.store, call.activation)
-        self.give_away((*call.args, *call.kwargs.values()), call.store)
-
-    def give_away(self, values: Iterable[Value], store: Store) -> None:
-        """Nothing is known any more of these lists and dicts."""
-        for value in values:
-            if isinstance(value, ListValue):
-                joins.write(value, store, Repeated(self.machine.fresh("item")))
-            elif isinstance(value, DictValue):
-                joins.write(value, store, Entries((), self.machine.fresh("item")))
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
         arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)
@@ -261,7 +245,7 @@ class Calls:
             found = self.find_method(receiver, name, call.store)
             if found is not None:
                 return self._prepend(found, receiver, call)
-        self.escape(call)
+        self.machine.escapes.to_unknown(call)
         return self.machine.fresh("result")
 
     def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
@@ -328,12 +312,13 @@ class Calls:
         """Run the body with these arguments, and join what its paths return."""
         machine = self.machine
         machine.called.add(function.node)
+        given = (*call.args, *call.kwargs.values())
         if not self._matters(function, call):
-            self.escape(call)
-            return self.machine.fresh("result")
+            machine.escapes.containers(given, call.store)
+            return machine.fresh("result")
         if self.too_deep(function, call.activation) or not machine.spend():
-            self.escape(call)
-            return self.machine.fresh("result")
+            machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
+            return machine.fresh("result")
         frame = Frame(
             self.machine.new_address(),
             function.node,

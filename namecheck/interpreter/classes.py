@@ -96,7 +96,7 @@ class Classes:
         elif cls.style == "dataclass":
             self._fill(instance, call)
         else:
-            self.machine.calls.escape(call)
+            self.machine.escapes.to_unknown(call)
         return instance
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:

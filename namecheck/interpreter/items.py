@@ -165,7 +165,7 @@ class Items:
                 bound = BoundMethod(found, target)
                 self.machine.calls.call_values(bound, [index, value], node, store, activation)
         elif isinstance(target, Opaque) and target.link is not None:
-            self.machine.calls.give_away(target.link.origins(), store)
+            self.machine.escapes.containers(target.link.origins(), store)
 
     def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(target, store)

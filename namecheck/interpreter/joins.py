@@ -75,8 +75,15 @@ def _caught_up(address: Picked, content: Any, store: Store) -> Any:
     joiner = Joiner(store, store)
     for origin in address.origins():
         if store.get(Written(origin.address), -1) > since:
-            content = joiner.cell(content, store.get(origin.address, origin.initial))
+            other = store.get(origin.address, origin.initial)
+            if _sort_of(other) is _sort_of(content):
+                content = joiner.cell(content, other)
     return content
+
+
+def _sort_of(content: Any) -> type:
+    """Whether it is the content of a tensor, a dict, or a list."""
+    return type(content) if isinstance(content, (Held, Entries)) else tuple
 
 
 def identity(value: Value, store: Store) -> Hashable:
@@ -145,7 +152,9 @@ def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Stor
         link = None if each.link is None else Picked(each.link.of, where, store.ledger.new())
         return Opaque(("item", each.key, where), each.kind, link)
     if isinstance(each, (TensorValue, ListValue, DictValue)):
-        address = Picked(of, where, store.ledger.new())
+        sort = type(each)
+        links = [value for value in of if type(value) is sort]
+        address = Picked(links, (sort.__name__, where), store.ledger.new())
         return replace(each, address=address, initial=_content(each, store))
     if isinstance(each, TupleValue):
         rows = [row.items for row in of if isinstance(row, TupleValue)]

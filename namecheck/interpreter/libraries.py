@@ -150,7 +150,7 @@ class Libraries:
         if path.startswith("torch."):
             return self._torch(path, call)
         if not takes_stars:
-            self.machine.calls.escape(call)
+            self.machine.escapes.to_unknown(call, path.rpartition(".")[2])
             return self.machine.fresh("result")
         if self.machine.torch.has(path, "f"):
             return self.machine.calls.torch_call(path, call.args, call)

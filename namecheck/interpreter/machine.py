@@ -28,7 +28,9 @@ from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
 
 if TYPE_CHECKING:
+    from namecheck.interpreter.callers import Callers
     from namecheck.interpreter.calls import Calls
+    from namecheck.interpreter.escapes import Escapes
     from namecheck.interpreter.expressions import Expressions
     from namecheck.interpreter.generators import Generators
     from namecheck.interpreter.guards import Guard
@@ -150,6 +152,8 @@ class Machine:
     imports: Imports
     torch: TorchCalls
     generators: Generators
+    escapes: Escapes
+    callers: Callers
 
     def __init__(
         self,
@@ -181,6 +185,11 @@ class Machine:
     def can_matter(self, node: ast.AST) -> bool:
         """Whether a definition of the file can matter to names."""
         return len(self.source.lines) <= _SMALL or node in self._relevant
+
+    @cached_property
+    def renames_in_place(self) -> bool:
+        """Whether the code that is being run gives other names to tensors that have some."""
+        return relevance.renames_in_place(self.source.tree)
 
     @cached_property
     def _relevant(self) -> frozenset[ast.AST]:

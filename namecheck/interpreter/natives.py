@@ -87,7 +87,7 @@ class Natives:
             return self._generator(receiver, name, call)
         if call.arguments.open:
             call.arguments.args.append(receiver)
-            self.machine.calls.escape(call)
+            self.machine.escapes.to_unknown(call)
             return self.machine.fresh("native")
         if isinstance(receiver, ListValue) and name in self._lists:
             return self._lists[name](receiver, call)

@@ -9,6 +9,7 @@ from namecheck.interpreter import joins, scopes
 from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
+from namecheck.interpreter.escapes import Escapes
 from namecheck.interpreter.expressions import Expressions
 from namecheck.interpreter.generators import Generators
 from namecheck.interpreter.imports import Finder, Imports, nothing_found
@@ -37,7 +38,8 @@ class Program:
         machine.calls = Calls(machine)
         machine.calls.natives = Natives(machine)
         machine.calls.libraries = Libraries(machine)
-        self.callers = Callers(machine)
+        machine.escapes = Escapes(machine)
+        machine.callers = Callers(machine)
         self.frame = Frame(0, machine.source.tree)
         self.store = Store(ledger=machine.ledger)
         self._ever: Store | None = None
@@ -71,9 +73,9 @@ class Program:
             return
         nested = not isinstance(function.frame.scope, (ast.Module, ast.ClassDef))
         if node not in self.machine.called:
-            self.callers.call(function, self.store, activation)
+            self.machine.callers.call(function, self.store, activation)
         elif not nested and function.node.args.args:
-            self.callers.call(function, self._any_time(), activation)
+            self.machine.callers.call(function, self._any_time(), activation)
 
     def _any_time(self) -> Store:
         """The module as it is at any time: what it binds or changes again is not known.

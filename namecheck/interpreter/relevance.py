@@ -29,6 +29,21 @@ VOCABULARY: Final = frozenset(
 )
 
 
+_IN_PLACE: Final = frozenset(
+    ["rename_", "squeeze_", "unsqueeze_", "transpose_", "swapaxes_", "swapdims_", "t_", "resize_"]
+)
+
+
+def renames_in_place(tree: ast.Module) -> bool:
+    """Whether a file changes the names that a tensor has, or their order."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            set_ = node.attr == "names" and isinstance(node.ctx, ast.Store)
+            if set_ or node.attr in _IN_PLACE:
+                return True
+    return False
+
+
 def relevant_definitions(tree: ast.Module) -> frozenset[ast.AST]:
     """The functions, lambdas and classes of a file that can matter to names."""
     units: list[_Unit] = []
