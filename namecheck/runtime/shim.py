@@ -170,7 +170,8 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
             yield Patch(target.owner, target.attribute, wrappers.make_recorder(site))
     for target in naming_api.targets(rows):
         site = Site(target, semantics, said=not recording)
-        maker = make if target.operator.endswith("flatten") else wrappers.make_recorder
+        namer = make if recording else wrappers.make_namer
+        maker = make if target.operator.endswith("flatten") else namer
         yield Patch(target.owner, target.attribute, maker(site))
     yield from _of_names(semantics, recording=recording)
     yield from distribution.patches()

@@ -21,6 +21,7 @@ from namecheck.operators import Inference, Semantics
 from namecheck.runtime import judging, modules, places, targets, tensor_names, translation
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
+from namecheck.runtime.tensor_names import Names
 from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
 from namecheck.runtime.wrapper_source import LONGEST
 from namecheck.values import Tensor
@@ -38,13 +39,14 @@ class Plan:
     """How to make one kind of call: what of it changes, and what the tensors are called.
 
     `sized` where that holds for these sizes alone; `doubt` is a contradiction that torch itself
-    is to refuse.
+    is to refuse, `names` those of the one result, where the answer tells all of them.
     """
 
     changes: Changes
     inference: Inference
     sized: bool = False
     doubt: Contradiction | None = None
+    names: Names | None = None
 
 
 def _memos() -> tuple[dict[Hashable, Any], ...]:
@@ -57,7 +59,7 @@ class Site:
     """One patched callable; `call` runs it with names.
 
     `said` is false where tensors without any names are of unknown names (a recording); `quick` is
-    what its wrapper looks up, `kept` the number of entries.
+    what an exact wrapper looks up, `whole` what any other does, `kept` the number of entries.
     """
 
     target: Target
@@ -67,6 +69,7 @@ class Site:
     names_result: bool = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
     quick: tuple[dict[Hashable, Any], ...] = field(default_factory=_memos)
+    whole: dict[Hashable, Any] = field(default_factory=dict)
     kept: int = 0
 
     def __post_init__(self) -> None:
@@ -95,6 +98,31 @@ class Site:
                 self._keep(self.quick[len(args) - 1], key, (*known, names) if told else names)
         return result
 
+    def study(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call of any signature, and remember under all of its values how.
+
+        That is the arguments after the first, None where they are passed on as they are, and the
+        result's names.
+        """
+        plan = self._found(args, kwargs)
+        before: Hashable = tensor_names.names_of(args[0])
+        if before is None:
+            before = args[0].dim()
+        result = self.perform(plan, args, kwargs)
+        key = (before, args[1:], tuple(kwargs.items()))
+        if plan is None or not _is_quick(plan, key) or not isinstance(result, torch.Tensor):
+            return result
+        if plan.inference.after or any(result is value for value in (*args, *kwargs.values())):
+            return result
+        changed = None
+        if plan.changes:
+            given, words = plan.changes.apply(args, kwargs)
+            changed = tuple(given[1:]), words
+        with contextlib.suppress(TypeError):  # of a list among the arguments
+            names = getattr(result, tensor_names.ATTRIBUTE, None)
+            self._keep(self.whole, (key,), (changed, names))
+        return result
+
     def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
         """The plan of a call; what it raises shows neither our frames nor the memo's miss."""
         try:
@@ -104,7 +132,7 @@ class Site:
 
     def _keep(self, level: dict[Hashable, Any], key: tuple[Hashable, ...], entry: Any) -> None:
         if self.kept >= MOST_PLANS:
-            for memo in self.quick:
+            for memo in (*self.quick, self.whole):
                 memo.clear()
             self.kept = 0
         *path, last = key
@@ -163,7 +191,8 @@ class Site:
             return self._contradicted(inference, args, kwargs)
         if not inference.fits:
             return None
-        return Plan(self._changes(inference, args, kwargs), inference, sized)
+        changes = self._changes(inference, args, kwargs)
+        return Plan(changes, inference, sized, names=_settled_names(inference))
 
     def _resizes(self, kwargs: Mapping[str, Any]) -> bool:
         """Whether a tensor is given another shape, which a named one must not be."""
@@ -276,6 +305,15 @@ class Site:
         The result comes back, or what is inferred in the place of a value.
         """
         answer = plan.inference.result
+        if (
+            plan.names
+            and self.said
+            and type(result) is torch.Tensor
+            and result.dim() == len(plan.names)
+            and not self._is_argument(result, plan, args, kwargs)
+        ):
+            tensor_names.give(result, plan.names)
+            return result
         with torch._C.DisableTorchFunction():
             self._name_written(plan.inference, args, kwargs)
             if isinstance(answer, bool):
@@ -304,6 +342,13 @@ class Site:
             else:
                 place = len(args) - 1 - key if self.target.reflected else key
                 tensor_names.stamp(args[place], answer, said=self.said)
+
+
+def _settled_names(inference: Inference) -> Names | None:
+    answer = inference.result
+    if isinstance(answer, Tensor) and answer.dims.complete and not inference.after:
+        return tensor_names.lower(answer.dims.names)
+    return None
 
 
 def _is_quick(plan: Plan, key: Hashable) -> bool:

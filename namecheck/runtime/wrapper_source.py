@@ -13,7 +13,7 @@ from typing import Any, Final
 
 MISSING: Final = object()
 
-LONGEST: Final = 3  # arguments besides the tensor that have a path of their own
+LONGEST: Final = 6  # arguments besides the tensor that have a path of their own
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,30 @@ def make_recorder(site: Site) -> Callable[..., Any]:
     return _dressed(wrapper, site.target)
 
 
+def make_namer(site: Site) -> Callable[..., Any]:
+    """The function for a method of the old API, which names what had no name as well."""
+    call, study, memo = site.call, site.study, site.whole
+    run = site.target.move or site.original
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not args or not isinstance(args[0], torch.Tensor):
+            return call(args, kwargs)
+        tensor = args[0]
+        names = tensor._names  # type: ignore[attr-defined]
+        rank = tensor.ndim
+        try:
+            _, given = memo[rank if names is None else names, args[1:], tuple(kwargs.items())]
+        except (KeyError, TypeError):
+            given = MISSING
+        if given is MISSING or (names is not None and rank != len(names)):
+            return study(args, kwargs)
+        result = run(*args, **kwargs)
+        result._names = given
+        return result
+
+    return _dressed(wrapper, site.target)
+
+
 def _dressed(wrapper: Callable[..., Any], target: Target) -> Callable[..., Any]:
     """Let the function pass for the original: pickle finds both by their name."""
     functools.update_wrapper(wrapper, target.original, updated=())
@@ -76,9 +100,25 @@ def _general(site: Site) -> Callable[..., Any]:
 
 
 def _dispatcher(site: Site) -> Callable[..., Any]:
-    original, call, refused = site.original, site.call, site.refused
+    original, call, refused, study = site.original, site.call, site.refused, site.study
+    run = site.target.move or original
+    memo = site.whole
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        names = getattr(args[0], "_names", None) if args else None
+        if names is not None:
+            try:
+                changed, given = memo[names, args[1:], tuple(kwargs.items())]
+            except (KeyError, TypeError):
+                changed = given = MISSING
+            if changed is MISSING or args[0].ndim != len(names):
+                return study(args, kwargs)
+            if changed is None:
+                result = run(*args, **kwargs)
+            else:
+                result = run(args[0], *changed[0], **changed[1])
+            result._names = given
+            return result
         if carries_names(args) or (kwargs and carries_names(kwargs.values())):
             return call(args, kwargs)
         try:
