@@ -338,8 +338,14 @@ def _run(arguments: argparse.Namespace) -> int:
         print("namecheck: a script or a module to run is missing", file=sys.stderr)
         return WRONG
     from namecheck.operators import Semantics
-    from namecheck.runtime.script import CannotRun, Program
 
+    try:
+        from namecheck.runtime.script import CannotRun, Program
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        print("namecheck: torch is not installed; `run` needs it", file=sys.stderr)
+        return WRONG
     program = Program(
         words[0],
         tuple(words[1:]),

@@ -60,8 +60,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         raise pytest.UsageError(f"namecheck: one of {', '.join(_MODES)} is wanted, not {mode!r}")
     if mode == "off":
         return
-    from namecheck.runtime import import_hook, shim
-
+    try:
+        from namecheck.runtime import import_hook, shim
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise pytest.UsageError("namecheck: torch is not installed") from None
     here = not shim.installed()
     if here:
         shim.install("error" if mode == "error" else "record")

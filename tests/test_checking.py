@@ -349,6 +349,7 @@ def test_a_stand_in_looks_like_its_function() -> None:
     function(GOOD, GOOD, FLAT, scale=2.0, other=1)
     assert function.__code__.co_varnames[:5] == attend.__code__.co_varnames[:5]
     assert function.__code__.co_name == "attend"
+    assert function.__globals__["__name__"] == __name__
     assert copy.deepcopy(function) is function
 
 

@@ -112,6 +112,12 @@ def test_a_mode_that_does_not_exist(run: Run, tmp_path: Path) -> None:
     assert "invalid choice: 'test_it.py'" in run("--namecheck", "test_it.py").stderr
 
 
+def test_without_torch(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
+    finished = run("--namecheck", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert finished.stderr == "ERROR: namecheck: torch is not installed\n\n"
+
+
 def test_it_is_registered_with_pytest() -> None:
     import tomllib
 

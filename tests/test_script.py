@@ -204,6 +204,25 @@ def test_a_record_is_written_as_json(folder: Path, found: str, tmp_path: Path) -
     assert items[0]["location"] == {"row": 9, "column": 5}
 
 
+def test_what_a_program_ends_with_is_written_as_json(folder: Path, found: str) -> None:
+    finished = run(folder, "--output-format", "json", found)
+    assert finished.returncode == 1
+    traceback, bracket, record = finished.stderr.partition("\n[\n")
+    assert "NameMismatch" in traceback
+    assert [(item["code"], item["count"]) for item in json.loads(bracket + record)] == [
+        ("NC211", 1)
+    ]
+
+
+def test_without_torch(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
+    finished = execute(
+        folder, *("-m", "namecheck", "run", "three.py"), PYTHONPATH=f"{tmp_path}:{ROOT}"
+    )
+    assert finished.returncode == 2
+    assert finished.stderr == "namecheck: torch is not installed; `run` needs it\n"
+
+
 def test_a_program_in_which_nothing_is_found_says_nothing(folder: Path) -> None:
     finished = run(folder, "--mode", "warn", "three.py")
     assert (finished.returncode, finished.stderr) == (3, "")

@@ -17,6 +17,8 @@ from dataclasses import replace
 from types import FrameType, FunctionType
 from typing import Any, Final, TypeVar, cast
 
+import torch
+
 from namecheck.annotations import Bindings, settle
 from namecheck.annotations.declarations import Every, Value, meet
 from namecheck.names import Contradiction
@@ -141,28 +143,43 @@ _CONTRADICTED: Final = Known(None)
 
 
 class Checker:
-    """The check of one function: `stand_in` takes its place."""
+    """The check of one function: `stand_in` takes its place, and asks this object for the rest."""
+
+    compiling = staticmethod(torch.compiler.is_dynamo_compiling)
+    getattr = getattr
+    part = staticmethod(stand_ins.part)
+    KeyError = KeyError
+    Shapeless = stand_ins.SHAPELESS
 
     def __init__(self, function: FunctionType, found: Contract | None) -> None:
         self.function = function
         self.contract = found
         self.memo: dict[Hashable, Known] = {}
         self.name = function.__qualname__.rpartition("<locals>.")[2]
-        self.stand_in = stand_ins.make(function, self.prepare)
+        self.at_entry, self.at_return = stand_ins.callbacks(self)
+        self.stand_in = stand_ins.make(self)
         setattr(self.stand_in, _MARK, self)
 
     def prepare(self) -> None:
-        """Write the stand-in out, before its first call: by then all annotations are defined."""
+        """Write the stand-in out, before its first call."""
+        stand_ins.write(self)
+
+    def values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The declared arguments, where the function only hands its arguments on to another."""
+        return stand_ins.values(self.function, self.declared.parameters, args, kwargs)
+
+    @property
+    def declared(self) -> Contract:
+        """What the function declares, settled at its first call: by then all names are defined."""
         if self.contract is None:
             self.contract = _contract(self.function, None, final=True)
-        stand_ins.write(self.stand_in, self, self.contract)
+        return self.contract
 
     def enter(self, key: Hashable, values: tuple[Any, ...]) -> Known:
         """What is known of a call with these values of the declared parameters."""
         told = tuple(map(given, values))
-        bindings = self._bound(told)
-        if isinstance(bindings, Contradiction):
-            assertions.refuse_arguments(bindings, self.function)
+        bindings = self.check_arguments(told)
+        if bindings is None:
             return _CONTRADICTED
         known = Known(bindings)
         if key is not None and is_sized(told):
@@ -176,17 +193,29 @@ class Checker:
         if known.bindings is None:
             return
         told = given(result)
-        contradiction = self._contradiction(known.bindings, told)
-        if contradiction is not None:
-            assertions.refuse_result(contradiction, self.function)
-        elif key is not None and is_sized(told):
+        if self.check_result(known.bindings, told) and key is not None and is_sized(told):
             if len(known) >= MOST_RESULTS:
                 known.clear()
             known[key] = True
 
-    def _bound(self, values: tuple[Value, ...]) -> Bindings | Contradiction:
-        assert self.contract is not None
-        bindings, declared = Bindings(self.name), self.contract.parameters
+    def check_arguments(self, values: tuple[Value, ...]) -> Bindings | None:
+        """What a call with these values binds; None where it was told that they do not fit."""
+        bindings = self.bound(values)
+        if isinstance(bindings, Bindings):
+            return bindings
+        assertions.refuse_arguments(bindings, self.function)
+        return None
+
+    def check_result(self, bindings: Bindings, result: Value) -> bool:
+        """Whether a result fits; else that is told."""
+        contradiction = self._contradiction(bindings, result)
+        if contradiction is not None:
+            assertions.refuse_result(contradiction, self.function)
+        return contradiction is None
+
+    def bound(self, values: tuple[Value, ...]) -> Bindings | Contradiction:
+        """What a call with these values binds, or what contradicts."""
+        bindings, declared = Bindings(self.name), self.declared.parameters
         try:
             for (name, told), value in zip(declared.items(), values, strict=True):
                 bindings = meet(told, value, bindings, name)
@@ -194,9 +223,20 @@ class Checker:
         except Contradiction as contradiction:
             return contradiction.with_traceback(None)
 
+    def trace_arguments(self, context: Any) -> None:
+        """Check the arguments of a call that torch.compile traces, in its context."""
+        from namecheck.runtime import traced_checks  # only torch.compile needs its tracer
+
+        traced_checks.enter(self, context)
+
+    def trace_result(self, context: Any) -> None:
+        """Check the result of such a call."""
+        from namecheck.runtime import traced_checks
+
+        traced_checks.leave(self, context)
+
     def _contradiction(self, bindings: Bindings, result: Value) -> Contradiction | None:
-        assert self.contract is not None
-        declared = self.contract.result
+        declared = self.declared.result
         try:
             settle(meet(declared, result, bindings, "result", returned=True))
         except Contradiction as contradiction:

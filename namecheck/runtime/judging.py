@@ -61,13 +61,12 @@ def deliver(finding: Finding, default: Mode) -> None:
     mode = in_force(default)
     if mode == "off":
         return
-    entry = modes.innermost()
-    record = entry.record if entry is not None else TABLE.record
-    is_first = record.add(finding)
     if mode == "error":
         raise error_of(finding)
     places.pass_over()
-    if mode == "warn" and is_first:
+    entry = modes.innermost()
+    record = entry.record if entry is not None else TABLE.record
+    if record.add(finding) and mode == "warn":
         modes.warn(finding)
 
 

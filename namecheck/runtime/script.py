@@ -23,6 +23,7 @@ from typing import Any
 
 from namecheck.operators import Semantics
 from namecheck.runtime import import_hook, modes, shim, tracebacks
+from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.modes import Mode
 
 
@@ -56,6 +57,8 @@ class Program:
         except SystemExit:
             raise
         except BaseException as error:
+            if isinstance(error, Contradicted):
+                shim.recorded().add(error.finding)
             _show_without_our_frames(error)
             raise
 

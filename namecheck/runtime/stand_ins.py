@@ -7,17 +7,14 @@ first call, as its annotations may speak of what is defined only later.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import itertools
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
-
-import torch
 
 from namecheck.annotations.declarations import (
     NO_TENSOR,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
 FILENAME: Final = "<namecheck check>"
 
 # What asking a value for its shape may raise; without a shape there is no key.
-_SHAPELESS: Final = (AttributeError, TypeError, RuntimeError)
+SHAPELESS: Final = (AttributeError, TypeError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,44 +87,26 @@ class Parameters:
         return ", ".join(parts)
 
 
-def make(function: FunctionType, prepare: Callable[[], None]) -> FunctionType:
-    """A stand-in that prepares itself when it is called first: `prepare` is to `write` it."""
+def make(checker: Checker) -> FunctionType:
+    """A stand-in for the function of a checker, which has itself written out at its first call."""
+    function = checker.function
     own = Parameters.of(function)
-    prefix = _prefix(own.names)
-    space: dict[str, Any] = {
-        "__builtins__": builtins,
-        f"{prefix}prepare": prepare,
-        f"{prefix}compiling": torch.compiler.is_dynamo_compiling,
-        f"{prefix}function": function,
-    }
-    code = _code(_first_source(_kind(function), own, prefix))
-    stand_in = FunctionType(code, space, function.__name__, function.__defaults__)
+    code = _dressed(_first_source(own, _name(own), _kind(function)), function)
+    cell = CellType(checker)
+    stand_in = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, (cell,)
+    )
     stand_in.__kwdefaults__ = function.__kwdefaults__
-    space[f"{prefix}again"] = stand_in
     functools.update_wrapper(stand_in, function)
     return stand_in
 
 
-def write(stand_in: FunctionType, checker: Checker, found: Contract) -> None:
+def write(checker: Checker) -> None:
     """Write a stand-in out: from now on it checks by itself."""
-    function, own = checker.function, Parameters.of(checker.function)
-    prefix = _prefix(own.names)
-    space = stand_in.__globals__
-    space.update(
-        {
-            f"{prefix}memo": checker.memo,
-            f"{prefix}enter": checker.enter,
-            f"{prefix}leave": checker.leave,
-            f"{prefix}part": part,
-            f"{prefix}getattr": getattr,
-            f"{prefix}values": _values(function, tuple(found.parameters)),
-            f"{prefix}Shapeless": _SHAPELESS,
-            f"{prefix}KeyError": KeyError,
-        }
-    )
-    name = function.__name__
-    text = _source(_kind(function), own, prefix, found, _optional(function))
-    stand_in.__code__ = _code(text).replace(co_name=name, co_qualname=function.__qualname__)
+    function = checker.function
+    own = Parameters.of(function)
+    text = _source(own, _name(own), _kind(function), checker.declared, _optional(function))
+    checker.stand_in.__code__ = _dressed(text, function)
 
 
 def part(value: Any) -> Hashable:
@@ -146,19 +125,18 @@ def part(value: Any) -> Hashable:
     return shape, getattr(value, "_names", None), getattr(value, "dtype", None)
 
 
-def _values(
-    function: FunctionType, declared: tuple[str, ...]
-) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-    """Finds the declared arguments of a function that only hands its arguments on."""
-
-    def values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        try:
-            given = inspect.signature(function).bind(*args, **kwargs).arguments
-        except TypeError:
-            return (None,) * len(declared)
-        return tuple(given.get(name) for name in declared)
-
-    return values
+def values(
+    function: FunctionType,
+    declared: Iterable[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[Any, ...]:
+    """The declared arguments of a function that only hands its arguments on to another."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:
+        given = {}
+    return tuple(given.get(name) for name in declared)
 
 
 def _optional(function: FunctionType) -> frozenset[str]:
@@ -170,12 +148,17 @@ def _optional(function: FunctionType) -> frozenset[str]:
     return frozenset(name for name, default in pairs if default is None)
 
 
-def _prefix(names: tuple[str, ...]) -> str:
-    """What the stand-in's own names begin with, so that they are no parameter's."""
-    prefix = "namecheck_"
-    while any(name.startswith(prefix) for name in names):
-        prefix += "_"
-    return prefix
+def result_name(function: FunctionType) -> str:
+    """The local variable of a stand-in that holds the result."""
+    return f"{_name(Parameters.of(function))}_result"
+
+
+def _name(own: Parameters) -> str:
+    """What the checker is called in a stand-in, and its other names begin with: no parameter."""
+    name = "namecheck"
+    while any(each.startswith(name) for each in own.names):
+        name += "_"
+    return name
 
 
 _PLAIN, _COROUTINE, _GENERATOR, _ASYNC_GENERATOR = range(4)
@@ -217,106 +200,139 @@ _HANDED_ON: Final = {
 }
 
 
-def _handed_on(kind: int, call: str, prefix: str) -> list[str]:
-    words = {word: f"{prefix}{word}" for word in ("result", "inner", "sent", "error")}
+def _handed_on(kind: int, call: str, check: str) -> list[str]:
+    words = {word: f"{check}_{word}" for word in ("result", "inner", "sent", "error")}
     return [line.format(call=call, **words) for line in _HANDED_ON[kind]]
 
 
-def _compiled(kind: int, call: str, prefix: str) -> list[str]:
-    """What torch.compile sees: the function alone, as the check could not be traced."""
+def _compiled(own: Parameters, check: str, kind: int) -> list[str]:
+    """What torch.compile sees: the function, and what to look at while it is traced."""
     if kind != _PLAIN:
         return []
-    return [f"if {prefix}compiling():", f"    return {call}"]
+    return [
+        f"if {check}.compiling():",
+        f"    from torch._dynamo.comptime import comptime as {check}_look",
+        f"    {check}_look({check}.at_entry)",
+        f"    {check}_result = {check}.function({own.passed})",
+        f"    {check}_look({check}.at_return)",
+        f"    return {check}_result",
+    ]
 
 
-def _first_source(kind: int, own: Parameters, prefix: str) -> str:
+def _first_source(own: Parameters, check: str, kind: int) -> str:
     """The function before its first call: it has itself written out, and calls itself again."""
-    lines = _compiled(kind, f"{prefix}function({own.passed})", prefix)
-    lines.append(f"{prefix}prepare()")
-    lines += _handed_on(kind, f"{prefix}again({own.passed})", prefix)
+    lines = [*_compiled(own, check, kind), f"{check}.prepare()"]
+    lines += _handed_on(kind, f"{check}.stand_in({own.passed})", check)
     if kind in (_PLAIN, _COROUTINE):
-        lines.append(f"return {prefix}result")
-    return _function(kind, own.head, lines)
+        lines.append(f"return {check}_result")
+    return _definition(kind, check, own.head, lines)
+
+
+def _definition(kind: int, check: str, head: str, body: Sequence[str]) -> str:
+    """The source of a function in another, which is to give it its checker."""
+    word = "async def" if kind in _ASYNC else "def"
+    lines = [f"{word} stand_in({head}):", "    __tracebackhide__ = True"]
+    lines += [f"    {line}" for line in body]
+    return "\n".join([f"def made({check}):", *(f"    {line}" for line in lines)]) + "\n"
 
 
 @lru_cache(maxsize=4096)
 def _code(text: str) -> CodeType:
-    module = compile(text, FILENAME, "exec", dont_inherit=True)
-    return next(each for each in module.co_consts if isinstance(each, CodeType))
+    """The code of the inner function of a source."""
+    code = compile(text, FILENAME, "exec", dont_inherit=True)
+    for _ in range(2):
+        code = next(each for each in code.co_consts if isinstance(each, CodeType))
+    return code
 
 
-def _function(kind: int, head: str, body: list[str]) -> str:
-    word = "async def" if kind in _ASYNC else "def"
-    lines = ["__tracebackhide__ = True", *body]
-    return "\n".join([f"{word} stand_in({head}):", *(f"    {line}" for line in lines)]) + "\n"
+def _dressed(text: str, function: FunctionType) -> CodeType:
+    code = _code(text)
+    return code.replace(co_name=function.__name__, co_qualname=function.__qualname__)
 
 
 def _source(
-    kind: int, own: Parameters, prefix: str, found: Contract, optional: frozenset[str]
+    own: Parameters, check: str, kind: int, found: Contract, optional: frozenset[str]
 ) -> str:
     """The function: what is known of these arguments, the call, what is known of its result."""
-    declared = found.parameters
+    call = f"{check}.function({own.passed})"
     if not found.speaks:
-        return _bare(kind, own, prefix)
-    if set(declared) <= set(own.names):
-        keys = [_key(name, told, prefix, name in optional) for name, told in declared.items()]
-        values = "".join(f"{name}, " for name in declared)
-        body = []
-    else:
-        body = [f"{prefix}declared = {prefix}values({own.star or '()'}, {own.mapping or '{}'})"]
-        keys, values = [f"{prefix}part({prefix}declared)"], f"*{prefix}declared, "
-    call = f"{prefix}function({own.passed})"
-    body = [*_compiled(kind, call, prefix), *body]
-    known = [f"{prefix}known = {prefix}memo[{prefix}key]"]
-    body += _asking(keys, prefix, known, [f"{prefix}known = None"])
-    body += [
-        f"if {prefix}known is None:",
-        f"    {prefix}known = {prefix}enter({prefix}key, ({values}))",
-    ]
+        return _definition(kind, check, own.head, _bare(kind, call, check))
+    body = _compiled(own, check, kind) + _entry(own, check, found, optional)
     if kind in (_GENERATOR, _ASYNC_GENERATOR) or not speaks(found.result):
-        if kind == _PLAIN:
-            return _function(kind, own.head, [*body, f"return {call}"])
-        body += _handed_on(kind, call, prefix)
-        if kind == _COROUTINE:
-            body.append(f"return {prefix}result")
-        return _function(kind, own.head, body)
-    body += _handed_on(kind, call, prefix)
-    met = [f"if {prefix}key in {prefix}known:", f"    return {prefix}result"]
-    body += _asking([_key(f"{prefix}result", found.result, prefix, False)], prefix, met, [])
+        return _definition(kind, check, own.head, [*body, *_bare(kind, call, check)])
+    known = [f"if {check}_key in {check}_known:", f"    return {check}_result"]
+    body += _handed_on(kind, call, check)
+    body += _asking([_key(f"{check}_result", found.result, check, False)], check, known, [])
     body += [
-        f"{prefix}leave({prefix}known, {prefix}key, {prefix}result)",
-        f"return {prefix}result",
+        f"{check}.leave({check}_known, {check}_key, {check}_result)",
+        f"return {check}_result",
     ]
-    return _function(kind, own.head, body)
+    return _definition(kind, check, own.head, body)
 
 
-def _bare(kind: int, own: Parameters, prefix: str) -> str:
-    """The function, of which it turned out that it declares nothing."""
-    body = _handed_on(kind, f"{prefix}function({own.passed})", prefix)
-    if kind in (_PLAIN, _COROUTINE):
-        body.append(f"return {prefix}result")
-    return _function(kind, own.head, body)
+def _bare(kind: int, call: str, check: str) -> list[str]:
+    """The call alone, of which the result is not looked at."""
+    if kind == _PLAIN:
+        return [f"return {call}"]
+    end = [f"return {check}_result"] if kind == _COROUTINE else []
+    return _handed_on(kind, call, check) + end
 
 
-def _asking(keys: list[str], prefix: str, then: list[str], otherwise: list[str]) -> list[str]:
+def _entry(own: Parameters, check: str, found: Contract, optional: frozenset[str]) -> list[str]:
+    """What is known of the arguments: ``known`` is what calls like this one have bound."""
+    declared = found.parameters
+    body = [f"{check}_getattr = {check}.getattr"]
+    if set(declared) <= set(own.names):
+        keys = [_key(name, told, check, name in optional) for name, told in declared.items()]
+        given = "".join(f"{name}, " for name in declared)
+    else:
+        args, kwargs = own.star or "()", own.mapping or "{}"
+        body.append(f"{check}_given = {check}.values({args}, {kwargs})")
+        keys, given = [f"{check}.part({check}_given)"], f"*{check}_given, "
+    known = f"{check}_known"
+    body += _asking(keys, check, [f"{known} = {check}.memo[{check}_key]"], [f"{known} = None"])
+    return [
+        *body,
+        f"if {known} is None:",
+        f"    {known} = {check}.enter({check}_key, ({given}))",
+    ]
+
+
+def _asking(keys: list[str], check: str, then: list[str], otherwise: list[str]) -> list[str]:
     """Make the key, and do something with it; `otherwise` where it is not known, or is none."""
-    lines = ["try:", f"    {prefix}key = ({''.join(f'{key}, ' for key in keys)})"]
+    lines = ["try:", f"    {check}_key = ({''.join(f'{key}, ' for key in keys)})"]
     lines += [f"    {line}" for line in then]
     if otherwise:
-        lines += [f"except {prefix}KeyError:", *(f"    {line}" for line in otherwise)]
-    lines += [f"except {prefix}Shapeless:", f"    {prefix}key = None"]
+        lines += [f"except {check}.KeyError:", *(f"    {line}" for line in otherwise)]
+    lines += [f"except {check}.Shapeless:", f"    {check}_key = None"]
     return lines + [f"    {line}" for line in otherwise]
 
 
-def _key(name: str, declared: Declared, prefix: str, optional: bool) -> str:
+def _key(name: str, declared: Declared, check: str, optional: bool) -> str:
     """The expression for what the check of one value depends on."""
     if isinstance(declared, OneOf) and len(declared.options) == 2:
         first, second = declared.options
         if NO_TENSOR in (first, second):
             declared, optional = (second if first == NO_TENSOR else first), True
     if not isinstance(declared, Declaration):
-        return f"{prefix}part({name})"
-    parts = f"{name}.shape, {prefix}getattr({name}, '_names', None)"
+        return f"{check}.part({name})"
+    parts = f"{name}.shape, {check}_getattr({name}, '_names', None)"
     if declared.dtypes is not None:
         parts += f", {name}.dtype"
     return f"None if {name} is None else ({parts})" if optional else parts
+
+
+_CALLBACKS: Final = """
+def made(check):
+    def at_entry(context): check.trace_arguments(context)
+    def at_return(context): check.trace_result(context)
+    return at_entry, at_return
+"""
+
+
+def callbacks(checker: Checker) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
+    """What torch.compile calls while it traces: functions that it does not take for ours."""
+    space: dict[str, Any] = {}
+    exec(compile(_CALLBACKS, FILENAME, "exec"), space)
+    at_entry, at_return = space["made"](checker)
+    return at_entry, at_return

@@ -18,6 +18,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,15 +109,13 @@ def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
         target, substitute = node.target, _substitute(node, args)
         tx = getattr(tracer, "output_graph", tracer).current_tx
         runner = lowering.Runner()
-        with places.tracing(_expressions(tx)) as traced, runner:
+        with telling(tx), runner:
             if node.op == "call_function" and substitute is not None:
                 node.target = substitute
             try:
                 result = original(tracer, node, args, kwargs, nnmodule)
             finally:
                 node.target = target
-                if traced.passed_over:
-                    install_guard(GlobalStateSource().make_guard(_in_this_mode))
         if lowering.speaks(substitute, args, kwargs):
             lowering.lower(node, runner.calls, result)
         return result
@@ -131,6 +130,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     return tuple(map(_plain, value)) if type(value) is tuple else value
+
+
+@contextmanager
+def telling(tx: Any) -> Iterator[None]:
+    """For a block, contradictions stand where the tracer is; if one is passed over, that holds as
+    long as the mode is the same."""
+    with places.tracing(_expressions(tx)) as traced:
+        try:
+            yield
+        finally:
+            if traced.passed_over:
+                install_guard(GlobalStateSource().make_guard(_in_this_mode))
 
 
 def _in_this_mode(builder: Any, guard: Any) -> None:
@@ -154,6 +165,9 @@ def _expressions(tx: Any) -> tuple[Expression, ...]:
     """What is being traced, the innermost first."""
     found: list[Expression] = []
     while tx is not None:
+        if places.is_ours(tx.f_code):
+            tx = tx.parent
+            continue
         told = tx.current_instruction.positions
         positions = (
             (told.lineno, told.end_lineno, told.col_offset, told.end_col_offset)
