@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, Final, cast
 
 import torch
@@ -18,7 +19,15 @@ import torch
 from namecheck import operators
 from namecheck.names import UNKNOWN, Contradiction
 from namecheck.operators import Inference, Semantics
-from namecheck.runtime import judging, modules, places, targets, tensor_names, translation
+from namecheck.runtime import (
+    judging,
+    modules,
+    overriding,
+    places,
+    targets,
+    tensor_names,
+    translation,
+)
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import Names
@@ -66,6 +75,7 @@ class Site:
     semantics: Semantics
     said: bool = True
     original: Callable[..., Any] = field(init=False)
+    wrapper: Callable[..., Any] = field(init=False)
     names_result: bool = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
     quick: tuple[dict[Hashable, Any], ...] = field(default_factory=_memos)
@@ -78,17 +88,34 @@ class Site:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call in which names may matter."""
+        if overriding.among((*args, *kwargs.values())):
+            return self._overridden(args, kwargs)
         return self.perform(self._found(args, kwargs), args, kwargs)
+
+    def _overridden(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call with tensors that override torch's functions.
+
+        torch itself tells them of a method, of functions we do.
+        """
+        values = (*args, *kwargs.values())
+        is_function = self.target.form not in "mia"
+        run = (overriding.teller(self.wrapper, values) if is_function else None) or self.original
+        if overriding.named(values) or any(map(speaks, values)):
+            return self.perform(self._found(args, kwargs), args, kwargs, run)
+        return run(*args, **kwargs)
 
     def learn(self, key: tuple[Hashable, ...], args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
         """Make a call, and remember under `key` what the next of its kind needs.
 
         That is the arguments at the places `told`, with indices for names, and the result's names.
-        A traced call (torch.jit) is made in the same way each time: its lines are compared.
+        A traced call (torch.jit) is made in the same way each time: its lines are compared. One of
+        tensors that override torch's functions is, too.
         """
+        if overriding.among(args):
+            return self._overridden(args, {})
         plan = self._found(args, {})
         result = self.perform(plan, args, {})
-        if torch._C._get_tracing_state() is not None:
+        if torch._C._get_tracing_state() is not None or overriding.among((result,)):
             return result
         if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan, key):
             values = dict(plan.changes.positional)
@@ -104,6 +131,8 @@ class Site:
         That is the arguments after the first, None where they are passed on as they are, and the
         result's names.
         """
+        if overriding.among((*args, *kwargs.values())):
+            return self._overridden(args, kwargs)
         plan = self._found(args, kwargs)
         before: Hashable = tensor_names.names_of(args[0])
         if before is None:
@@ -111,6 +140,8 @@ class Site:
         result = self.perform(plan, args, kwargs)
         key = (before, args[1:], tuple(kwargs.items()))
         if plan is None or not _is_quick(plan, key) or not isinstance(result, torch.Tensor):
+            return result
+        if torch._C._get_tracing_state() is not None or overriding.among((result,)):
             return result
         if plan.inference.after or any(result is value for value in (*args, *kwargs.values())):
             return result
@@ -142,7 +173,16 @@ class Site:
         self.kept += 1
 
     def refused(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of unnamed tensors that torch refused: ours, if it speaks of names."""
+        """A call of unnamed tensors that torch refused: ours, if it speaks of names.
+
+        What is no tensor and overrides torch's functions may know the other of the two functions:
+        a builtin of torch tells of itself, a function in Python of what stands in its place.
+        """
+        if isinstance(error, TypeError) and overriding.foreign(args):
+            python = isinstance(self.original, FunctionType)
+            teller = overriding.teller(self.original if python else self.wrapper, args)
+            if teller is not None:
+                return teller(*args, **kwargs)
         if isinstance(error, TypeError) or any(map(speaks, (*args, *kwargs.values()))):
             plan = self.plan(args, kwargs)
             if plan is not None and plan.changes:
@@ -265,9 +305,15 @@ class Site:
         names_dims = self.target.move is not None or speaking
         return judging.is_ours(contradiction, self.semantics, names_dims=names_dims)
 
-    def perform(self, plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the original by its plan, and name what comes back."""
-        run = self.target.move or self.original
+    def perform(
+        self,
+        plan: Plan | None,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        teller: Callable[..., Any] | None = None,
+    ) -> Any:
+        """Run the original, or what tells of it, by its plan, and name what comes back."""
+        run = self.target.move or teller or self.original
         if plan is None:
             return run(*args, **kwargs)
         given, words = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
@@ -285,7 +331,8 @@ class Site:
     def _retell(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise in the words of the rules, which tell names, what torch refused."""
         values = (*args, *kwargs.values())
-        contradiction = self._infer(args, kwargs, sized=True).contradiction
+        with torch._C.DisableTorchFunction():
+            contradiction = self._infer(args, kwargs, sized=True).contradiction
         if isinstance(error, Contradiction):
             raise judging.error_for(contradiction or error, values) from error
         if contradiction is None or (

@@ -1,6 +1,7 @@
 """Names survive where torch makes one tensor of another without calling an operator of the table.
 
-Parameters and subclasses, fake tensors, function transforms (`transforms`), processes (`loading`).
+Parameters, fake tensors, classes that override torch's functions (`overriding`), function
+transforms (`transforms`), processes (`loading`).
 What only moves a tensor's Python object (copy, pickle, ``torch.save``, optimizers) needs nothing.
 """
 
@@ -12,7 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device
 
-from namecheck.runtime import loading, transforms
+from namecheck.runtime import loading, overriding, transforms
 from namecheck.runtime.carrying import keeping
 from namecheck.runtime.patches import Patch
 
@@ -24,6 +25,7 @@ def patches() -> Iterator[Patch]:
     yield Patch(torch.Tensor, "_make_subclass", staticmethod(subclassed))
     yield Patch(FakeTensorMode, "from_tensor", keeping(FakeTensorMode.from_tensor, 1, "tensor"))
     yield from transforms.patches()
+    yield from overriding.patches()
     yield from loading.patches()
 
 

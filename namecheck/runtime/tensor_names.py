@@ -7,6 +7,7 @@ copy, pickle and ``torch.save`` keep by themselves; ``torch.load(weights_only=Tr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
@@ -21,16 +22,42 @@ ATTRIBUTE: Final = "_names"
 UNSAID: Final = "?"
 
 
+class _Overriding:
+    """What a class of tensors has in the place of names if it overrides torch's functions.
+
+    It lets a wrapper take the long way; its length is the rank of no tensor.
+    """
+
+    def __len__(self) -> int:
+        return sys.maxsize
+
+
+OVERRIDING: Final = _Overriding()
+
+
+class _Unremembered(tuple[str | None, ...]):
+    """The names of a tensor of such a class, under which no memo has anything."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return ~super().__hash__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+
 def names_of(tensor: torch.Tensor) -> Names | None:
     """The names that a tensor carries, None where it has none.
 
     Names that do not fit its rank, because something changed the tensor underneath, are unknown.
     Where nothing is installed any more the attribute itself may be missing.
     """
-    names: Names | None = getattr(tensor, ATTRIBUTE, None)
-    if names is not None and len(names) != tensor.dim():
-        return (UNSAID,) * tensor.dim()
-    return names
+    names: Names | _Overriding | None = getattr(tensor, ATTRIBUTE, None)
+    if names is None or names is OVERRIDING:
+        return None
+    rank = tensor.dim()
+    return tuple(cast(Names, names)) if len(names) == rank else (UNSAID,) * rank
 
 
 def shown(tensor: torch.Tensor) -> Names:
@@ -43,7 +70,11 @@ def shown(tensor: torch.Tensor) -> Names:
 
 def give(tensor: torch.Tensor, names: Names | None) -> None:
     """Let a tensor carry these names."""
-    tensor._names = names  # type: ignore[attr-defined]
+    if names is None:
+        vars(tensor).pop(ATTRIBUTE, None)
+        return
+    overrides = getattr(type(tensor), ATTRIBUTE, None) is OVERRIDING
+    tensor._names = _Unremembered(names) if overrides else names  # type: ignore[attr-defined]
 
 
 class _Originals:
@@ -89,10 +120,11 @@ def dims_of(tensor: torch.Tensor, *, sized: bool, said: bool) -> Dims:
 
 
 def _sizes(tensor: torch.Tensor) -> list[Any]:
-    """The size of each dim as far as it is one number; a nested tensor has no sizes at all."""
-    if tensor.is_nested:
+    """The size of each dim as far as it is one number; some nested tensors have none at all."""
+    try:
+        return [_size(size) for size in tensor.shape]
+    except RuntimeError:
         return [UNKNOWN] * tensor.dim()
-    return [_size(size) for size in tensor.shape]
 
 
 def _size(size: Any) -> Any:
@@ -162,11 +194,8 @@ def answered(answer: Any, rank: int) -> Names:
 
 def _stamp_one(tensor: torch.Tensor, answer: Any, *, said: bool) -> None:
     names = answered(answer, tensor.dim())
-    if said and all(name is None for name in names):
-        if getattr(tensor, ATTRIBUTE, None) is not None:
-            give(tensor, None)
-    else:
-        give(tensor, names)
+    silent = said and all(name is None for name in names)
+    give(tensor, None if silent else names)
 
 
 def fitted(dims: Dims, rank: int) -> Names:

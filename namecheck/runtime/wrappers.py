@@ -31,9 +31,9 @@ _ALIASES: Final = {"dim": "axis", "keepdim": "keepdims"}
 def make(site: Site) -> Callable[..., Any]:
     """The function that stands in for a callable."""
     if site.target.attribute == "__getitem__":
-        return _dressed(_indexer(site), site.target)
+        return _dressed(_indexer(site), site)
     shape = shape_of(site.target)
-    return _dressed(_general(site) if shape is None else _exact(site, shape), site.target)
+    return _dressed(_general(site) if shape is None else _exact(site, shape), site)
 
 
 def make_recorder(site: Site) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ def make_recorder(site: Site) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return site.call(args, kwargs)
 
-    return _dressed(wrapper, site.target)
+    return _dressed(wrapper, site)
 
 
 def make_namer(site: Site) -> Callable[..., Any]:
@@ -55,24 +55,25 @@ def make_namer(site: Site) -> Callable[..., Any]:
             return call(args, kwargs)
         tensor = args[0]
         names = tensor._names  # type: ignore[attr-defined]
-        rank = tensor.ndim
+        known = tensor.ndim if names is None else names
         try:
-            _, given = memo[rank if names is None else names, args[1:], tuple(kwargs.items())]
+            _, given = memo[known, args[1:], tuple(kwargs.items())]
         except (KeyError, TypeError):
             given = MISSING
-        if given is MISSING or (names is not None and rank != len(names)):
+        if given is MISSING or (names is not None and tensor.ndim != len(names)):
             return study(args, kwargs)
         result = run(*args, **kwargs)
         result._names = given
         return result
 
-    return _dressed(wrapper, site.target)
+    return _dressed(wrapper, site)
 
 
-def _dressed(wrapper: Callable[..., Any], target: Target) -> Callable[..., Any]:
+def _dressed(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
     """Let the function pass for the original: pickle finds both by their name."""
-    functools.update_wrapper(wrapper, target.original, updated=())
-    wrapper.__name__ = target.attribute
+    functools.update_wrapper(wrapper, site.target.original, updated=())
+    wrapper.__name__ = site.target.attribute
+    site.wrapper = wrapper
     return wrapper
 
 

@@ -285,6 +285,14 @@ def test_a_task_has_the_block_in_which_it_was_made() -> None:
     assert asyncio.run(main()) == (True, False, False)
 
 
+def test_work_that_a_task_gives_to_a_thread_has_the_tasks_block() -> None:
+    async def main() -> bool:
+        with runtime():
+            return await asyncio.to_thread(raises)
+
+    assert asyncio.run(main())
+
+
 def test_a_block_that_was_left_is_over_for_the_tasks_made_in_it() -> None:
     async def main() -> bool:
         with runtime():

@@ -1,0 +1,115 @@
+"""Classes that override torch's functions are told of the same under the shim as without it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+import torch
+from torch import nn
+
+from namecheck.runtime import runtime
+from tests.runtime.overriding_classes import (
+    CALLS,
+    EARLIER,
+    EARLIER_SCALAR,
+    scalar_class,
+    tensor_class,
+)
+from tests.runtime.tensors import named, names
+
+
+def heard(kind: Any, call: Callable[[Any], Any], tensor: torch.Tensor) -> tuple[list[str], Any]:
+    """What a class is told of in a call, and what the call gives."""
+    kind.heard.clear()
+    result = call(tensor.as_subclass(kind))
+    return list(kind.heard), result
+
+
+WITHOUT: Final = {name: heard(EARLIER, call, torch.rand(2, 3))[0] for name, call in CALLS.items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def later() -> Iterator[tuple[Any, Any]]:
+    """Classes that are made while the shim is there."""
+    with runtime():
+        yield tensor_class(), scalar_class()
+
+
+def test_every_call_has_a_name_of_its_own() -> None:
+    assert {name: [name] for name in CALLS} == WITHOUT
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_class_that_was_there_before(name: str) -> None:
+    assert heard(EARLIER, CALLS[name], torch.rand(2, 3))[0] == WITHOUT[name]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_class_that_came_later(name: str, later: tuple[Any, Any]) -> None:
+    assert heard(later[0], CALLS[name], torch.rand(2, 3))[0] == WITHOUT[name]
+
+
+def test_a_class_that_inherits_its_handler(later: tuple[Any, Any]) -> None:
+    for above in (EARLIER, later[0]):
+        below: Any = type("Below", (above,), {})
+        assert heard(below, torch.relu, torch.rand(2, 3))[0] == ["torch.relu"]
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "Tensor.size"])
+def test_names_go_through(name: str, later: tuple[Any, Any]) -> None:
+    tensor = named("N", "C", sizes=(2, 3))
+    expected = names(CALLS[name](tensor))
+    for kind in (EARLIER, later[0]) * 2:
+        told, result = heard(kind, CALLS[name], tensor)
+        assert (told, names(result)) == (WITHOUT[name], expected)
+        assert type(result) is kind
+
+
+def test_names_stay_plain_where_they_are_written(later: tuple[Any, Any]) -> None:
+    tensor = named("N", "C").as_subclass(later[0])
+    assert b"namecheck" not in pickle.dumps(vars(tensor))
+    assert pickle.loads(pickle.dumps(vars(tensor))) == {"_names": ("N", "C")}
+
+
+def test_names_are_found_by_name(later: tuple[Any, Any]) -> None:
+    for kind in (EARLIER, later[0]):
+        tensor: Any = named("N", "C").as_subclass(kind)
+        assert names(tensor.sum("N")) == ("C",)
+        assert names(torch.rand(2, 3).as_subclass(kind).refine_names("N", "C")) == ("N", "C")
+
+
+def test_what_is_no_tensor(later: tuple[Any, Any]) -> None:
+    for kind in (EARLIER_SCALAR, later[1]):
+        value: Any = kind()
+        assert torch.mean(value) == "torch.mean"
+        assert torch.add(value, value) == "torch.add"
+        assert torch.nn.functional.relu(value) == "F.relu"
+        with pytest.raises(TypeError, match=r"no implementation found for 'torch\.sin'"):
+            torch.sin(value)
+
+
+LAZY: Final[dict[str, Callable[[nn.Module], Any]]] = {
+    "half": lambda module: module.half(),
+    "to": lambda module: module.to("meta"),
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda module: pickle.loads(pickle.dumps(module)),
+    "state_dict": lambda module: module.state_dict(),
+    "load_state_dict": lambda module: module.load_state_dict(nn.LazyLinear(2).state_dict()),
+    "load_state_dict, initialized": lambda m: m.load_state_dict(nn.Linear(3, 2).state_dict()),
+    "forward": lambda module: module(torch.rand(2, 3)),
+}
+
+
+@pytest.mark.parametrize("how", LAZY)
+def test_parameters_that_are_not_initialized_yet(how: str) -> None:
+    LAZY[how](nn.LazyLinear(2))
+
+
+def test_a_masked_tensor() -> None:
+    made: Any = torch.masked.masked_tensor
+    masked = made(torch.rand(2, 3), torch.rand(2, 3) > 0.5)
+    assert type(masked.sum(1)) is type(masked) is type(masked * 2)
