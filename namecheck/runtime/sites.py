@@ -199,7 +199,9 @@ class Site:
             return self._plan(args, kwargs)
 
     def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan, remembered unless an argument cannot be hashed."""
+        """The plan, remembered unless an argument cannot be hashed, or the call is traced."""
+        if torch._C._get_tracing_state() is not None:
+            return self._make(args, kwargs)
         values = (*args, *kwargs.values())
         try:
             key = (_key(args), _key(kwargs))

@@ -15,6 +15,7 @@ import torch
 from torch import distributions, func, nn, optim
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.utils import parametrizations, prune, rnn
+from torch.onnx._internal.torchscript_exporter import utils as exporter
 from torch.optim import swa_utils
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, default_collate
@@ -173,11 +174,16 @@ def _() -> Any:
     ]
 
 
-@row("`nn.MultiheadAttention`, `scaled_dot_product_attention`")
+@row("`nn.MultiheadAttention`")
 def _() -> Any:
     x: Any = words()
+    return nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)[0]
+
+
+@row("`nn.functional.scaled_dot_product_attention`")
+def _() -> Any:
     attend: Any = nn.functional.scaled_dot_product_attention
-    return [nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)[0], attend(x, x, x)]
+    return attend(words(), words(), words())
 
 
 @row("`nn`: convolutions")
@@ -427,12 +433,60 @@ def _() -> Any:
     return seen, func.functional_call(layer(), state, (matrix(),)), value
 
 
-@row("`torch.jit.trace`: what the traced function gives")
+@row("`func.jvp`, forward-mode differentiation: what the function sees and gives")
 def _() -> Any:
-    model: Any = torch.jit.trace(layer(), (matrix(),))  # type: ignore[no-untyped-call]
-    return model(matrix())
+    return func.jvp(lambda x: x.sum(0), (matrix(),), (matrix(),))[0]
 
 
 @row("`torch.fx.symbolic_trace`: what the traced module gives")
 def _() -> Any:
     return torch.fx.symbolic_trace(nn.Sequential(nn.ReLU(), nn.Linear(3, 2)))(matrix())
+
+
+def pooled(x: Any) -> Any:
+    """What the compilers are given: an operator that is told a dim by its name."""
+    return (x * 2).sum("N")
+
+
+def summed(x: torch.Tensor) -> torch.Tensor:
+    """What TorchScript is given."""
+    return torch.relu(x).sum(dim=0)
+
+
+def summed_by_name(x: torch.Tensor) -> torch.Tensor:
+    """The same, with a name."""
+    total: torch.Tensor = x.sum(dim="N")  # type: ignore[call-overload]
+    return total
+
+
+@row("`torch.jit.script`: what the compiled function gives")
+def _() -> Any:
+    script: Any = torch.jit.script
+    return script(summed)(matrix())
+
+
+@row("`torch.jit.script` of code that uses names")
+def _() -> Any:
+    script: Any = torch.jit.script
+    return script(summed_by_name)(matrix())
+
+
+@row("`torch.jit.trace`: what the traced function gives")
+def _() -> Any:
+    trace: Any = torch.jit.trace
+    return trace(pooled, (matrix(),))(matrix())
+
+
+class Pooled(nn.Module):
+    """A module that uses names."""
+
+    def forward(self, x: Any) -> Any:
+        """The sum over the batch."""
+        return pooled(x)
+
+
+@row("ONNX: the exported graph")
+def _() -> Any:
+    graph: Any = exporter._model_to_graph(Pooled(), (matrix(),))[0]
+    assert "ReduceSum" in str(graph)
+    return torch.rand([value.type().sizes()[0] for value in graph.outputs()])

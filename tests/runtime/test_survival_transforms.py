@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 import torch
 from torch import func, nn
+from torch.autograd import forward_ad
 from torch.utils.checkpoint import checkpoint
 
 from namecheck.runtime import NameMismatch
@@ -17,6 +18,7 @@ from tests.runtime.tensors import backward, called, named, names
 pytestmark = pytest.mark.usefixtures("shim")
 
 vmap: Any = torch.vmap
+dual_numbers: Any = forward_ad
 jacobian: Any = torch.autograd.functional.jacobian
 
 
@@ -104,6 +106,9 @@ GRADIENTS: dict[str, Callable[[], Any]] = {
     "vjp": lambda: func.vjp(loss, rows())[1](torch.ones(()))[0],
     "jacrev": lambda: func.jacrev(lambda x: x.sum("C"))(rows()),
     "grad of vmap": lambda: func.grad(lambda x: vmap(lambda v: v.sum("C"))(x).sum("N"))(rows()),
+    "jacfwd": lambda: func.jacfwd(lambda x: x.sum("C"))(rows()),
+    "hessian": lambda: func.hessian(loss)(rows()),
+    "tangent of jvp": lambda: func.jvp(lambda x: x.sum("C"), (rows(),), (rows(),))[1],
     "autograd.grad": lambda: torch.autograd.grad(loss(x := rows().requires_grad_()), x)[0],
     "functional.jacobian": lambda: jacobian(loss, rows()),
 }
@@ -120,6 +125,16 @@ def test_values_beside_gradients_keep_their_names() -> None:
     assert names(value) == ("N",)
     _, aside = func.grad(lambda x: (loss(x), x.sum("C")), has_aux=True)(rows())
     assert names(aside) == ("N",)
+
+
+def test_forward_mode() -> None:
+    with forward_ad.dual_level():
+        dual = dual_numbers.make_dual(rows(), rows())
+        primal, tangent = dual_numbers.unpack_dual(dual.sum("C"))
+    assert (names(dual), names(primal), names(tangent)) == (("N", "C"), ("N",), (None,))
+    value, linear = func.linearize(lambda x: x.sum(1), rows())
+    assert names(value) == ("N",)
+    assert names(linear(rows())) == (None,)
 
 
 def test_gradients_of_each_sample() -> None:
