@@ -5,30 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.meetings import broadcast
+from namecheck.rules.products import linear
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Tensor
+from namecheck.values import OPEN, SCALAR, Dims, Tensor
 
 Word = str | Unknown
 
 
 @rule
-def linear_module(input: Tensor, out_features: int | Unknown = UNKNOWN) -> Dims:
+def linear_module(
+    input: Tensor, in_features: int | Unknown = UNKNOWN, out_features: int | Unknown = UNKNOWN
+) -> Dims:
     """The input's names but the last, which has none (nn.Linear)."""
-    features = Dim(None, out_features if isinstance(out_features, int) else UNKNOWN)
-    return joined(without_right(input.dims, 1), Dims((features,)))
+    sizes = [out_features, in_features]
+    known = [size if isinstance(size, int) else UNKNOWN for size in sizes]
+    return linear(input, Tensor(Dims.of(None, None, sizes=known)))
 
 
 @rule
 def linear_module_natively(
-    input: Tensor, out_features: int | Unknown = UNKNOWN, bias: bool | Unknown = True
+    input: Tensor,
+    in_features: int | Unknown = UNKNOWN,
+    out_features: int | Unknown = UNKNOWN,
+    bias: bool | Unknown = True,
 ) -> Dims:
     """torch 2.12 adds a bias only to a matrix (recorded: nn.Linear)."""
     if bias is True and input.dims.rank is not None and input.dims.rank != 2:
         refuse_named("view", [input])
-    return linear_module(input, out_features)
+    return linear_module(input, in_features, out_features)
 
 
 def _convolve(input: Tensor, others: Sequence[Tensor | None], spatial: int) -> Unknown:
