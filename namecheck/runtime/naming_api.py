@@ -145,11 +145,11 @@ def data_property() -> property:
         return result
 
     def write(tensor: torch.Tensor, value: torch.Tensor) -> None:
-        names = tensor_names.names_of(tensor)
+        before, told = tensor_names.names_of(tensor), tensor_names.names_of(value)
         original.__set__(tensor, value)
-        told = tensor_names.names_of(value) or names
-        fits = told is not None and len(told) == tensor.dim()
-        tensor_names.give(tensor, told if fits else None)
+        names = told if has_names(value) else before
+        fits = names is not None and len(names) == tensor.dim()
+        tensor_names.give(tensor, names if fits else None)
 
     return property(read, write, doc=original.__doc__)
 
