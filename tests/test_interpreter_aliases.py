@@ -235,3 +235,33 @@ def test_a_long_chain_of_branches_ends() -> None:
         f"if library.flag({index}):\n    x = x + {index}\nx += 1" for index in range(300)
     )
     assert dims(f"{MADE}{chain}", "x") == "N=2 C=3"
+
+
+@pytest.mark.parametrize(
+    "comprehension",
+    [
+        "[y.rename_(N='T') for y in [x] if library.flag()]",
+        "{1: y.rename_(N='T') for y in [x] if library.flag()}",
+        "[x.rename_(N='T') for _ in library.items()]",
+        "[x.rename_(N='T') for n in 'ab' if library.flag(n) for _ in range(1)]",
+    ],
+)
+def test_what_a_comprehension_may_not_do(comprehension: str) -> None:
+    check(f"{MADE}{comprehension}\nx.mean('N' if 'N' in x.names else 'T')\nx.mean('Q')")
+
+
+def test_what_a_loop_never_comes_to_rest_with() -> None:
+    check("""
+    x = torch.zeros(2, 3, names=('N', 'C'))
+    y, dims, n = x, ['N'], 'a'
+    while library.flag():
+        y = y.align_to(n, ...)
+        dims.append(n)
+        n += 'a'
+    y.rename_(None)
+    x.mean(0)
+    x.mean('N' if 'N' in x.names else 0)
+    x.mean('Q')
+    y.mean(dims[-1])
+    y.mean('N')
+    """)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, merges
 from namecheck.interpreter.objects import (
     NONE,
     Const,
@@ -66,7 +66,7 @@ def test_joining_commutes(a: Value, b: Value) -> None:
     if isinstance(one, Union) and isinstance(other, Union):
         assert {c.value for c in one.alternatives} == {c.value for c in other.alternatives}
     else:
-        assert joins.alike(one, store, other, store)
+        assert merges.alike(one, store, other, store)
 
 
 @given(values(), values(), values())
@@ -76,8 +76,8 @@ def test_joining_again_changes_nothing(a: Value, b: Value, c: Value) -> None:
     twice = join(join(a, b), a)
     once = join(a, b)
     if not isinstance(once, (Opaque, Union)) and not isinstance(twice, (Opaque, Union)):
-        assert joins.alike(once, store, twice, store)
-    assert joins.alike(join(once, c), store, join(once, c), store)
+        assert merges.alike(once, store, twice, store)
+    assert merges.alike(join(once, c), store, join(once, c), store)
 
 
 @given(st.lists(values(), min_size=1, max_size=12))
@@ -91,7 +91,7 @@ def test_a_chain_of_joins_comes_to_rest(chain: list[Value]) -> None:
     after = current
     for value in chain:
         after = join(after, value)
-    assert joins.alike(current, store, after, store)
+    assert merges.alike(current, store, after, store)
 
 
 def test_a_join_of_tensors_covers_both() -> None:
@@ -130,7 +130,7 @@ def test_facts_hold_where_all_paths_hold_them() -> None:
     left, right = base.assume((("a", True), ("b", True))), base.assume((("a", True), ("b", False)))
     assert left.allows((("b", True),))
     assert not left.allows((("b", False),))
-    merged = joins.merged(base, [left, right])
+    merged = merges.merged(base, [left, right])
     assert merged.get(Fact("a")) is True
     assert merged.get(Fact("b")) is None
 
@@ -141,18 +141,18 @@ def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:
     for path in paths:
         path.set((0, "x"), tensor("N"))
         path.set((0, "y"), tensor("C"))
-    merged = joins.merged(base, paths)
+    merged = merges.merged(base, paths)
     x, y = merged.get((0, "x")), merged.get((0, "y"))
     assert x.address != y.address
     assert merged.ledger is base.ledger
-    assert all(joiner.left.ledger is base.ledger for joiner in joins.joiners(paths))
+    assert all(joiner.left.ledger is base.ledger for joiner in merges.joiners(paths))
 
 
 def test_a_variable_bound_on_one_path_keeps_its_value() -> None:
     base = Store()
     left, right = base.fork(), base.fork()
     left.set((0, "x"), Const(1))
-    assert joins.merged(base, [left, right]).get((0, "x")) == Const(1)
+    assert merges.merged(base, [left, right]).get((0, "x")) == Const(1)
 
 
 def test_what_one_path_changed_the_other_has_as_it_was_made() -> None:
@@ -160,7 +160,7 @@ def test_what_one_path_changed_the_other_has_as_it_was_made() -> None:
     value = ListValue(object(), (Const("N"),))
     left, right = base.fork(), base.fork()
     joins.write(value, left, (Const("C"),))
-    content = joins.items(value, joins.merged(base, [left, right]))
+    content = joins.items(value, merges.merged(base, [left, right]))
     assert isinstance(content, tuple)
     assert isinstance(content[0], Opaque)
 
@@ -172,9 +172,9 @@ def test_of_many_paths_those_with_one_set_of_names_are_joined() -> None:
         path = base.fork()
         path.set((0, "x"), tensor("N") if index % 2 else tensor("C"))
         paths.append(path)
-    assert len(joins.few(base, paths, 8)) == 2
-    assert len(joins.few(base, paths[:2], 8)) == 2
-    assert len(joins.few(base, paths[::2], 8)) == 1
+    assert len(merges.few(base, paths, 8)) == 2
+    assert len(merges.few(base, paths[:2], 8)) == 2
+    assert len(merges.few(base, paths[::2], 8)) == 1
 
 
 CHANGED_ON_ONE_PATH = {

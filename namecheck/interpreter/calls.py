@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, merges
 from namecheck.interpreter.machine import (
     CALL_DEPTH,
     RECURSION,
@@ -394,7 +394,7 @@ class Calls:
     def leave(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> None:
         """Write what the paths through a function changed to the caller's store."""
         own = None if frame.number in self.machine.captured else frame
-        store.absorb(joins.merge(store, [end for end, _ in returns], without=own))
+        store.absorb(merges.merge(store, [end for end, _ in returns], without=own))
 
     def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
@@ -403,7 +403,7 @@ class Calls:
         choices: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(choices):
-                if joins.alike(other.value, other_end, value, end):
+                if merges.alike(other.value, other_end, value, end):
                     shared = tuple(fact for fact in other.facts if fact in held)
                     either = joins.Joiner(other_end, end).value(other.value, value)
                     choices[index] = (other_end, Alternative(either, shared))

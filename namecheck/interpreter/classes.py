@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import merges
 from namecheck.interpreter.calls import Arguments, Call
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -49,7 +49,7 @@ class Classes:
         body.guards = activation.guards
         ends = self.machine.statements.block(node.body, [store.fork()], body)
         if ends:
-            store.absorb(joins.merge(store, ends))
+            store.absorb(merges.merge(store, ends))
         fields = dict(cls.fields)
         for name, default in self._fields(node, cls, store):
             fields[name] = default

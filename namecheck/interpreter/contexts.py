@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from namecheck.interpreter import guards, joins
+from namecheck.interpreter import guards, merges
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.machine import Activation, Left, Machine, PathEnds
 from namecheck.interpreter.objects import (
@@ -64,7 +64,7 @@ class Contexts:
             ends, handled, raised = protected(within, [guard], store, activation)
             caught = self.machine.unknowns != unknowns or any(map(guard.catches, raised))
             if handled is not None and caught:
-                ends = [joins.merged(store, [*ends, handled])]
+                ends = [merges.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
             self._leave(value, item, end, activation)
         return ends

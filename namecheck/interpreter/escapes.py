@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, merges
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.natives import CHANGING
 from namecheck.interpreter.objects import (
@@ -119,7 +119,7 @@ class Escapes:
             for _ in range(_CALLS):
                 with self.machine.ledger.logging() as log:
                     self._call(function, receiver, store.fork(), activation)
-                store.absorb(joins.at_any_time(store, log).changes_since(store))
+                store.absorb(merges.at_any_time(store, log).changes_since(store))
         finally:
             self.machine.silent -= 1
 

@@ -8,7 +8,8 @@ import itertools
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.interpreter import joins, narrowing, python_operators
+from namecheck.interpreter import joins, merges, narrowing, python_operators
+from namecheck.interpreter.comprehensions import Comprehensions
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     FALSE,
@@ -31,7 +32,6 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
 )
-from namecheck.interpreter.scopes import Comprehension
 from namecheck.interpreter.store import Fact, Store
 from namecheck.syntax import Located as Node
 
@@ -51,6 +51,7 @@ class Expressions:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        comprehensions = Comprehensions(machine)
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], Value]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
@@ -72,10 +73,10 @@ class Expressions:
             ast.Lambda: self._lambda,
             ast.NamedExpr: self._walrus,
             ast.Starred: self._starred,
-            ast.ListComp: self._comprehension,
-            ast.SetComp: self._comprehension,
-            ast.GeneratorExp: self._comprehension,
-            ast.DictComp: self._comprehension,
+            ast.ListComp: comprehensions.evaluate,
+            ast.SetComp: comprehensions.evaluate,
+            ast.GeneratorExp: comprehensions.evaluate,
+            ast.DictComp: comprehensions.evaluate,
             ast.Yield: self._yield,
             ast.YieldFrom: self._yield_from,
             ast.Await: self._await,
@@ -122,7 +123,7 @@ class Expressions:
             layers.append(layer)
         if not results:
             raise PathEnds
-        joins.rejoin(store, layers)
+        merges.rejoin(store, layers)
         return joins.union(results, store.ledger)
 
     # Names and constants
@@ -277,7 +278,7 @@ class Expressions:
                     going.append(branch)
             if not going:
                 return self._leave(store, exits, results)
-            layer = joins.merged(layer, going)
+            layer = merges.merged(layer, going)
         try:
             value = self.value(node.values[-1], layer, activation)
         except PathEnds:
@@ -289,7 +290,7 @@ class Expressions:
 
     def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
         if exits != [store]:
-            joins.rejoin(store, exits)
+            merges.rejoin(store, exits)
         return joins.union(results, store.ledger)
 
     def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
@@ -308,7 +309,7 @@ class Expressions:
                 layers.append(layer)
         if not results:
             raise PathEnds
-        joins.rejoin(store, layers)
+        merges.rejoin(store, layers)
         return joins.union(results, store.ledger)
 
     def truth(self, value: Value, store: Store) -> bool | None:
@@ -383,7 +384,7 @@ class Expressions:
                 items.append(self.value(node, store, activation))
         if not unknown:
             return tuple(items)
-        return self._alike(items, store)
+        return Repeated(joins.either(items, store))
 
     def _tuple(self, node: ast.Tuple, store: Store, activation: Activation) -> Value:
         content = self._elements(node.elts, store, activation)
@@ -448,7 +449,7 @@ class Expressions:
         # Paths that leave the generator here stand on a layer that is not written any more.
         base = store.copied()
         ends = self.yielded(node, base, activation)
-        joins.rejoin(base, ends)
+        merges.rejoin(base, ends)
         store.absorb(base.cells)
         return self.machine.fresh("sent")
 
@@ -476,7 +477,7 @@ class Expressions:
             returns = [(end, NONE) for end in ends]
         if not returns:
             raise PathEnds
-        joins.rejoin(base, [end for end, _ in returns])
+        merges.rejoin(base, [end for end, _ in returns])
         store.absorb(base.cells)
         return joins.either([value for _, value in returns], store)
 
@@ -512,81 +513,9 @@ class Expressions:
         ]
         if len(choices) == 1:
             return choices[0]
-        return self._alike(
-            [
-                item
-                for content in choices
-                for item in ((content.each,) if isinstance(content, Repeated) else content)
-            ],
-            store,
-        )
-
-    def _comprehension(self, node: Comprehension, store: Store, activation: Activation) -> Value:
-        number = self.machine.new_address()
-        frame = Frame(number, node, activation.frame, activation.frame.cls)
-        inner = Activation(frame, activation, None, activation.name)
-        inner.guards = activation.guards
-        results: list[tuple[Value, Value]] = []
-        exact = self._generate(node, list(node.generators), results, store, inner)
-        if isinstance(node, ast.DictComp):
-            return self._dict_of(results, exact, store)
-        values = tuple(value for _, value in results)
-        kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "iterator")
-        if exact:
-            return ListValue(self.machine.new_address(), values, kind)
-        return ListValue(self.machine.new_address(), self._alike(values, store), kind)
-
-    def _alike(self, values: Sequence[Value], store: Store) -> Repeated:
-        return Repeated(joins.either(values, store))
-
-    def _dict_of(self, results: list[tuple[Value, Value]], exact: bool, store: Store) -> Value:
-        if exact:
-            return DictValue(self.machine.new_address(), Entries(tuple(dict(results).items())))
-        rest = self._alike([value for _, value in results], store).each
-        return DictValue(self.machine.new_address(), Entries((), rest))
-
-    def _generate(
-        self,
-        node: Comprehension,
-        generators: list[ast.comprehension],
-        results: list[tuple[Value, Value]],
-        store: Store,
-        activation: Activation,
-    ) -> bool:
-        """Collect what a comprehension yields; False where its number is not known."""
-        if not generators:
-            if isinstance(node, ast.DictComp):
-                key = self.value(node.key, store, activation)
-                results.append((key, self.value(node.value, store, activation)))
-            else:
-                results.append((NONE, self.value(node.elt, store, activation)))
-            return True
-        generator, *inner = generators
-        content = self.spread_iterable(
-            self.value(generator.iter, store, activation), generator.iter, store, activation
-        )
-        limit = self.machine.statements.unroll_limit(activation)
-        exact = not isinstance(content, Repeated) and len(content) <= limit * 4
-        if isinstance(content, Repeated) or not exact:
-            content = (joins.pick(content, self.machine.new_address(), store),)
-        for item in content:
-            self.machine.statements.bind(generator.target, item, store, activation)
-            paths, certain = self._passing(generator.ifs, store, activation)
-            if not paths:
-                continue
-            layer = joins.merged(store, paths)
-            exact &= self._generate(node, inner, results, layer, activation) and certain
-            if layer is not store:
-                joins.rejoin(store, [layer])
-        return exact
-
-    def _passing(
-        self, tests: Sequence[ast.expr], store: Store, activation: Activation
-    ) -> tuple[list[Store], bool]:
-        """The paths on which all tests hold, and whether they certainly do."""
-        paths, certain = [store], True
-        for test in tests:
-            decided = [narrowing.decide(self.machine, test, path, activation) for path in paths]
-            paths = [path for holds, _ in decided for path in holds]
-            certain &= not any(fails for _, fails in decided)
-        return paths, certain
+        every = [
+            item
+            for content in choices
+            for item in ((content.each,) if isinstance(content, Repeated) else content)
+        ]
+        return Repeated(joins.either(every, store))

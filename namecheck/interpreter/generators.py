@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, merges
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import Frame, Generator, Repeated, Value
 from namecheck.interpreter.store import Store
@@ -135,7 +135,7 @@ class Generators:
                 ends = self.run(generator, each, node, store, activation)
         finally:
             self.machine.silent = silent
-        store.absorb(joins.at_any_time(store, log).changes_since(store))
+        store.absorb(merges.at_any_time(store, log).changes_since(store))
         if ends is None:
             self.abandon(generator, store)
             return Repeated(self.machine.fresh("item"))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final, TypeAlias
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import joins, merges
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import Const, External, Frame, ListValue, TupleValue, Value
 from namecheck.interpreter.store import Store
@@ -153,7 +153,7 @@ class Imports:
         ends = self._run(source, inner, store.fork())
         if not ends:
             raise PathEnds
-        store.absorb(joins.merge(store, ends))
+        store.absorb(merges.merge(store, ends))
 
     def _run(self, source: Source, activation: Activation, store: Store) -> list[Store]:
         outer = self.machine.source

@@ -7,22 +7,17 @@ widened in silence until nothing changes (docs/semantics.md, "Findings and lints
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
-from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter import joins, merges, narrowing
 from namecheck.interpreter.machine import Activation, Left, Machine
 from namecheck.interpreter.objects import (
-    Const,
     Generator,
-    Held,
-    Opaque,
     Repeated,
-    TensorValue,
     Value,
 )
-from namecheck.interpreter.store import Fact, Store
-from namecheck.values import Tensor
+from namecheck.interpreter.store import Fact, Store, Written
 
 # How many items are followed one by one, in a loop, in one within it, and further in.
 _LIMITS: Final = (24, 8, 4)
@@ -98,7 +93,7 @@ class Loops:
             returns = self.machine.generators.run(generator, each, node.iter, store, activation)
         if self.machine.generators.cleans_up(generator):
             for path in (*broken, *left.stores()):
-                path.absorb(joins.at_any_time(path, log).changes_since(path))
+                path.absorb(merges.at_any_time(path, log).changes_since(path))
         if returns is None:
             self.machine.generators.abandon(generator, store)
             return None
@@ -132,7 +127,7 @@ class Loops:
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
         """Join paths that say the same, and keep the layers few."""
-        stores = joins.few(base, stores, self.machine.paths)
+        stores = merges.few(base, stores, self.machine.paths)
         return [store.flattened(base) if store is not base else store for store in stores]
 
     def _body(
@@ -188,7 +183,7 @@ class Loops:
             holds, fails = narrowing.decide(self.machine, node.test, layer, activation)
             return holds if truth else fails
 
-        entry = joins.merged(base, stores) if stores != [base] else base
+        entry = merges.merged(base, stores) if stores != [base] else base
         ends = self._to_rest(
             node,
             lambda layer: test(layer, True),
@@ -219,13 +214,13 @@ class Loops:
             ends = self._once(node.body, enter, current, broken, activation)
             if not ends:
                 break
-            current = joins.merged(store, ends)
+            current = merges.merged(store, ends)
             states.append(current)
         else:
             states.append(self._widen(node.body, enter, store, states, broken, activation))
         exits: list[Store] = []
         if states:
-            rest = joins.merged(store, [s if s is not store else store.fork() for s in states])
+            rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
             exits = machine.statements.block(node.orelse, leave(rest.fork()), activation)
         return self._tidy([*exits, *broken], store)
 
@@ -255,33 +250,34 @@ class Loops:
         late: list[Store] = []
         machine.silent += 1
         try:
-            state = joins.merged(base, [s if s is not base else base.fork() for s in states])
+            state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
                 late = []
                 ends = self._once(body, enter, state, late, activation)
                 if not ends:
                     break
-                after = joins.merged(base, ends)
-                if joins.settled(state, after, base):
+                either = merges.merged(base, [state, merges.merged(base, ends)])
+                changing = merges.unsettled(state, either, base)
+                if not changing:
                     break
-                state = joins.merged(base, [state, after])
+                state = either
                 if round_ >= rounds - 2:
-                    state = self._forget(base, state)
+                    state = self._forget(state, changing)
+            else:
+                state = self._forget(state, state.changes_since(base))
+                late += [state.fork()] if broken or late else []
             broken.extend(late)
-            return state if rounds else self._forget(base, state)
+            return state
         finally:
             machine.silent -= 1
 
-    def _forget(self, base: Store, state: Store) -> Store:
+    def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
         """Give up what keeps changing."""
-        layer = base.fork()
-        for key, content in state.changes_since(base).items():
+        layer = state.fork()
+        for key in changing:
+            content = state.get(key)
             if isinstance(key, Fact):
                 layer.set(key, None)
-            elif isinstance(content, Held):
-                layer.set(key, Held(Tensor()))
-            elif isinstance(content, (TensorValue, Const, Opaque)):
-                layer.set(key, self.machine.fresh("loop"))
-            else:
-                layer.set(key, content)
+            elif not isinstance(key, Written) and content is not None:
+                merges.forget(key, content, layer)
         return layer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from namecheck.interpreter import joins, narrowing, python_operators
+from namecheck.interpreter import joins, merges, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     Const,
@@ -47,8 +47,8 @@ class Patterns:
                 break
         if not certain:
             ends.append(store.fork())
-        if len(ends) > 1 and not joins.differ_in_names(store, ends):
-            return [joins.merged(store, ends)]
+        if len(ends) > 1 and not merges.differ_in_names(store, ends):
+            return [merges.merged(store, ends)]
         return ends
 
     def test(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from namecheck import values
-from namecheck.interpreter import joins, scopes
+from namecheck.interpreter import merges, scopes
 from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
@@ -57,7 +57,7 @@ class Program:
         base = self.store
         ends = self.machine.imports.run_main(activation, base)
         if ends and ends != [base]:
-            base.absorb(joins.merge(base, ends))
+            base.absorb(merges.merge(base, ends))
         return activation
 
     def variable(self, name: str) -> Value | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from namecheck.interpreter import guards, joins, narrowing, python_operators
+from namecheck.interpreter import guards, joins, merges, narrowing, python_operators
 from namecheck.interpreter.guards import Guard
 from namecheck.interpreter.loops import Loops
 from namecheck.interpreter.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
@@ -81,7 +81,7 @@ class Statements:
             if entry is not None:
                 stores = [store if store is entry else store.flattened(entry) for store in stores]
             if len(stores) > self.machine.paths:
-                stores = joins.few(common(stores), stores, self.machine.paths)
+                stores = merges.few(common(stores), stores, self.machine.paths)
         return stores
 
     def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
@@ -245,9 +245,9 @@ class Statements:
         """Paths that return, joined to one because there are many of them."""
         stores = [store for store, _ in returns]
         value = returns[0][1]
-        for joiner, (_, other) in zip(joins.joiners(stores), returns[1:], strict=True):
+        for joiner, (_, other) in zip(merges.joiners(stores), returns[1:], strict=True):
             value = joiner.value(value, other)
-        return joins.merged(common(stores), stores), value
+        return merges.merged(common(stores), stores), value
 
     def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
         error = guards.error_of(self.machine, node.exc, store, activation)
@@ -315,15 +315,15 @@ class Statements:
         ends += self.block(node.orelse, fails, activation)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # Here the versions meet again.
-            ends = [joins.merged(store, ends)]
+            ends = [merges.merged(store, ends)]
             ends[0].set(FOREIGN, None)
-        if len(ends) < 2 or joins.differ_in_names(store, ends):
+        if len(ends) < 2 or merges.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
         if activation.left == left:
             # No path left the branches early, so none stands on this store as it was before them.
-            store.absorb(joins.merge(store, ends))
+            store.absorb(merges.merge(store, ends))
             return [store]
-        return [joins.merged(store, ends)]
+        return [merges.merged(store, ends)]
 
     def _match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
         return self.patterns.match(node, store, activation)
@@ -370,7 +370,7 @@ class Statements:
         outer.update(e for e in raised if not any(guard.catches(e) for guard in wanted))
         if not raised and machine.unknowns == unknowns:
             return ends, None, raised
-        return ends, joins.at_any_time(store, log), raised
+        return ends, merges.at_any_time(store, log), raised
 
     def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
         if not node.finalbody:
@@ -420,7 +420,7 @@ class Statements:
                 ends.extend(self.block(handler.body, [layer], activation))
             if raised and node.finalbody and not node.handlers:
                 self.block(node.finalbody, [handled.fork()], activation)
-        return joins.few(store, ends, self.machine.paths)
+        return merges.few(store, ends, self.machine.paths)
 
     # Definitions
 
