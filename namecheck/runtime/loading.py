@@ -66,9 +66,13 @@ class _Work:
 
 
 def work(mode: Mode, semantics: Semantics, *args: Any) -> None:
-    """The work of a process that was spawned: the names are put on its torch first."""
+    """The work of a process that was spawned: the names are put on its torch first.
+
+    They are there already where the program puts them there itself, or `namecheck run` did.
+    """
     from namecheck.runtime import shim
 
-    shim.install("error", semantics=semantics)
+    if not shim.installed():
+        shim.install("error", semantics=semantics)
     TABLE.default = mode
     worker._worker_loop(*args)

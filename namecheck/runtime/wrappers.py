@@ -71,8 +71,15 @@ def make_namer(site: Site) -> Callable[..., Any]:
 
 def _dressed(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
     """Let the function pass for the original: pickle finds both by their name."""
-    functools.update_wrapper(wrapper, site.target.original, updated=())
-    wrapper.__name__ = site.target.attribute
+    target = site.target
+    owner = target.owner
+    functools.update_wrapper(wrapper, target.original, updated=())
+    wrapper.__name__ = target.attribute
+    wrapper.__module__, wrapper.__qualname__ = (
+        (owner.__module__, f"{owner.__qualname__}.{target.attribute}")
+        if isinstance(owner, type)
+        else (owner.__name__, target.attribute)
+    )
     site.wrapper = wrapper
     return wrapper
 

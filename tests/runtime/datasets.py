@@ -28,6 +28,14 @@ class Rows(Dataset[Any]):
         return {"row": row * self.weight, "index": index, "seen": str(names(self.weight))}
 
 
+class InstallingRows(Rows):
+    """The same rows; a process that is sent them puts names on torch, as a script at its top."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        install()
+
+
 class Stream(IterableDataset[Any]):
     """The same rows, one after the other."""
 

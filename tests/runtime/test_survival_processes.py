@@ -12,7 +12,7 @@ from torch import multiprocessing, nn
 from torch.utils.data import DataLoader, TensorDataset, default_collate, default_convert
 
 from namecheck.runtime import runtime
-from tests.runtime.datasets import Rows, Stream, echo
+from tests.runtime.datasets import InstallingRows, Rows, Stream, echo
 from tests.runtime.tensors import named, names
 
 pytestmark = pytest.mark.usefixtures("shim")
@@ -47,6 +47,12 @@ def test_the_mode_goes_with_the_worker(start: str) -> None:
         batch = next(loaded(Rows(contradicts=True), start))
     assert names(batch["row"]) == (None, "C")
     assert batch["row"].tolist() == [[1.0] * 3, [2.0] * 3]
+
+
+def test_a_worker_may_have_names_already() -> None:
+    with runtime("record"):
+        batch = next(loaded(InstallingRows(contradicts=True), "spawn"))
+    assert names(batch["row"]) == (None, "C")
 
 
 @pytest.mark.parametrize("start", [None, "fork"])
