@@ -448,6 +448,34 @@ def pooled(x: Any) -> Any:
     return (x * 2).sum("N")
 
 
+def compiled(function: Any) -> Any:
+    """A function as torch.compile traces it."""
+    return torch.compile(function, backend="eager", fullgraph=True)
+
+
+class Pooled(nn.Module):
+    """A module that uses names."""
+
+    def forward(self, x: Any) -> Any:
+        """The sum over the batch."""
+        return pooled(x)
+
+
+@row("`torch.compile`: what the compiled function gives")
+def _() -> Any:
+    return compiled(pooled)(matrix())
+
+
+@row("`vmap` and `func.grad` within `torch.compile`")
+def _() -> Any:
+    return compiled(lambda x: torch.vmap(torch.sin)(x))(matrix())
+
+
+@row("`torch.export`: what the exported program gives")
+def _() -> Any:
+    return torch.export.export(Pooled(), (matrix(),)).module()(matrix())
+
+
 def summed(x: torch.Tensor) -> torch.Tensor:
     """What TorchScript is given."""
     return torch.relu(x).sum(dim=0)
@@ -475,14 +503,6 @@ def _() -> Any:
 def _() -> Any:
     trace: Any = torch.jit.trace
     return trace(pooled, (matrix(),))(matrix())
-
-
-class Pooled(nn.Module):
-    """A module that uses names."""
-
-    def forward(self, x: Any) -> Any:
-        """The sum over the batch."""
-        return pooled(x)
 
 
 @row("ONNX: the exported graph")
