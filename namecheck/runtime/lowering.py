@@ -115,13 +115,21 @@ def lower(node: Node, calls: Sequence[MadeCall], result: Any) -> None:
             node.op, node.target, node.args, node.kwargs = op, target, args, kwargs
             _mark_alias(node, call)
             return
+        if id(call.result) in known:
+            continue
         with node.graph.inserting_before(node):
             made = node.graph.create_node(op, target, args, kwargs)
         made.meta.update(node.meta)
         made.meta["example_value"] = call.result
         known[id(call.result)] = made
-    node.op, node.target, node.kwargs = "call_function", type(result), {}
-    node.args = (list(_as_nodes(result, known)),)
+    node.kwargs = {}
+    if isinstance(result, torch.Tensor):  # what came back is an alias of what torch gave
+        source = known[id(calls[-1].result)]
+        node.op, node.target, node.args = "call_method", "view_as", (source, source)
+        node.meta[ALIAS] = True
+    else:
+        node.op, node.target = "call_function", type(result)
+        node.args = (list(_as_nodes(result, known)),)
 
 
 def _mark_alias(node: Node, call: MadeCall) -> None:

@@ -33,7 +33,15 @@ from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 from torch._dynamo.variables.torch_function import TensorWithTFOverrideVariable
 
 from namecheck.findings import Finding
-from namecheck.runtime import judging, lowering, places, substitutes, tensor_names
+from namecheck.runtime import (
+    judging,
+    lowering,
+    places,
+    plain_graphs,
+    substitutes,
+    tensor_names,
+    transforms,
+)
 from namecheck.runtime.errors import (
     Contradicted,
     NameIndexError,
@@ -47,6 +55,7 @@ from namecheck.runtime.tensor_names import ATTRIBUTE, Names
 
 _ENTERED: Final = "_names_entered"
 _TENSORS: Final = (TensorVariable, TensorWithTFOverrideVariable)
+_TRANSFORMS: Final = ("torch._functorch.predispatch", "torch._C._functorch")
 _CALLS: Final = ("call_function", "call_method")
 
 
@@ -107,7 +116,8 @@ def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(tracer, node, args, kwargs, nnmodule)
         args, kwargs = _plain(args), _plain(kwargs)
         target, substitute = node.target, _substitute(node, args)
-        tx = getattr(tracer, "output_graph", tracer).current_tx
+        graph = getattr(tracer, "output_graph", tracer)
+        tx = graph.current_tx
         runner = lowering.Runner()
         with telling(tx), runner:
             if node.op == "call_function" and substitute is not None:
@@ -116,6 +126,9 @@ def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
                 result = original(tracer, node, args, kwargs, nnmodule)
             finally:
                 node.target = target
+        if getattr(target, "__module__", None) in _TRANSFORMS:
+            mapped = vars(graph).setdefault("_names_mapped", {})
+            transforms.follow(target.__name__, args, result, mapped)
         if lowering.speaks(substitute, args, kwargs):
             lowering.lower(node, runner.calls, result)
         return result
@@ -320,6 +333,8 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
             for value in _flat(node.meta.get("example_value")):
                 tensor_names.give(value, None)
         compiled = original(self, gm, example_inputs)
+        if plain_graphs.is_graph(compiled, gm):
+            compiled = plain_graphs.plain(gm)
         _restore_kernels()
         return lowering.separating(compiled, rivals) if rivals else compiled
 

@@ -103,9 +103,13 @@ def _mapped_name(dims: Sequence[int | None], args: Sequence[Any]) -> str | None:
         for dim, names in zip(dims, map(said_of, args), strict=True)
         if dim is not None and names is not None
     } - {None}
-    if not found:
-        return None
-    return found.pop() if len(found) == 1 else UNSAID
+    return _only(found)
+
+
+def _only(names: set[Any]) -> str | None:
+    if len(names) > 1:
+        return UNSAID
+    return next(iter(names), None)
 
 
 def _outside(names: Names | None, batch: str | None, place: int, rank: int) -> Names | None:
@@ -115,3 +119,30 @@ def _outside(names: Names | None, batch: str | None, place: int, rank: int) -> N
     within = list(names if names is not None else (None,) * (rank - 1))
     within.insert(place % rank, UNSAID if batch in within and batch is not None else batch)
     return tuple(within)
+
+
+# The steps that torch.compile makes of a transform.
+_ADDING, _REMOVING, _UNPACKING = "_add_batch_dim", "_remove_batch_dim", "_unpack_dual"
+_KEEPING = (*_WRAPPING, "_make_dual")
+
+
+def follow(step: str, args: Sequence[Any], result: Any, mapped: dict[Any, set[str]]) -> None:
+    """Give the result of one step of a transform its names.
+
+    `mapped` has the names of the dims that are mapped over, for each level of ``vmap``.
+    """
+    if step in _KEEPING:
+        carry(args[0], result)
+    elif step == _UNPACKING:
+        carry(args[0], result[0])
+    elif step == _ADDING:
+        tensor, dim, level = args
+        if names := said_of(tensor):
+            place = dim % len(names)
+            mapped.setdefault(level, set()).update({names[place]} - {None})
+            tensor_names.give(result, (*names[:place], *names[place + 1 :]))
+    elif step == _REMOVING:
+        tensor, level, _, place = args
+        outer = _outside(said_of(tensor), _only(mapped.get(level, set())), place, result.dim())
+        if outer is not None and said_of(result) is None:
+            tensor_names.give(result, outer)

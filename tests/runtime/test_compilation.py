@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import pytest
@@ -16,7 +17,7 @@ from torch._dynamo.utils import counters
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from namecheck.runtime import NameMismatch, runtime
+from namecheck.runtime import NameMismatch, places, runtime
 from tests.runtime.tensors import backward, called, named, names
 
 BACKENDS: Final = ("eager", "aot_eager", "inductor")
@@ -95,6 +96,31 @@ def test_nothing_of_names_is_left_in_the_graph() -> None:
     whole(step, backend)(named("N", "C", "H"))
     said = [(getattr(node.target, "__name__", node.target), node.args[1:]) for node in calls]
     assert said == [("relu", ()), ("sum", (1,)), ("permute", ([1, 0],))]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nothing_of_ours_runs(backend: str) -> None:
+    def step(x: Any, y: Any) -> Any:
+        z = (1 - x.T).mm(y)
+        z += T.relu(y).sum("N")
+        return T.softmax(z, "C").chunk(2, "C"), T.cat([z[1:], z], dim=0), z[None].rename(None)
+
+    inputs = named("N", "C"), called(torch.ones(2, 3), "N", "D")
+    compiled = whole(step, backend)
+    compiled(*inputs)
+    met: list[str] = []
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and places.is_ours(frame.f_code):
+            met.append(frame.f_code.co_name)
+
+    sys.setprofile(profile)
+    try:
+        results = compiled(*inputs)
+    finally:
+        sys.setprofile(None)
+    assert not met or (backend, {*met}) == ("eager", {"forward", "read"})
+    assert_same(results, step(*inputs))
 
 
 @pytest.mark.parametrize("fullgraph", [True, False])
@@ -212,6 +238,16 @@ def test_names_that_were_dropped_do_not_come_back(backend: str) -> None:
         assert_same(compiled(x, y), step(x, y))
 
 
+def test_one_dim_that_is_flattened_is_the_same_data_under_another_name() -> None:
+    def step(x: Any) -> Any:
+        return x.flatten(1, 1, "f"), x
+
+    x = torch.ones(2, 3)
+    flat, same = whole(step)(x)
+    assert (names(flat), names(same), same is x) == ((None, "f"), (None, None), True)
+    assert flat.data_ptr() == x.data_ptr()
+
+
 def test_across_a_graph_break() -> None:
     def step(x: Any) -> Any:
         y = x * 2
@@ -247,6 +283,21 @@ def test_the_backward_pass() -> None:
     backward(whole(step)(inputs[0]))
     backward(step(inputs[1]))
     assert_same(inputs[0].grad, inputs[1].grad)
+
+
+TRANSFORMS: Final[dict[str, Callable[[Any], Any]]] = {
+    "vmap": lambda x: torch.vmap(lambda row: row.sum("C"), in_dims=0, out_dims=1)(x),
+    "vmap over two": lambda x: torch.vmap(lambda one, other: one + other, (1, None))(x, x[:, 0]),
+    "grad": lambda x: torch.func.grad(lambda z: z.sum("C").rename(None).sum())(x),
+    "jvp": lambda x: torch.func.jvp(lambda z: z.sum("C"), (x,), (torch.ones_like(x),)),
+    "vjp": lambda x: torch.func.vjp(lambda z: z.sum("C"), x)[0],
+}
+
+
+@pytest.mark.parametrize("how", TRANSFORMS)
+def test_inside_of_transforms(how: str) -> None:
+    x = named("N", "C", "H")
+    assert_same(whole(TRANSFORMS[how])(x), TRANSFORMS[how](x))
 
 
 def test_what_passes_in_one_mode_is_judged_anew_in_another() -> None:
