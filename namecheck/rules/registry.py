@@ -32,6 +32,7 @@ SECTIONS: Final = (
     "shapes",
     "views",
     "scans",
+    "fourier",
     "pointwise",
     "reductions",
 )

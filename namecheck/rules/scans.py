@@ -60,7 +60,7 @@ def keeps_names_resized_along(input: Tensor, dim: DimArgument | None = None) -> 
 
 @rule
 def keeps_names_sizeless(input: Tensor) -> Dims:
-    """The input's names, at other sizes (pooling, padding, Fourier transforms)."""
+    """The input's names, at other sizes (pooling, padding)."""
     return input.dims.sizeless()
 
 

@@ -1,0 +1,137 @@
+"""Fourier transforms: every dim keeps its name, and those that are transformed may change in size.
+
+A real signal has half as many frequencies, and its last transformed dim half the size and one
+(``rfft``, ``ihfft``); the way back doubles it (``irfft``, ``hfft``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from namecheck.names import UNKNOWN, Unknown
+from namecheck.rules.reductions import DimArgument, DimArguments
+from namecheck.rules.registry import rule
+from namecheck.values import Dims, Size, Tensor, locate
+
+Length: TypeAlias = int | Unknown | None
+Lengths: TypeAlias = Sequence[Length] | Length
+# The size of the last dim, of its size before and of the length that was asked for.
+_Last: TypeAlias = Callable[[int, int | None], int]
+
+_PLANE = (-2, -1)
+
+
+def _same(size: int, length: int | None) -> int:
+    return size if length is None else length
+
+
+def _half(size: int, length: int | None) -> int:
+    return _same(size, length) // 2 + 1
+
+
+def _double(size: int, length: int | None) -> int:
+    return _same(2 * (size - 1), length)
+
+
+@rule
+def fourier(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
+    """The input's dims, `dim` of length `n` (torch.fft.fft, ifft)."""
+    return _transformed(input.dims, [n], [dim], _same)
+
+
+@rule
+def fourier_half(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
+    """The input's dims, of `dim` the half (torch.fft.rfft, ihfft)."""
+    return _transformed(input.dims, [n], [dim], _half)
+
+
+@rule
+def fourier_double(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
+    """The input's dims, `dim` doubled (torch.fft.irfft, hfft)."""
+    return _transformed(input.dims, [n], [dim], _double)
+
+
+@rule
+def fourier_plane(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+) -> Dims:
+    """The input's dims, two of them of the lengths `s` (torch.fft.fft2, ifft2)."""
+    return _of_many(input.dims, s, dim, _same)
+
+
+@rule
+def fourier_half_plane(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+) -> Dims:
+    """The input's dims, of the last one transformed the half (torch.fft.rfft2, ihfft2)."""
+    return _of_many(input.dims, s, dim, _half)
+
+
+@rule
+def fourier_double_plane(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+) -> Dims:
+    """The input's dims, the last one transformed doubled (torch.fft.irfft2, hfft2)."""
+    return _of_many(input.dims, s, dim, _double)
+
+
+@rule
+def fourier_space(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
+) -> Dims:
+    """The input's dims, any of them of the lengths `s` (torch.fft.fftn, ifftn)."""
+    return _of_many(input.dims, s, dim, _same)
+
+
+@rule
+def fourier_half_space(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
+) -> Dims:
+    """The input's dims, of the last one transformed the half (torch.fft.rfftn, ihfftn)."""
+    return _of_many(input.dims, s, dim, _half)
+
+
+@rule
+def fourier_double_space(
+    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
+) -> Dims:
+    """The input's dims, the last one transformed doubled (torch.fft.irfftn, hfftn)."""
+    return _of_many(input.dims, s, dim, _double)
+
+
+def _of_many(dims: Dims, s: Lengths, dim: DimArguments | DimArgument | None, last: _Last) -> Dims:
+    """Without a dim the last ones are meant, as many as there are lengths, else all."""
+    if isinstance(s, Unknown) or isinstance(dim, Unknown) or dims.rank is None:
+        return dims.sizeless()
+    lengths = None if s is None else list(s) if isinstance(s, Sequence) else [s]
+    if dim is None:
+        count = dims.rank if lengths is None else len(lengths)
+        chosen: list[DimArgument] = list(range(-count, 0))
+    else:
+        chosen = [dim] if isinstance(dim, (int, str)) else list(dim)
+    return _transformed(dims, lengths or [None] * len(chosen), chosen, last)
+
+
+def _transformed(
+    dims: Dims, lengths: Sequence[Length], chosen: Sequence[DimArgument], last: _Last
+) -> Dims:
+    places = [locate(dims, dim) for dim in chosen]
+    if dims.rank is None or not places or len(set(places)) != len(lengths):
+        return dims.sizeless()
+    result = dims
+    for place, length in zip(places, lengths, strict=True):
+        if not isinstance(place, int):
+            return dims.sizeless()
+        changed = last if place == places[-1] else _same
+        size = _size(dims[place].size, length, changed)
+        result = result.replace(place, replace(dims[place], size=size))
+    return result
+
+
+def _size(size: Size, length: Length, changed: _Last) -> Size:
+    wanted = None if length == -1 else length
+    if isinstance(wanted, Unknown) or (wanted is None and not isinstance(size, int)):
+        return UNKNOWN
+    return changed(size if isinstance(size, int) else 0, wanted)
