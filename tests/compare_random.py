@@ -7,8 +7,9 @@ By hand, from the root of the repository, thousands of them::
 Two kinds take turns: chains of operators of the table, with branches and loops among them, and
 programs of functions, classes, closures and containers. They are grown on a torch with names from
 namecheck's own shim, then some are spoilt in one place. Each is run once for every choice of its
-flags; in one that is not spoilt that takes every path. Every program with an incorrect expression
-is printed, and the command ends with 1. One seed always gives the same programs.
+flags. Where none of the runs meets a contradiction, none may be reported either. Every program with
+an incorrect expression is printed, and the command ends with 1. One seed always gives the same
+programs.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import torch
 from namecheck import interpreter, syntax
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict
+from namecheck.findings import Finding, Kind, register
 from namecheck.interpreter import Inferences
 from namecheck.operators import Semantics
 from namecheck.runtime import runtime
@@ -42,15 +44,23 @@ _SPOILT = 0.4
 
 @dataclass(frozen=True)
 class Compared:
-    """One program, by a name that tells how to grow it again, and its expressions."""
+    """One program, by a name that tells how to grow it again, and its expressions.
+
+    `unfounded` are the findings in a program of which every path has run without a contradiction.
+    """
 
     name: str
     source: syntax.Source
     joined: tuple[Joined, ...]
+    unfounded: tuple[Finding, ...]
 
     @property
     def incorrect(self) -> list[Joined]:
         return [one for one in self.joined if one.verdict is Verdict.INCORRECT]
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self.incorrect or self.unfounded)
 
     def show(self) -> str:
         """The program, and what is incorrect in it."""
@@ -60,6 +70,9 @@ class Compared:
             lines.append(f"{span.line}:{span.column}: {self.source.segment(span)}")
             lines.append(f"    inferred {one.static}")
             lines.append(f"    observed {' | '.join(one.observed)} ({one.fault})")
+        for finding in self.unfounded:
+            lines.append(f"{finding.span.line}:{finding.span.column}: {finding.code} is unfounded")
+            lines.append(f"    {finding.message}")
         return "\n".join(lines)
 
 
@@ -96,13 +109,21 @@ def _compared(name: str, grown: _Grown, recorded: Recording, inferences: Inferen
     source = syntax.parse(grown.text.encode(), PLACE)
     static = interpreter.observe(source, inferences=inferences)
     recorded.watch({PLACE: source})
-    every_path = not grown.spoilt
+    passed = not grown.spoilt
     for chosen in itertools.product((False, True), repeat=grown.flags):
         torch.manual_seed(0)
         _, fault = run(grown.text, chosen)
-        every_path = every_path and fault is None and recorded.lost is None
-    sides = join.sides(static, recorded.seen, every_path=every_path, sizes=True)
-    return Compared(name, source, sides)
+        passed = passed and fault is None
+    passed = passed and not any(seen.contradictions for seen in recorded.seen[PLACE].values())
+    unfounded = _findings(source, inferences) if passed else ()
+    sides = join.sides(static, recorded.seen, sizes=True)
+    return Compared(name, source, sides, unfounded)
+
+
+def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, ...]:
+    """The contradictions that are reported in a program, lints and notes left out."""
+    found = interpreter.check(source, inferences=inferences).findings
+    return tuple(one for one in found if register()[one.code].kind is Kind.FINDING)
 
 
 def main() -> int:
@@ -117,7 +138,7 @@ def main() -> int:
     wrong = 0
     for one in compared(arguments.seed, arguments.start, arguments.count):
         verdicts.update(each.verdict.value for each in one.joined)
-        if one.incorrect:
+        if one.is_wrong:
             wrong += 1
             print(one.show(), flush=True)
     told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())

@@ -121,12 +121,6 @@ def test_the_verdict_on_one_expression(
     )
 
 
-def test_a_run_of_every_path_leaves_nothing_unsettled() -> None:
-    sides = {PLACE: {AT: inferred(NC, found=True)}}, {PLACE: {AT: saw(NC)}}
-    (one,) = join.sides(*sides, every_path=True)
-    assert (one.verdict, one.fault) == (Verdict.INCORRECT, Fault.UNFOUNDED)
-
-
 def test_sizes_count_where_they_are_asked_for() -> None:
     sides = (
         {PLACE: {AT: inferred(tensor("N", sizes=[2]))}},

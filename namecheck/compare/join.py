@@ -71,19 +71,17 @@ def sides(
     static: Observations,
     seen: Mapping[str, Mapping[Position, Seen]],
     *,
-    every_path: bool = False,
     sizes: bool = False,
 ) -> tuple[Joined, ...]:
     """Every expression that takes part, in the order of the files and of their text.
 
-    With `every_path` the run has taken every path there is, and leaves nothing unsettled. With
-    `sizes` it is incorrect to infer the wrong size, too.
+    With `sizes` it is incorrect to infer the wrong size, too.
     """
-    return tuple(_joined(static, seen, every_path, sizes))
+    return tuple(_joined(static, seen, sizes))
 
 
 def _joined(
-    static: Observations, seen: Mapping[str, Mapping[Position, Seen]], every_path: bool, sizes: bool
+    static: Observations, seen: Mapping[str, Mapping[Position, Seen]], sizes: bool
 ) -> Iterator[Joined]:
     for filename, observations in static.items():
         here = seen.get(filename, {})
@@ -96,7 +94,7 @@ def _joined(
                 continue
             fault = _fault(observation, one, sizes)
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
-            if fault is Fault.UNFOUNDED and observation.gave and not every_path:
+            if fault is Fault.UNFOUNDED and observation.gave:
                 fault, verdict = None, Verdict.UNSETTLED
             if verdict is not None:
                 yield Joined(filename, position, verdict, _said(observation), _saw(one), fault)
