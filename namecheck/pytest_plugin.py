@@ -66,9 +66,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         if error.name != "torch":
             raise
         raise pytest.UsageError("namecheck: torch is not installed") from None
-    here = not shim.installed()
-    if here:
-        shim.install("error" if mode == "error" else "record")
+    here = shim.host("error" if mode == "error" else "record")
     hook = import_hook.install_import_hook(_packages(early_config))
     early_config.stash[_SESSION] = Session(mode, hook, here)
 
@@ -90,7 +88,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if session.installed_here:
         from namecheck.runtime import shim
 
-        shim.uninstall()
+        shim.dismiss()
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

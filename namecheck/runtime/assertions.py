@@ -86,7 +86,7 @@ def _tell(contradiction: Contradiction, place: Place, related: Sequence[Place]) 
         related=tuple(related),
         error=contradiction.error,
     )
-    judging.deliver(found, TABLE.default if TABLE.installed else "error")
+    judging.deliver(found, TABLE.default if TABLE.installed or TABLE.hosted else "error")
 
 
 @dataclass(frozen=True, slots=True)

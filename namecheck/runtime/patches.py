@@ -57,6 +57,7 @@ class PatchTable:
     semantics: Semantics = Semantics.NAMECHECK
     record: Record = field(default_factory=Record)
     installed: bool = False
+    hosted: bool = False
     holders: int = 0
     generation: int = 0
     made: dict[Semantics, list[tuple[Patch | Deferred, Any]]] = field(default_factory=dict)

@@ -64,8 +64,7 @@ class Program:
 
     def switch_on(self) -> None:
         """Put names on torch, and checks on the functions of the packages and of the module."""
-        if not shim.installed():
-            shim.install(self.mode, semantics=self.semantics)
+        shim.host(self.mode, semantics=self.semantics)
         hook = import_hook.install_import_hook(self.packages)
         if self.is_module:
             hook.modules = frozenset({self.target, f"{self.target}.__main__"})

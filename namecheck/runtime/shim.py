@@ -49,7 +49,8 @@ def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -
             )
         _hold(semantics)
         TABLE.installed = True
-        TABLE.default = mode
+        if not TABLE.hosted:
+            TABLE.default = mode
 
 
 def uninstall() -> None:
@@ -61,13 +62,37 @@ def uninstall() -> None:
         if not TABLE.installed:
             raise InstallError("namecheck is not installed; there is nothing to take away")
         TABLE.installed = False
-        TABLE.default = "off"
+        if not TABLE.hosted:
+            TABLE.default = "off"
+        _release()
+
+
+def host(mode: Mode, *, semantics: Semantics | str | None = None) -> bool:
+    """Put names on torch for a program that is run: its own `install` then changes nothing.
+
+    Whether that was done: where names are in force for the process already, it is not.
+    """
+    _check_mode(mode)
+    with TABLE.lock:
+        if installed():
+            return False
+        _hold(semantics)
+        TABLE.hosted = True
+        TABLE.default = mode
+        return True
+
+
+def dismiss() -> None:
+    """End what `host` began."""
+    with TABLE.lock:
+        TABLE.hosted = False
+        TABLE.default = "error" if TABLE.installed else "off"
         _release()
 
 
 def installed() -> bool:
-    """Whether `install` is in force."""
-    return TABLE.installed
+    """Whether names are in force for the whole process."""
+    return TABLE.installed or TABLE.hosted
 
 
 def recorded() -> Record:

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import namecheck
-from namecheck.runtime import InstallError, NameMismatch, Record, runtime
+from namecheck.runtime import InstallError, NameMismatch, Record, runtime, shim
 from namecheck.runtime.patches import TABLE
 from tests.runtime.tensors import named, names
 
@@ -404,3 +404,19 @@ def test_a_generator_that_outlives_the_block_around_it() -> None:
         assert raises()
     assert raises()
     generator.close()
+
+
+def test_a_program_that_is_run_may_install_by_itself() -> None:
+    original = torch.relu
+    assert shim.host("record")
+    namecheck.install()
+    with pytest.raises(InstallError):
+        namecheck.install()
+    x: Any = named("N", "C")
+    x + x.rename("C", "N")  # recorded: the mode is that of the run
+    namecheck.uninstall()
+    assert namecheck.installed()
+    assert names(x) == ("N", "C")
+    shim.dismiss()
+    assert not namecheck.installed()
+    assert torch.relu is original
