@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -190,3 +191,10 @@ class _TellingLoader(Loader):
 
 
 TABLE: Final = PatchTable()
+
+# A process that is forked has this table as it is when nobody is at work on it.
+os.register_at_fork(
+    before=TABLE.lock.acquire,
+    after_in_parent=TABLE.lock.release,
+    after_in_child=TABLE.lock.release,
+)

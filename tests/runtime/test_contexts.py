@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import multiprocessing
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
@@ -263,6 +265,33 @@ def test_a_record_takes_what_many_threads_find() -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(20)))
     assert (len(shared.findings), found(shared)) == (1, 20)
+
+
+def enter_and_leave() -> None:
+    """What a forked process does."""
+    with runtime():
+        assert raises()
+
+
+def test_a_process_forked_while_a_thread_is_at_work_on_the_patches() -> None:
+    at_work = threading.Event()
+
+    def work() -> None:
+        with TABLE.lock:
+            at_work.set()
+            time.sleep(0.2)
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        at_work.wait(60)
+        process = multiprocessing.get_context("fork").Process(target=enter_and_leave)
+        process.start()
+        process.join(30)
+        done.result(60)
+    code = process.exitcode
+    if code is None:
+        process.kill()
+    assert code == 0
 
 
 # Tasks
