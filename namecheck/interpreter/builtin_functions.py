@@ -142,7 +142,9 @@ class BuiltinFunctions:
             return self.machine.fresh("big")
         try:
             result = _PURE[name](*constants)
-        except (TypeError, ValueError, ArithmeticError):
+        except (TypeError, ValueError, ArithmeticError) as error:
+            if call.activation.expects(type(error).__name__):
+                self.machine.fail(type(error).__name__)
             return self.machine.fresh("builtin", _KINDS.get(name))
         return self.machine.torch.lift(result, {}, call.node)
 

@@ -152,7 +152,8 @@ class TorchCalls:
         words = {name: self.lower(value, store) for name, value in kwargs.items()}
         inputs = (*given, *words.values())
         informed = all(map(_is_known, inputs))
-        self.machine.unknowns += not informed  # it may raise an error that cannot be told
+        # It may raise an error that cannot be told: of names, or of sizes that do not fit.
+        self.machine.unknowns += not informed or not _sizes_fit(inputs)
         answer = self._infer(operator, given, words)
         if self.machine.recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
@@ -368,6 +369,12 @@ def _is_sized(operand: Any) -> bool:
     if isinstance(operand, Tensor):
         return all(isinstance(size, int) for size in operand.dims.sizes)
     return not isinstance(operand, (tuple, list)) or all(map(_is_sized, operand))
+
+
+def _sizes_fit(operands: Sequence[Any]) -> bool:
+    """Whether no size of several tensors is unknown, so that it might not fit the others."""
+    several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in operands) > 1
+    return not several or all(map(_is_sized, operands))
 
 
 def _is_known(operand: Any) -> bool:

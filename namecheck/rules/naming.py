@@ -93,7 +93,7 @@ def _rename_by_map(dims: Dims, rename_map: Mapping[str, Any], call: str) -> Dims
         elif certain:
             raise Contradiction(
                 "NC103",
-                f"{call}: Tried to rename dim '{old}' to dim {new} in "
+                f"{call}: Tried to rename dim '{old}' to dim {_shown(new)} in "
                 f"Tensor[{show_tuple(dims.names)}] but dim '{old}' does not exist",
                 names=[old],
                 help=f"The tensor's names are {dims.show()}.",
@@ -101,6 +101,10 @@ def _rename_by_map(dims: Dims, rename_map: Mapping[str, Any], call: str) -> Dims
     renamed = dims.rename(_read(fresh, call))
     naming.check_distinct(renamed.names)
     return renamed
+
+
+def _shown(name: Any) -> str:
+    return "?" if name is UNKNOWN else str(name)
 
 
 def show_tuple(names: Sequence[Name]) -> str:
