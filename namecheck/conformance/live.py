@@ -25,7 +25,7 @@ def shim(semantics: Semantics) -> AbstractContextManager[Any]:
 
 def is_native() -> bool:
     """Whether torch has names of its own; raises ImportError where there is no torch."""
-    native: bool = importlib.import_module("namecheck.runtime.replay").IS_NATIVE
+    native: bool = importlib.import_module("namecheck.runtime.native").IS_NATIVE
     return native
 
 

@@ -7,17 +7,13 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import torch
 
 from namecheck.names import UNKNOWN
 from namecheck.runtime import tensor_names
-from namecheck.runtime.patches import TABLE
 from namecheck.values import Constant, Dims, Tensor
-
-# Whether torch has names of its own, as far as nobody else puts them on it.
-IS_NATIVE: Final = hasattr(torch.Tensor, "refine_names") and not TABLE.applied
 
 
 @dataclass(frozen=True, slots=True)

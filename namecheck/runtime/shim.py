@@ -16,6 +16,7 @@ from namecheck.runtime import (
     distribution,
     modes,
     naming_api,
+    native,
     survival,
     targets,
     wrappers,
@@ -196,7 +197,9 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     for target in naming_api.targets(rows):
         site = Site(target, semantics, said=not recording)
         namer = make if recording else wrappers.make_namer
-        maker = make if target.operator.endswith("flatten") else namer
+        # Where torch has names of its own, it would give them to a tensor that has none of ours.
+        quick = target.attribute == "flatten" and not native.IS_NATIVE
+        maker = make if quick else namer
         yield Patch(target.owner, target.attribute, maker(site))
     yield from _of_names(semantics, recording=recording)
     yield from distribution.patches()
@@ -217,7 +220,10 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     target = Target(torch.Tensor, "names", "names=", row, "s", move, move=move, by_name=True)
     site = Site(target, semantics, said=not recording)
     set_names = wrappers.make_recorder(site)
-    yield Patch(torch.Tensor, "names", naming_api.names_property(set_names))
+    names = naming_api.names_property(set_names)
+    yield Patch(torch.Tensor, "names", names)
+    yield from native.patches(names)
     yield Patch(torch.Tensor, "has_names", naming_api.has_names)
     yield Patch(torch.Tensor, "data", naming_api.data_property())
-    yield Patch(torch.Tensor, "__repr__", naming_api.show)
+    if not native.IS_NATIVE:  # which shows names by itself
+        yield Patch(torch.Tensor, "__repr__", naming_api.show)
