@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -36,7 +36,6 @@ from namecheck.runtime.instructions import (
 from namecheck.runtime.modes import Record
 from namecheck.runtime.patches import TABLE, Deferred, Patch
 from namecheck.syntax import Position, Source, position
-from namecheck.values import Tensor
 
 # A file by the name that its code objects have, and where in it.
 Place: TypeAlias = tuple[str, Position]
@@ -78,6 +77,7 @@ class Seen:
     errors: dict[str, None] = field(default_factory=dict)
     clean: bool = False
     contradictions: int = 0
+    keys: set[Hashable] = field(default_factory=set)
 
 
 class Recording:
@@ -111,7 +111,7 @@ class Recording:
             frame = sys._getframe(1)
             if self.lost or frame.f_code.co_filename not in self.seen:
                 return function(*args, **kwargs)
-            if attribute in _READS and self._noted and not _is_known(_described(args)):
+            if attribute in _READS and self._noted and not _is_known(args):
                 self._lose(frame)
             return self._call(
                 frame,
@@ -148,7 +148,7 @@ class Recording:
         if node is None:
             return function(*args, **kwargs)
         seen = self._of(frame, node)
-        informed = _is_known(_described((*args, *kwargs.values())))
+        informed = _is_known((*args, *kwargs.values()))
         before = seen.contradictions
         token = _informed.set(informed)
         try:
@@ -163,7 +163,7 @@ class Recording:
         if informed and seen.contradictions == before:
             seen.clean = True
         if gives_value(node):
-            _note_value(seen, _described(result))
+            _note_value(seen, result)
         return result
 
     def _lose(self, frame: FrameType) -> None:
@@ -245,8 +245,19 @@ def _note_error(seen: Seen, error: BaseException) -> None:
 
 
 def _note_value(seen: Seen, value: Any) -> None:
-    if _has_tensor(value) and _is_known(value) and len(seen.values) < _KINDS:
-        seen.values[value] = None
+    if not _holds_tensor(value) or len(seen.values) >= _KINDS:
+        return
+    key = _key(value)
+    if key not in seen.keys and _is_known(value):
+        seen.keys.add(key)
+        seen.values[_described(value)] = None
+
+
+def _key(value: Any) -> Hashable:
+    """What of a value tells it from others: a description takes longer to make."""
+    if isinstance(value, torch.Tensor):
+        return tensor_names.names_of(value), value.shape
+    return tuple(map(_key, value)) if isinstance(value, (tuple, list)) else None
 
 
 def _described(value: Any) -> Any:
@@ -258,15 +269,18 @@ def _described(value: Any) -> Any:
     return UNKNOWN
 
 
-def _has_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, tuple) and any(map(_has_tensor, value)))
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return True
+    return isinstance(value, (tuple, list)) and any(map(_holds_tensor, value))
 
 
 def _is_known(value: Any) -> bool:
-    """Whether all names of all tensors in it are known."""
-    if isinstance(value, Tensor):
-        return value.dims.complete
-    return all(map(_is_known, value)) if isinstance(value, tuple) else True
+    """Whether all names of all tensors in a real value are known."""
+    if isinstance(value, torch.Tensor):
+        names = tensor_names.names_of(value)
+        return names is not None and tensor_names.UNSAID not in names
+    return all(map(_is_known, value)) if isinstance(value, (tuple, list)) else True
 
 
 @contextmanager
