@@ -466,9 +466,19 @@ def _() -> Any:
     return compiled(pooled)(matrix())
 
 
-@row("`vmap` and `func.grad` within `torch.compile`")
+@row("`vmap`, `func.grad`, `vjp`, `jvp` within `torch.compile`")
 def _() -> Any:
-    return compiled(lambda x: torch.vmap(torch.sin)(x))(matrix())
+    def transformed(x: Any) -> Any:
+        mapped = torch.vmap(torch.sin)(x)
+        value: Any = func.vjp(torch.cos, mapped)[0]
+        return func.jvp(pooled, (value,), (torch.ones(2, 3),))[0]
+
+    return compiled(transformed)(matrix())
+
+
+@row("`torch.cond`")
+def _() -> Any:
+    return compiled(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)))(matrix())
 
 
 @row("`torch.export`: what the exported program gives")
