@@ -471,7 +471,7 @@ def _() -> Any:
     def transformed(x: Any) -> Any:
         mapped = torch.vmap(torch.sin)(x)
         value: Any = func.vjp(torch.cos, mapped)[0]
-        return func.jvp(pooled, (value,), (torch.ones(2, 3),))[0]
+        return func.jvp(pooled, (value,), (torch.ones(4, 3),))[0]
 
     return compiled(transformed)(matrix())
 
