@@ -50,7 +50,9 @@ def run(tmp_path: Path) -> Run:
         (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
 
     def executed(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        # By name, whether or not this package is installed: not by its entry point as well.
         plugin = ["-p", "namecheck.pytest_plugin", "-p", "no:cacheprovider"]
+        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         return subprocess.run(
             [sys.executable, "-m", "pytest", *plugin, *options],
             cwd=tmp_path,
