@@ -149,7 +149,7 @@ def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Ca
         args.append(draw(concrete_tensors(base)))
         signature = signature[1:]
     positional = True
-    for parameter in signature:
+    for parameter in (*signatures.parse(row.ctor), *signature):
         if parameter.mapping:
             kwargs |= draw(st.dictionaries(_of_kind("name", base).filter(bool), _label, max_size=2))
             continue
@@ -190,6 +190,8 @@ def _signatures(row: Operator, form: str) -> list[Signature]:
 def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrategy[Any]:
     if parameter.kinds == {"any"} and parameter.default is not REQUIRED:
         return st.just(parameter.default)
+    if parameter.name in _TEXTS:
+        return st.sampled_from(_TEXTS[parameter.name])
     kinds = set(parameter.kinds) or _likely_kinds(parameter)
     if parameter.variadic and not kinds & _LIST_ITEMS.keys():
         kinds = {f"{kind}s" for kind in kinds if f"{kind}s" in _LIST_ITEMS} or {"names"}
@@ -210,6 +212,12 @@ _BY_PARAMETER: Final[Mapping[str, tuple[str, ...]]] = {
     "sizes": ("ints",),
     "tensors": ("tensors",),
     "value": ("number",),
+}
+
+
+# What a string has to say for a call to fit.
+_TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "equation": ("ij,jk->ik", "ij,ij->i", "ii->i", "i,j", "...i->i...", "ij...->ji", "ij,kj->k"),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from namecheck.names import UNKNOWN, Unknown
@@ -10,7 +9,7 @@ from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Many, Tensor, locate, merged, product
+from namecheck.values import Dim, Dims, Tensor, locate, merged, product
 
 
 @rule
@@ -68,19 +67,6 @@ def pairwise_distance_natively(x1: Tensor, x2: Tensor, keepdim: bool | Unknown =
     result = pairwise_distance(x1, x2, keepdim)
     refuse_named("norm.ScalarOpt_dim", [x1, x2])
     return result
-
-
-@rule
-def einsum_natively(
-    equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown
-) -> Unknown:
-    """torch 2.12 gives every operand all letters, then puts them in order (recorded: einsum)."""
-    if isinstance(equation, str) and isinstance(operands, (tuple, list)):
-        inputs = equation.replace(" ", "").partition("->")[0].split(",")
-        letters = set("".join(inputs)) - {"."}
-        for subscripts, operand in zip(inputs, operands, strict=False):
-            refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [operand])
-    return UNKNOWN
 
 
 @rule

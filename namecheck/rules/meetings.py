@@ -205,3 +205,49 @@ def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
             f"at non-singleton dimension {rank - offset}",
             help="Only dims of equal size, or of size 1, can be broadcast together.",
         )
+
+
+def check_one(call: str, what: str, a: Dim | None, b: Dim | None, *, labels: bool = True) -> None:
+    """Refuse two dims that `call` takes for one: their names differ, or their sizes.
+
+    Where `labels` do not count, as in a contraction, only axes are compared.
+    """
+    if a is None or b is None:
+        return
+    axes = isinstance(a.name, Axis) and isinstance(b.name, Axis)
+    if (labels or axes) and clash(a, b):
+        raise Contradiction(
+            "NC101",
+            f"{call}: {what} are one dimension, but they are {naming.show_name(a.name)} and "
+            f"{naming.show_name(b.name)}.",
+            names=[str(naming.word(a.name)), str(naming.word(b.name))],
+            help="Transpose one of the tensors, or give another one.",
+        )
+    if agree(a.size, b.size) is Answer.NO:
+        raise Contradiction(
+            "NC202",
+            f"{call}: {what} are of one size, but they have sizes {a.size} and {b.size}.",
+            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            help="The sizes must be equal.",
+        )
+
+
+def diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown = 0) -> Dim:
+    """The diagonal of a square is the axis that the square has twice."""
+    names, size = (rows.name, columns.name), _diagonal_size(rows.size, columns.size, offset)
+    if any(name is None or isinstance(name, str) for name in names):
+        return Dim(None, size)
+    if UNKNOWN in names:
+        return Dim(UNKNOWN, size)
+    same = naming.match(*names) is Answer.YES
+    return Dim(naming.join(*names) if same else None, size)
+
+
+def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
+    if rows == columns and offset == 0:
+        return rows
+    if not isinstance(rows, int) or not isinstance(columns, int) or isinstance(offset, Unknown):
+        return UNKNOWN
+    if offset >= 0:
+        return max(min(rows, columns - offset), 0)
+    return max(min(rows + offset, columns), 0)

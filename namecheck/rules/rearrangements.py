@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
+from namecheck.names import UNKNOWN, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import joined, rearrange, without_right
+from namecheck.rules.meetings import diagonal_dim
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named, variant
 from namecheck.rules.registry import rule
@@ -48,7 +48,7 @@ def diagonal(
     if input.dims.open or not isinstance(one, int) or not isinstance(two, int):
         return OPEN
     left = [place for place in range(len(input.dims.prefix)) if place not in (one, two)]
-    last = _diagonal_dim(input.dims[one], input.dims[two], offset)
+    last = diagonal_dim(input.dims[one], input.dims[two], offset)
     if outdim is not None:
         last = replace(last, name=outdim)
     result = joined(rearrange(input.dims, left), Dims((last,)))
@@ -59,27 +59,6 @@ def diagonal(
 def _spoken(dim: DimArgument | None, place: Position) -> int | str:
     """torch prints an index as it was given, and of a name the index."""
     return dim if isinstance(dim, int) else str(place)
-
-
-def _diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown) -> Dim:
-    """The diagonal of a square is the axis that the square has twice."""
-    names, size = (rows.name, columns.name), _diagonal_size(rows.size, columns.size, offset)
-    if any(name is None or isinstance(name, str) for name in names):
-        return Dim(None, size)
-    if UNKNOWN in names:
-        return Dim(UNKNOWN, size)
-    same = naming.match(*names) is Answer.YES
-    return Dim(naming.join(*names) if same else None, size)
-
-
-def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
-    if rows == columns and offset == 0:
-        return rows
-    if not isinstance(rows, int) or not isinstance(columns, int) or isinstance(offset, Unknown):
-        return UNKNOWN
-    if offset >= 0:
-        return max(min(rows, columns - offset), 0)
-    return max(min(rows + offset, columns), 0)
 
 
 @rule

@@ -24,6 +24,7 @@ SECTIONS: Final = (
     "queries",
     "layers",
     "algebra",
+    "einsum",
     "elements",
     "concatenations",
     "masks",

@@ -1,0 +1,211 @@
+"""``einsum``: every letter of the equation stands for one dimension in all operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from namecheck import names as naming
+from namecheck.names import Answer, Axis, Contradiction, Unknown
+from namecheck.rules import dim_map
+from namecheck.rules.meetings import broadcast, clash, diagonal_dim, unify_dim
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree
+
+
+@rule
+def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown) -> Dims:
+    """The dims of the output's letters (torch.einsum).
+
+    A letter that is in the output stands for one name in all operands. Labels that are summed over
+    are not compared, as in every contraction; axes are.
+    """
+    if not isinstance(equation, str):
+        return OPEN
+    terms, output = _read(equation)
+    if isinstance(operands, (Many, Unknown)):
+        return OPEN
+    _check_count(terms, operands)
+    letters = _Letters(set(output))
+    for index, (term, operand) in enumerate(zip(terms, operands, strict=True)):
+        letters.bind(term, operand.dims, index)
+    result = letters.dims_of(output)
+    naming.check_distinct(result.names)
+    return result
+
+
+@rule
+def einsum_natively(
+    equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown
+) -> Unknown | Dims:
+    """torch 2.12 gives every operand all letters, then puts them in order (recorded: einsum)."""
+    if isinstance(equation, str) and isinstance(operands, (tuple, list)):
+        inputs = equation.replace(" ", "").partition("->")[0].split(",")
+        letters = set("".join(inputs)) - {"."}
+        for subscripts, operand in zip(inputs, operands, strict=False):
+            refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [operand])
+    return einsum(equation, operands)
+
+
+_Subscripts = tuple[str, ...]
+
+
+def _read(equation: str) -> tuple[list[_Subscripts], _Subscripts]:
+    """The subscripts of every operand and of the output, ``...`` among them."""
+    inputs, arrow, output = equation.replace(" ", "").partition("->")
+    terms = [tuple(_subscripts(term)) for term in inputs.split(",")]
+    if arrow:
+        return terms, _checked(tuple(_subscripts(output)), terms)
+    every = [letter for term in terms for letter in term]
+    once = sorted(letter for letter in set(every) if every.count(letter) == 1 and letter != "...")
+    return terms, (("...",) if "..." in every else ()) + tuple(once)
+
+
+def _subscripts(term: str) -> Iterator[str]:
+    rest = term
+    while rest:
+        if rest.startswith("..."):
+            yield "..."
+            rest = rest[3:]
+            continue
+        letter, rest = rest[0], rest[1:]
+        if not (letter.isascii() and letter.isalpha()):
+            raise _malformed(
+                f"invalid subscript given at index {len(term) - len(rest) - 1} in the equation "
+                "string, subscripts must be in [a-zA-Z]"
+            )
+        yield letter
+
+
+def _checked(output: _Subscripts, terms: Sequence[_Subscripts]) -> _Subscripts:
+    for letter in output:
+        if output.count(letter) > 1:
+            raise _malformed(f"output subscript {letter} appears more than once in the output")
+        if letter != "..." and not any(letter in term for term in terms):
+            raise _malformed(
+                f"output subscript {letter} does not appear in the equation for any input operand"
+            )
+    return output
+
+
+def _malformed(reason: str) -> Contradiction:
+    return Contradiction(
+        "NC114",
+        f"einsum(): {reason}",
+        help="Every operand has its letters, separated by commas, and the output those after '->'.",
+    )
+
+
+def _check_count(terms: Sequence[_Subscripts], operands: Sequence[Tensor]) -> None:
+    if len(terms) != len(operands):
+        relation = "fewer" if len(operands) < len(terms) else "more"
+        raise _malformed(f"{relation} operands were provided than specified in the equation")
+
+
+@dataclass
+class _Letters:
+    """The dims that the letters stand for so far; `kept` are those of the output."""
+
+    kept: set[str]
+    dims: dict[str, Dim] = field(default_factory=dict)
+    batches: list[Dims] = field(default_factory=list)
+
+    def bind(self, term: _Subscripts, dims: Dims, index: int) -> None:
+        """Bind the letters of one operand."""
+        front, back = _around_ellipsis(term)
+        _check_rank(term, dims, index)
+        if "..." in term:
+            first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
+            self.batches.append(
+                dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
+            )
+        else:
+            closed = dim_map.of_rank(dims, len(term))
+            assert closed is not None, "the rank has been checked"
+            first, last = closed, SCALAR
+        own: dict[str, Dim] = {}
+        for letter, dim in zip((*front, *back), (*first.prefix, *last.prefix), strict=True):
+            if letter in own:
+                _check_diagonal(letter, own[letter], dim, index)
+                dim = diagonal_dim(own[letter], dim)
+            own[letter] = dim
+        for letter, dim in own.items():
+            self._meet(letter, dim, index)
+
+    def _meet(self, letter: str, dim: Dim, index: int) -> None:
+        old = self.dims.get(letter)
+        if old is None:
+            self.dims[letter] = dim
+            return
+        if clash(old, dim):
+            if letter not in self.kept and isinstance(dim.name, str):
+                return
+            raise _two_names(letter, old, dim, index)
+        if 1 not in (old.size, dim.size) and agree(old.size, dim.size) is Answer.NO:
+            raise Contradiction(
+                "NC202",
+                f"einsum(): subscript {letter} has size {dim.size} for operand {index} which does "
+                f"not broadcast with previously seen size {old.size}",
+                help="A letter stands for one size.",
+            )
+        self.dims[letter] = unify_dim(old, dim)
+
+    def dims_of(self, output: _Subscripts) -> Dims:
+        """The dims of the output."""
+        front, back = _around_ellipsis(output)
+        batch = reduce(broadcast, self.batches, Dims()) if "..." in output else SCALAR
+        return dim_map.joined(
+            Dims(tuple(self.dims[letter] for letter in front)),
+            batch,
+            Dims(tuple(self.dims[letter] for letter in back)),
+        )
+
+
+def _around_ellipsis(term: _Subscripts) -> tuple[_Subscripts, _Subscripts]:
+    if "..." not in term:
+        return term, ()
+    place = term.index("...")
+    return term[:place], term[place + 1 :]
+
+
+def _check_rank(term: _Subscripts, dims: Dims, index: int) -> None:
+    count = len(term) - ("..." in term)
+    if "..." not in term and dim_map.of_rank(dims, count) is None:
+        raise Contradiction(
+            "NC207",
+            f"einsum(): the number of subscripts in the equation ({count}) does not match the "
+            f"number of dimensions ({dim_map.show_rank(dims)}) for operand {index} and no "
+            "ellipsis was given",
+            help=f"The dims of the operand are {dims.show()}.",
+        )
+    if dims.rank is not None and count > dims.rank:
+        raise Contradiction(
+            "NC207",
+            f"einsum(): the number of subscripts in the equation ({count}) is more than the "
+            f"number of dimensions ({dims.rank}) for operand {index}",
+            help=f"The dims of the operand are {dims.show()}.",
+        )
+
+
+def _two_names(letter: str, one: Dim, other: Dim, index: int) -> Contradiction:
+    return Contradiction(
+        "NC101",
+        f"einsum(): subscript {letter} stands for dim {naming.show_name(one.name)} and, in operand "
+        f"{index}, for dim {naming.show_name(other.name)}.",
+        names=[str(naming.word(one.name)), str(naming.word(other.name))],
+        help="Give each dimension a letter of its own, the same in all operands.",
+    )
+
+
+def _check_diagonal(letter: str, one: Dim, other: Dim, index: int) -> None:
+    if isinstance(one.name, Axis) and clash(one, other):
+        raise _two_names(letter, one, other, index)
+    if agree(one.size, other.size) is Answer.NO:
+        raise Contradiction(
+            "NC202",
+            f"einsum(): subscript {letter} is repeated for operand {index} but the sizes don't "
+            f"match, {other.size} != {one.size}",
+            help="A letter stands for one size.",
+        )
