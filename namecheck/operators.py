@@ -51,8 +51,9 @@ class Operator:
     names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
     its first name stays. `may_be` is "input" where the result may be the input itself and no new
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
-    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `documented`
-    maps forms to the label of the documented table.
+    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `constants`
+    are what the rule takes besides the call's arguments. `documented` maps forms to the label of
+    the documented table.
     """
 
     key: str
@@ -67,6 +68,7 @@ class Operator:
     inplace: str = "unifies"
     out: str = "takes"
     may_be: str = ""
+    constants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     documented: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     note: str = ""
 
@@ -202,9 +204,9 @@ def _fault_of(row: Any) -> str | None:
     for name, value in row.items():
         if name not in _FIELDS:
             return f"unknown field '{name}'; the fields are {', '.join(sorted(_FIELDS))}"
-        if name == "documented":
+        if name in _TABLES:
             if not isinstance(value, dict):
-                return f"the field '{name}' is a table of forms and labels"
+                return f"the field '{name}' is a table of {_TABLES[name]}"
         elif not isinstance(value, str) and not (name in _LISTS and _is_strings(value)):
             return f"the field '{name}' is a string{' or a list of them' * (name in _LISTS)}"
     for name in ("forms", "names"):
@@ -232,6 +234,7 @@ def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
 
 
 _LISTS: Final = ("params", "aten", "aten_out")
+_TABLES: Final = {"documented": "forms and labels", "constants": "arguments"}
 
 
 def _operator(key: str, row: Mapping[str, Any]) -> Operator:
@@ -345,7 +348,8 @@ def _apply(
     for binding in bindings:
         overload, signature = alternatives[binding.overload]
         try:
-            arguments = {**settings, **signatures.read(signature, binding.arguments)}
+            read = signatures.read(signature, binding.arguments)
+            arguments = {**row.constants, **settings, **read}
             if native:
                 aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
                 if isinstance(out, Unknown) and not row.refused_as(

@@ -28,9 +28,8 @@ def _dim(word: str) -> Dim:
         return Dim(None, 1, purposeful=True)
     if word.endswith("?"):
         return Dim(Axis(word[:-1]), UNKNOWN)
-    if word.isdigit():
-        return Dim(None, int(word))
-    return merged([axis(part) for part in word.split("*")])
+    factors = word.split("*")
+    return merged([Dim(None, int(each)) if each.isdigit() else axis(each) for each in factors])
 
 
 def at_size(name: str, size: Known) -> Dim:

@@ -68,7 +68,8 @@ def _families() -> dict[str, list[str]]:
     families: dict[str, dict[object, str]] = {}
     for key, row in table().items():
         for form in ("", "_") if "i" in row.forms else ("",):
-            alike = (form, row.native, row.params, row.inplace, row.out, "o" in row.forms)
+            how = (row.inplace, row.out, "o" in row.forms, *row.constants.items())
+            alike = (form, row.native, row.params, *how)
             families.setdefault(row.names, {}).setdefault(alike, key + form)
     return {rule: list(operators.values()) for rule, operators in families.items()}
 

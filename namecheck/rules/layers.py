@@ -37,49 +37,6 @@ def linear_module_natively(
     return linear_module(input, in_features, out_features)
 
 
-def _convolve(input: Tensor, others: Sequence[Tensor | None], spatial: int) -> Unknown:
-    """torch 2.12 gives a single sample a batch dim, then refuses (recorded: conv2d)."""
-    if input.dims.rank == spatial + 1:
-        refuse_named("unsqueeze", [input])
-    refuse_named("convolution", [input, *others])
-    return UNKNOWN
-
-
-@rule
-def convolves_1d_natively(
-    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
-) -> Unknown:
-    """A convolution along one dim, as torch 2.12 refuses it (recorded: conv1d)."""
-    return _convolve(input, [weight, bias], 1)
-
-
-@rule
-def convolves_2d_natively(
-    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
-) -> Unknown:
-    """A convolution along two dims, as torch 2.12 refuses it (recorded: conv2d)."""
-    return _convolve(input, [weight, bias], 2)
-
-
-@rule
-def convolves_3d_natively(
-    input: Tensor, weight: Tensor | None = None, bias: Tensor | None = None
-) -> Unknown:
-    """A convolution along three dims, as torch 2.12 refuses it (recorded: conv3d)."""
-    return _convolve(input, [weight, bias], 3)
-
-
-@rule
-def max_pool(
-    input: Tensor, return_indices: bool | Unknown = False
-) -> Dims | tuple[Dims, Dims] | Unknown:
-    """The input's names, at other sizes (recorded: max_pool2d)."""
-    if isinstance(return_indices, Unknown):
-        return UNKNOWN
-    result = input.dims.sizeless()
-    return (result, result) if return_indices else result
-
-
 def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: str) -> Dims:
     many = isinstance(size, (tuple, list)) and bool(size) and all(each == 1 for each in size)
     ones = size == 1 or many

@@ -23,6 +23,7 @@ SECTIONS: Final = (
     "indexing",
     "queries",
     "layers",
+    "spatial",
     "algebra",
     "einsum",
     "elements",

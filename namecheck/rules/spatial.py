@@ -1,0 +1,537 @@
+"""Operators over the last one, two or three dims: convolutions, pooling, padding, sampling.
+
+Batch and channels stand before them. The spatial dims keep their names at other sizes; what
+channels a layer makes is told by its size (torch.nn, "Convolution Layers" and "Pooling layers").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.rules.dim_map import joined, last, of_rank, show_rank, without_right
+from namecheck.rules.meetings import check_one
+from namecheck.rules.reductions import DimArgument
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
+from namecheck.rules.splits import part_of
+from namecheck.sizes import Expression, Known, divided
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate, new_dim, product
+
+Extent = Size | Sequence[Size] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """How windows run over one dim."""
+
+    kernel: Size
+    stride: Size
+    padding: Size = 0
+    dilation: Size = 1
+    up: bool | Unknown = False
+
+    def count(self, size: Size) -> Size:
+        """How many windows there are along a size; unknown where none fits."""
+        whole = _all_known(size, self.kernel, self.stride, self.padding, self.dilation)
+        if whole is None or isinstance(self.up, Unknown):
+            return UNKNOWN
+        size, kernel, stride, padding, dilation = whole
+        room = size + padding * 2 - dilation * (kernel - 1) - 1
+        count = divided(room, stride) + 1 if stride != 0 else 0
+        if self.up and (count - 1) * stride != room:
+            return UNKNOWN
+        return UNKNOWN if isinstance(count, int) and count < 1 else count
+
+    def size(self, count: Size, more: Size) -> Size:
+        """The size over which so many windows run, and `more` of it: a transposed convolution."""
+        whole = _all_known(count, self.kernel, self.stride, self.padding, self.dilation, more)
+        if whole is None:
+            return UNKNOWN
+        count, kernel, stride, padding, dilation, rest = whole
+        return (count - 1) * stride - padding * 2 + dilation * (kernel - 1) + rest + 1
+
+
+def _all_known(*sizes: Size) -> list[Known] | None:
+    known = [size for size in sizes if not isinstance(size, Unknown)]
+    return known if len(known) == len(sizes) else None
+
+
+def spread(extent: Extent, count: int) -> list[Size]:
+    """A setting for every spatial dim: one for all, or one each."""
+    if isinstance(extent, (tuple, list)) and len(extent) in (1, count):
+        each = [size if isinstance(size, (int, Expression)) else UNKNOWN for size in extent]
+        return each * (count // len(each))
+    return [extent if isinstance(extent, (int, Expression)) else UNKNOWN] * count
+
+
+def _windows(
+    kernel: Extent,
+    stride: Extent,
+    padding: Extent | str,
+    dilation: Extent,
+    spatial: int,
+    up: bool | Unknown = False,
+) -> list[_Window]:
+    kernels = spread(kernel, spatial)
+    strides = kernels if stride is None or stride == [] else spread(stride, spatial)
+    if isinstance(padding, str):
+        padding = 0 if padding == "valid" else UNKNOWN
+    settings = zip(
+        kernels, strides, spread(padding, spatial), spread(dilation, spatial), strict=True
+    )
+    return [_Window(*each, up) for each in settings]
+
+
+def _resized(dims: Dims, sizes: Sequence[Size]) -> Dims:
+    """The dims with the last few at other sizes."""
+    places = last(dims, len(sizes)).prefix
+    fresh = [Dim(dim.name, size) for dim, size in zip(places, sizes, strict=True)]
+    return joined(without_right(dims, len(sizes)), Dims(tuple(fresh)))
+
+
+def _run_over(dims: Dims, windows: Sequence[_Window]) -> list[Size]:
+    places = last(dims, len(windows)).prefix
+    return [window.count(dim.size) for dim, window in zip(places, windows, strict=True)]
+
+
+@rule
+def pools(
+    input: Tensor,
+    spatial: int,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = None,
+    padding: Extent = 0,
+    dilation: Extent = 1,
+    ceil_mode: bool | Unknown = False,
+) -> Dims:
+    """The input's names, as many along the spatial dims as windows fit (torch.nn.AvgPool2d)."""
+    _check_length(input.dims, spatial)
+    windows = _windows(kernel_size, stride, padding, dilation, spatial, ceil_mode)
+    return _resized(input.dims, _run_over(input.dims, windows))
+
+
+def _check_length(dims: Dims, spatial: int) -> None:
+    """Channels stand before the spatial dims, and perhaps a batch (recorded: max_pool2d)."""
+    if dims.rank is not None and dims.rank not in (spatial + 1, spatial + 2):
+        raise Contradiction(
+            "NC207",
+            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor, but got input with "
+            f"dims {dims.show()}",
+            help="Channels, and perhaps a batch, stand before the spatial dims.",
+        )
+
+
+@rule
+def max_pools(
+    input: Tensor,
+    spatial: int,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = None,
+    padding: Extent = 0,
+    dilation: Extent = 1,
+    ceil_mode: bool | Unknown = False,
+    return_indices: bool | Unknown = False,
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """As `pools`; the indices of the largest values too, if asked for (recorded: max_pool2d)."""
+    result = pools(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
+    return _with_indices(result, return_indices)
+
+
+def _with_indices(
+    result: Dims, return_indices: bool | Unknown
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    if isinstance(return_indices, Unknown):
+        return UNKNOWN
+    return (result, result) if return_indices else result
+
+
+@rule
+def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
+    """The input's names at the sizes asked for; None leaves one (torch.nn.AdaptiveAvgPool2d)."""
+    _check_length(input.dims, spatial)
+    places = last(input.dims, spatial).prefix
+    asked: list[Any] = [output_size] * spatial
+    if isinstance(output_size, (tuple, list)) and len(output_size) == spatial:
+        asked = list(output_size)
+    sizes = [
+        dim.size if size is None else spread(size, 1)[0]
+        for dim, size in zip(places, asked, strict=True)
+    ]
+    return _resized(input.dims, sizes)
+
+
+@rule
+def adaptive_max_pools(
+    input: Tensor,
+    spatial: int,
+    output_size: Extent = UNKNOWN,
+    return_indices: bool | Unknown = False,
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """As `adaptive_pools`; the indices too, if asked for (torch.nn.AdaptiveMaxPool2d)."""
+    return _with_indices(adaptive_pools(input, spatial, output_size), return_indices)
+
+
+@rule
+def convolves(
+    input: Tensor,
+    weight: Tensor,
+    spatial: int,
+    stride: Extent = 1,
+    padding: Extent | str = 0,
+    dilation: Extent = 1,
+    groups: Size = 1,
+) -> Dims:
+    """Channels become those of the weight's first dim (torch.nn.functional.conv2d)."""
+    kernel = _weight(weight.dims, spatial)
+    taken = _times(kernel[1], groups)
+    sizes = [dim.size for dim in kernel[2:]]
+    return _convolved(input, taken, kernel[0], spatial, sizes, stride, padding, dilation)
+
+
+@rule
+def convolution_module(
+    input: Tensor,
+    spatial: int,
+    in_channels: Size = UNKNOWN,
+    out_channels: Size = UNKNOWN,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = 1,
+    padding: Extent | str = 0,
+    dilation: Extent = 1,
+) -> Dims:
+    """Channels become others, which a symbolic size names (torch.nn.Conv2d)."""
+    taken, made = new_dim(in_channels), new_dim(out_channels)
+    return _convolved(input, taken, made, spatial, kernel_size, stride, padding, dilation)
+
+
+def _weight(weight: Dims, spatial: int) -> tuple[Dim, ...]:
+    found = of_rank(weight, spatial + 2)
+    if found is None:
+        raise Contradiction(
+            "NC207",
+            f"conv{spatial}d: expected a weight of {spatial + 2} dims, but got one of "
+            f"{show_rank(weight)}: {weight.show()}",
+            help="The weight has dims for both channels and for the kernel.",
+        )
+    return found.prefix
+
+
+def _times(dim: Dim, groups: Size) -> Dim:
+    """The channels of all groups."""
+    if groups == 1:
+        return dim
+    return Dim(None if groups is not UNKNOWN else UNKNOWN, product((dim.size, groups)))
+
+
+def _convolved(
+    input: Tensor,
+    taken: Dim,
+    made: Dim,
+    spatial: int,
+    kernel: Extent,
+    stride: Extent,
+    padding: Extent | str,
+    dilation: Extent,
+) -> Dims:
+    _check_input(input.dims, taken, spatial)
+    if padding == "same":
+        sizes = [dim.size for dim in last(input.dims, spatial).prefix]
+    else:
+        sizes = _run_over(input.dims, _windows(kernel, stride, padding, dilation, spatial))
+    return _with_channels(input.dims, made, sizes)
+
+
+def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
+    if dims.rank is not None and dims.rank not in (spatial + 1, spatial + 2):
+        raise Contradiction(
+            "NC207",
+            f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to "
+            f"conv{spatial}d, but got input with dims {dims.show()}",
+            help="Batch and channels stand before the spatial dims.",
+        )
+    own = dims.from_right(spatial + 1)
+    check_one(
+        f"conv{spatial}d", "the input's channels and the layer's", own, channels, labels=False
+    )
+
+
+def _with_channels(dims: Dims, channels: Dim, sizes: Sequence[Size]) -> Dims:
+    whole = _resized(dims, sizes)
+    batch = without_right(whole, len(sizes) + 1)
+    result = joined(batch, Dims((channels,)), last(whole, len(sizes)))
+    naming.check_distinct(result.names)
+    return result
+
+
+@rule
+def convolves_transposed(
+    input: Tensor,
+    weight: Tensor,
+    spatial: int,
+    stride: Extent = 1,
+    padding: Extent = 0,
+    output_padding: Extent = 0,
+    groups: Size = 1,
+    dilation: Extent = 1,
+) -> Dims:
+    """Channels become those of the weight's second dim (torch.nn.functional.conv_transpose2d)."""
+    kernel = _weight(weight.dims, spatial)
+    made = _times(kernel[1], groups)
+    sizes = [dim.size for dim in kernel[2:]]
+    return _transposed(
+        input, kernel[0], made, spatial, sizes, stride, padding, output_padding, dilation
+    )
+
+
+@rule
+def transposed_convolution_module(
+    input: Tensor,
+    spatial: int,
+    in_channels: Size = UNKNOWN,
+    out_channels: Size = UNKNOWN,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = 1,
+    padding: Extent = 0,
+    output_padding: Extent = 0,
+    dilation: Extent = 1,
+    output_size: Sequence[Size] | Unknown | None = None,
+) -> Dims:
+    """Channels become others, the spatial dims larger (torch.nn.ConvTranspose2d)."""
+    taken, made = new_dim(in_channels), new_dim(out_channels)
+    more = output_padding if output_size is None else UNKNOWN
+    return _transposed(input, taken, made, spatial, kernel_size, stride, padding, more, dilation)
+
+
+def _transposed(
+    input: Tensor,
+    taken: Dim,
+    made: Dim,
+    spatial: int,
+    kernel: Extent,
+    stride: Extent,
+    padding: Extent,
+    output_padding: Extent,
+    dilation: Extent,
+) -> Dims:
+    _check_input(input.dims, taken, spatial)
+    windows = _windows(kernel, stride, padding, dilation, spatial)
+    places = last(input.dims, spatial).prefix
+    more = spread(output_padding, spatial)
+    sizes = [
+        window.size(dim.size, rest) for dim, window, rest in zip(places, windows, more, strict=True)
+    ]
+    return _with_channels(input.dims, made, sizes)
+
+
+def _refuse(input: Tensor, others: Sequence[Tensor | None], spatial: int) -> None:
+    """torch 2.12 gives a single sample a batch dim, then refuses (recorded: conv2d)."""
+    if input.dims.rank == spatial + 1:
+        refuse_named("unsqueeze", [input])
+    refuse_named("convolution", [input, *others])
+
+
+@rule
+def convolves_natively(
+    input: Tensor,
+    weight: Tensor,
+    spatial: int,
+    bias: Tensor | None = None,
+    stride: Extent = 1,
+    padding: Extent | str = 0,
+    dilation: Extent = 1,
+    groups: Size = 1,
+) -> Dims:
+    """torch 2.12 convolves only what has no names (recorded: conv2d)."""
+    _refuse(input, [weight, bias], spatial)
+    return convolves(input, weight, spatial, stride, padding, dilation, groups)
+
+
+@rule
+def convolution_module_natively(
+    input: Tensor,
+    spatial: int,
+    in_channels: Size = UNKNOWN,
+    out_channels: Size = UNKNOWN,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = 1,
+    padding: Extent | str = 0,
+    dilation: Extent = 1,
+) -> Dims:
+    """torch 2.12 convolves only what has no names (torch.nn.Conv2d)."""
+    _refuse(input, [], spatial)
+    return convolution_module(
+        input, spatial, in_channels, out_channels, kernel_size, stride, padding, dilation
+    )
+
+
+@rule
+def convolves_transposed_natively(
+    input: Tensor,
+    weight: Tensor,
+    spatial: int,
+    bias: Tensor | None = None,
+    stride: Extent = 1,
+    padding: Extent = 0,
+    output_padding: Extent = 0,
+    groups: Size = 1,
+    dilation: Extent = 1,
+) -> Dims:
+    """torch 2.12 convolves only what has no names (recorded: conv_transpose2d)."""
+    _refuse(input, [weight, bias], spatial)
+    return convolves_transposed(
+        input, weight, spatial, stride, padding, output_padding, groups, dilation
+    )
+
+
+@rule
+def transposed_convolution_module_natively(
+    input: Tensor,
+    spatial: int,
+    in_channels: Size = UNKNOWN,
+    out_channels: Size = UNKNOWN,
+    kernel_size: Extent = UNKNOWN,
+    stride: Extent = 1,
+    padding: Extent = 0,
+    output_padding: Extent = 0,
+    dilation: Extent = 1,
+    output_size: Sequence[Size] | Unknown | None = None,
+) -> Dims:
+    """torch 2.12 convolves only what has no names (torch.nn.ConvTranspose2d)."""
+    _refuse(input, [], spatial)
+    return transposed_convolution_module(
+        input,
+        spatial,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        output_size,
+    )
+
+
+@rule
+def pads(input: Tensor, pad: Sequence[Size] | Unknown) -> Dims:
+    """The input's names; the last dims have more elements, by pairs (nn.functional.pad)."""
+    if not isinstance(pad, (tuple, list)):
+        return input.dims.sizeless()
+    count = len(pad) // 2
+    if input.dims.rank is not None and input.dims.rank < count:
+        raise Contradiction(
+            "NC207",
+            f"Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {show_rank(input.dims)}",
+            help="Give two numbers for every dimension from the last.",
+        )
+    places = last(input.dims, count).prefix
+    sizes = []
+    for number, dim in enumerate(reversed(places)):
+        whole = _all_known(dim.size, *spread(pad[2 * number : 2 * number + 2], 2))
+        sizes.append(UNKNOWN if whole is None else whole[0] + whole[1] + whole[2])
+    return _resized(input.dims, sizes[::-1])
+
+
+@rule
+def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Dims:
+    """The same on all sides, or as listed (torch.nn.ZeroPad2d)."""
+    return pads(input, spread(padding, 2 * spatial))
+
+
+@rule
+def interpolates(input: Tensor, size: Extent = None, scale_factor: Extent = None) -> Dims:
+    """The input's names; all dims but the first two at other sizes (nn.functional.interpolate)."""
+    dims = input.dims
+    if dims.rank is None:
+        return Dims(dims.prefix[:2], (), True)
+    places = dims.prefix[2:]
+    if size is not None:
+        sizes = spread(size, len(places))
+    else:
+        factors = spread(scale_factor, len(places))
+        sizes = [product((dim.size, k)) for dim, k in zip(places, factors, strict=True)]
+    fresh = [part_of(dim, each) for dim, each in zip(places, sizes, strict=True)]
+    return Dims((*dims.prefix[:2], *fresh))
+
+
+@rule
+def pixel_shuffle(input: Tensor, upscale_factor: Size = UNKNOWN) -> Dims:
+    """Fewer channels, larger images: the last three dims keep their names (nn.PixelShuffle)."""
+    return _reshuffled(input.dims, upscale_factor, larger=True)
+
+
+@rule
+def pixel_unshuffle(input: Tensor, downscale_factor: Size = UNKNOWN) -> Dims:
+    """More channels, smaller images: the last three dims keep their names (nn.PixelUnshuffle)."""
+    return _reshuffled(input.dims, downscale_factor, larger=False)
+
+
+def _reshuffled(dims: Dims, factor: Size, *, larger: bool) -> Dims:
+    if dims.rank is not None and dims.rank < 3:
+        raise Contradiction(
+            "NC207",
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+            f"{dims.rank} dimension(s)",
+            help="Channels, height and width are the last three dims.",
+        )
+    channels, height, width = (dim.size for dim in last(dims, 3).prefix)
+    square = product((factor, factor))
+    if larger:
+        sizes = [_share(channels, square), product((height, factor)), product((width, factor))]
+    else:
+        sizes = [product((channels, square)), _share(height, factor), _share(width, factor)]
+    return _resized(dims, sizes)
+
+
+def _share(size: Size, count: Size) -> Size:
+    whole = _all_known(size, count)
+    return UNKNOWN if whole is None or whole[1] == 0 else divided(*whole)
+
+
+@rule
+def unfolds_blocks(input: Tensor) -> Dims:
+    """The batch, the elements of a block, and the blocks (torch.nn.Unfold)."""
+    return _of_blocks(input.dims, 3, (Dim(None), Dim(None)))
+
+
+@rule
+def folds_blocks(input: Tensor, output_size: Extent = UNKNOWN) -> Dims:
+    """The batch, channels, and the image that blocks are put together to (torch.nn.Fold)."""
+    image = tuple(map(new_dim, spread(output_size, 2)))
+    return _of_blocks(input.dims, 2, (Dim(None), *image))
+
+
+def _of_blocks(dims: Dims, taken: int, made: tuple[Dim, ...]) -> Dims:
+    """What is left of a batch, if there is one, and new dims."""
+    return OPEN if dims.rank is None else joined(without_right(dims, taken), Dims(made))
+
+
+@rule
+def samples_grid(input: Tensor, grid: Tensor) -> Dims:
+    """Batch and channels of the input, the places of the grid (nn.functional.grid_sample)."""
+    if input.dims.rank is None or grid.dims.rank is None:
+        return OPEN
+    if input.dims.rank != grid.dims.rank or input.dims.rank < 3:
+        raise Contradiction(
+            "NC207",
+            "grid_sampler(): expected input and grid to have same number of dimensions, but "
+            f"got {input.dims.show()} and {grid.dims.show()}",
+            help="The grid has the batch, the places, and the coordinates.",
+        )
+    check_one("grid_sampler()", "the batches of both", input.dims[0], grid.dims[0])
+    result = Dims((*input.dims.prefix[:2], *grid.dims.prefix[1:-1]))
+    naming.check_distinct(result.names)
+    return result
+
+
+@rule
+def halves(input: Tensor, dim: DimArgument | None = -1) -> Dims:
+    """The input's names, half as many along `dim` (nn.functional.glu)."""
+    place = locate(input.dims, dim)
+    return resized(input.dims, place, _share(input.dims[place].size, 2))
