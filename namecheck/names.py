@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final, TypeAlias
 
 
@@ -47,13 +48,17 @@ class Answer(enum.Enum):
     YES = 2
 
 
+SOME: Final = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A name that an annotation gives to a dimension.
 
     A merged dimension has its factors, the outermost first: ``heads*dim``; in whatever order they
     may be where it is not `ordered`, as that of ``zeros(h*w)``. In a tensor that has a name more
-    than once the occurrences are 1, 2, …, see `told_apart`; 0 is not told apart from any.
+    than once the occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is one of
+    them of which it is not known which.
     """
 
     name: str
@@ -129,11 +134,16 @@ def unify(left: Name, right: Name) -> Name:
         return right
     if right is None:
         return left
-    if left is UNKNOWN:
-        return right
-    if right is UNKNOWN or not isinstance(right, Axis):
-        return left
-    return _unified_axes(left, right) if isinstance(left, Axis) else right
+    if left is UNKNOWN or right is UNKNOWN:
+        return either(right if left is UNKNOWN else left)
+    if isinstance(left, Axis) and isinstance(right, Axis):
+        return _unified_axes(left, right)
+    return left if isinstance(left, Axis) else right
+
+
+def either(name: Name) -> Name:
+    """A name of which it is not known which occurrence it is."""
+    return replace(name, occurrence=SOME) if isinstance(name, Axis) else name
 
 
 def _unified_axes(left: Axis, right: Axis) -> Axis:
@@ -149,9 +159,9 @@ def join(left: Name, right: Name) -> Name:
     if not isinstance(left, Axis) or not isinstance(right, Axis):
         return UNKNOWN
     if left.name == right.name and left.ordered and right.ordered:
-        return Axis(left.name)
+        return Axis(left.name, SOME)
     if sorted(left.factors) == sorted(right.factors):
-        return unordered(left.factors)
+        return replace(unordered(left.factors), occurrence=SOME)
     return UNKNOWN
 
 
@@ -166,7 +176,7 @@ def covers(general: Name, specific: Name) -> bool:
         return True
     if not isinstance(general, Axis) or not isinstance(specific, Axis):
         return False
-    told = general.occurrence in (0, specific.occurrence)
+    told = general.occurrence <= 0 or general.occurrence == specific.occurrence
     return told and match(general, specific) is Answer.YES and general.ordered <= specific.ordered
 
 
@@ -175,18 +185,23 @@ def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
 
     They count from 1 on the left, but a square that has been told apart stays so when transposed.
     """
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        if isinstance(name, Axis):
-            places.setdefault(name.name, []).append(place)
-    result = list(names)
-    for same in places.values():
-        axes = [name for name in map(names.__getitem__, same) if isinstance(name, Axis)]
-        told = {axis.occurrence for axis in axes} - {0}
-        if len(axes) > 1 and len(told) < len(axes):
-            for occurrence, (place, axis) in enumerate(zip(same, axes, strict=True), 1):
-                result[place] = replace(axis, occurrence=occurrence)
-    return tuple(result)
+    axes = [name for name in names if isinstance(name, Axis)]
+    words = [axis.name for axis in axes]
+    doubtful = {axis.name for axis in axes if axis.occurrence == SOME}
+    several = {word for word in words if words.count(word) > 1} - doubtful
+    numbers = {word: _numbers(word, axes) for word in several}
+    return tuple(
+        replace(name, occurrence=next(numbers[name.name]))
+        if isinstance(name, Axis) and not name.occurrence and name.name in numbers
+        else name
+        for name in names
+    )
+
+
+def _numbers(word: str, axes: Sequence[Axis]) -> Iterator[int]:
+    """The occurrences of an axis that none has yet."""
+    told = {axis.occurrence for axis in axes if axis.name == word}
+    return (number for number in count(1) if number not in told)
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

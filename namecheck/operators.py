@@ -438,7 +438,8 @@ def _common(answers: list[Any]) -> Any:
 
 def _wrap(answer: Any) -> Any:
     if isinstance(answer, Dims):
-        return Tensor(told_apart(answer))
+        # Where not all names are known, an axis may stand there once more.
+        return Tensor(told_apart(answer) if answer.complete else answer)
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
     return answer

@@ -42,9 +42,11 @@ def told(answer: Inference) -> str:
     assert answer.fits
     if isinstance(answer.contradiction, Contradiction):
         return answer.contradiction.code
-    if isinstance(answer.result, Tensor):
-        return answer.result.dims.brief()
-    return " | ".join(part.dims.brief() for part in answer.result)
+    return _shown(answer.result)
+
+
+def _shown(value: Any) -> str:
+    return value.dims.brief() if isinstance(value, Tensor) else " | ".join(map(_shown, value))
 
 
 def run(operator: str, *args: Any, **kwargs: Any) -> str:

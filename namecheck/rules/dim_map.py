@@ -300,6 +300,7 @@ def take_names(written: Dims, computed: Dims) -> Dims:
             help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
         )
     closed = None if written.rank is None else of_rank(computed, written.rank)
-    if closed is None or not written.complete:
+    annotated = any(isinstance(name, Axis) for name in written.names)
+    if closed is None or annotated or not written.complete:
         return computed
     return closed.rename(written.names)

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.reductions import DimArgument
+from namecheck.rules.dim_map import joined
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dim, Dims, Many, Tensor, locate
-
-
-@rule
-def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
-    """The input's names, with the sizes of the index (torch.gather)."""
-    locate(input.dims, dim)
-    ranks = input.dims.rank, index.dims.rank
-    if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
-        raise Contradiction(
-            "NC207",
-            "Index tensor must have the same number of dimensions as input tensor",
-            help="Give an index for every element of the result.",
-        )
-    if input.dims.rank is None or input.dims.rank != index.dims.rank:
-        several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
-        return input.dims.sizeless() if input.dims.open and several else OPEN
-    pairs = zip(input.dims.prefix, index.dims.prefix, strict=True)
-    return Dims(tuple(Dim(own.name, other.size) for own, other in pairs))
+from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, new_dim
 
 
 @rule
 def take(input: Tensor, index: Tensor) -> Dims:
     """The dims of the index (torch.take)."""
     return index.dims
-
-
-@rule
-def take_along_dim_natively(
-    input: Tensor, indices: Tensor, dim: DimArgument | None = None
-) -> Unknown:
-    """torch 2.12 refuses names under the name of what it calls (recorded: take_along_dim)."""
-    if dim is None:
-        refuse_named("view", [input, indices])
-    refuse_named("remainder.Scalar", [indices])
-    refuse_named("gather", [input])
-    return UNKNOWN
 
 
 @rule
@@ -84,23 +54,18 @@ def isin(elements: Tensor | float, test_elements: Tensor | float) -> Dims:
 
 
 @rule
-def multinomial(input: Tensor, num_samples: int | Unknown) -> Dims:
+def multinomial(input: Tensor, num_samples: Size) -> Dims:
     """The rows stay; the samples have no name (torch.multinomial)."""
     if input.dims.rank is None:
         return OPEN
-    samples = Dim(None, num_samples if isinstance(num_samples, int) else UNKNOWN)
-    return Dims((*input.dims.prefix[:-1], samples))
+    return Dims((*input.dims.prefix[:-1], new_dim(num_samples)))
 
 
 @rule
-def one_hot(input: Tensor, num_classes: int | Unknown = -1) -> Dims:
+def one_hot(input: Tensor, num_classes: Size = -1) -> Dims:
     """A new last dim for the classes (nn.functional.one_hot)."""
-    known = isinstance(num_classes, int) and num_classes >= 0
-    classes = Dim(None, num_classes if known else UNKNOWN)
-    dims = input.dims
-    if dims.open:
-        return Dims(dims.prefix, (*dims.suffix, classes), True)
-    return Dims((*dims.prefix, classes))
+    classes = new_dim(UNKNOWN if num_classes == -1 else num_classes)
+    return joined(input.dims, Dims((classes,)))
 
 
 @rule
@@ -110,20 +75,13 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
         raise Contradiction(
             "NC207", "'weight' must be 2-D", help="The weight has a row for each index."
         )
-    last = weight.dims.from_right(1) or Dim()
-    dims = input.dims
-    if dims.open:
-        return Dims(dims.prefix, (*dims.suffix, last), True)
-    return Dims((*dims.prefix, last))
+    return joined(input.dims, Dims((weight.dims.from_right(1) or ANY_DIM,)))
 
 
 @rule
-def embedding_module(input: Tensor, embedding_dim: int | Unknown = UNKNOWN) -> Dims:
-    """A vector without a name for each index (nn.Embedding)."""
-    vector = Dims(
-        (Dim(None), Dim(None, embedding_dim if isinstance(embedding_dim, int) else UNKNOWN))
-    )
-    return embedding(input, Tensor(vector))
+def embedding_module(input: Tensor, embedding_dim: Size = UNKNOWN) -> Dims:
+    """A vector for each index, which its size may tell (nn.Embedding)."""
+    return embedding(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))))
 
 
 @rule

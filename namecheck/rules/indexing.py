@@ -15,7 +15,7 @@ from typing import Any
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import shape_of
-from namecheck.rules.meetings import broadcast
+from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
@@ -308,7 +308,15 @@ def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native
     elif isinstance(item, Expression) or (isinstance(item, Tensor) and item.dims.rank == 0):
         return
     else:
+        if not native:  # torch 2.12 refuses names before it looks at the mask
+            _check_mask(item, over)
         taken.slots.append(_advanced(item, over))
+
+
+def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
+    if isinstance(item, Tensor) and item.dtype in _MASKS:
+        for own, dim in zip(over, item.dims.prefix, strict=False):
+            check_one("indexing", "a dim and that of its mask", own, dim)
 
 
 def _is_bool_scalar(item: Any) -> bool:

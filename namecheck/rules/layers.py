@@ -1,40 +1,103 @@
-"""Operators of torch.nn: linear layers, pooling, dropout, normalisation, losses."""
+"""Operators of torch.nn: linear layers, normalisation, embeddings, dropout."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.meetings import broadcast
-from namecheck.rules.products import linear
+from namecheck.rules.contractions import check_contracted
+from namecheck.rules.dim_map import first, joined, of_rank, without_right
+from namecheck.rules.meetings import broadcast, check_one
+from namecheck.rules.products import bilinear
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dims, Tensor
+from namecheck.sizes import Expression
+from namecheck.values import ANY_DIM, Dim, Dims, Size, Tensor, new_dim
 
 Word = str | Unknown
 
 
 @rule
-def linear_module(
-    input: Tensor, in_features: int | Unknown = UNKNOWN, out_features: int | Unknown = UNKNOWN
-) -> Dims:
-    """The input's names but the last, which has none (nn.Linear)."""
-    sizes = [out_features, in_features]
-    known = [size if isinstance(size, int) else UNKNOWN for size in sizes]
-    return linear(input, Tensor(Dims.of(None, None, sizes=known)))
+def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size = UNKNOWN) -> Dims:
+    """The input's names but the last, which its size may tell (nn.Linear)."""
+    weight = Dims((new_dim(in_features), new_dim(out_features)))
+    if input.dims.min_rank:
+        check_contracted(input.dims, weight)
+    elif input.dims.rank == 0:
+        raise Contradiction(
+            "NC207",
+            "both arguments to linear need to be at least 1D, but they are 0D and 2D",
+            help="A linear layer takes the last dim of its input.",
+        )
+    return joined(without_right(input.dims, 1), Dims(weight.prefix[1:]))
 
 
 @rule
 def linear_module_natively(
     input: Tensor,
-    in_features: int | Unknown = UNKNOWN,
-    out_features: int | Unknown = UNKNOWN,
+    in_features: Size = UNKNOWN,
+    out_features: Size = UNKNOWN,
     bias: bool | Unknown = True,
 ) -> Dims:
     """torch 2.12 adds a bias only to a matrix (recorded: nn.Linear)."""
     if bias is True and input.dims.rank is not None and input.dims.rank != 2:
         refuse_named("view", [input])
     return linear_module(input, in_features, out_features)
+
+
+@rule
+def bilinear_module(
+    input1: Tensor,
+    input2: Tensor,
+    in1_features: Size = UNKNOWN,
+    in2_features: Size = UNKNOWN,
+    out_features: Size = UNKNOWN,
+) -> Dims:
+    """The inputs' outer dims, unified, and what the layer makes (nn.Bilinear)."""
+    weight = tuple(map(new_dim, (out_features, in1_features, in2_features)))
+    return bilinear(input1, input2, Tensor(Dims(weight)))
+
+
+@rule
+def normalizes_last(
+    input: Tensor,
+    normalized_shape: Size | Sequence[Size] = UNKNOWN,
+    weight: Tensor | None = None,
+) -> Dims:
+    """The input's names; the last dims are those that the layer was made for (nn.LayerNorm)."""
+    sizes = _listed(normalized_shape)
+    if input.dims.rank is not None and len(sizes) > input.dims.rank:
+        raise Contradiction(
+            "NC207",
+            f"Expected input with {len(sizes)} dims at least, but got {input.dims.show()}",
+            help="The layer normalises over its last dims.",
+        )
+    what = "the dim normalised over and the layer's"
+    for offset in range(1, len(sizes) + 1):
+        dim = input.dims.from_right(offset)
+        check_one("layer_norm", what, dim, new_dim(sizes[-offset]), labels=False)
+        if weight is not None:
+            check_one("layer_norm", what, dim, weight.dims.from_right(offset), labels=False)
+    return input.dims
+
+
+def _listed(sizes: Size | Sequence[Size]) -> list[Size]:
+    return [sizes] if isinstance(sizes, (int, Expression, Unknown)) else list(sizes)
+
+
+@rule
+def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN) -> Dims:
+    """The input's names; dim 1 is that of the channels (nn.BatchNorm1d, nn.GroupNorm)."""
+    if input.dims.rank is not None and input.dims.rank < 2:
+        raise Contradiction(
+            "NC207",
+            f"expected at least 2D input (got {input.dims.rank}D input)",
+            help="The channels are the second dim, after the batch.",
+        )
+    channels = first(input.dims, 2).prefix[1]
+    what = "the second dim and the layer's channels"
+    check_one("batch_norm", what, channels, new_dim(num_features), labels=False)
+    return input.dims
 
 
 def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: str) -> Dims:
@@ -173,94 +236,44 @@ def prelu_natively(input: Tensor, weight: Tensor) -> Dims:
 
 
 @rule
-def embedding_bag_natively(input: Tensor, weight: Tensor) -> Unknown:
+def embeds_bags(input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None) -> Dims:
+    """A vector for each bag: each row of a matrix, or what `offsets` tells (embedding_bag)."""
+    if of_rank(weight.dims, 2) is None:
+        raise _not_bags("weight has to be a 2D Tensor", weight.dims)
+    if input.dims.rank is not None and input.dims.rank not in (1, 2):
+        raise _not_bags("input has to be 1D or 2D Tensor", input.dims)
+    last = weight.dims.from_right(1) or ANY_DIM
+    if input.dims.rank == 2:
+        return Dims((input.dims.prefix[0], last))
+    if input.dims.rank is None or not isinstance(offsets, Tensor):
+        return Dims((ANY_DIM if offsets is not None or input.dims.open else Dim(None), last))
+    if of_rank(offsets.dims, 1) is None:
+        raise _not_bags("offsets has to be a 1D Tensor", offsets.dims)
+    return Dims((offsets.dims[0], last))
+
+
+def _not_bags(reason: str, dims: Dims) -> Contradiction:
+    return Contradiction(
+        "NC207",
+        f"embedding_bag(): {reason}, but got Tensor of dims {dims.show()}",
+        help="Bags are the rows of a matrix, or parts of a vector that `offsets` tells.",
+    )
+
+
+@rule
+def embedding_bag_module(
+    input: Tensor, embedding_dim: Size = UNKNOWN, offsets: Tensor | Unknown | None = None
+) -> Dims:
+    """A vector for each bag, which its size may tell (nn.EmbeddingBag)."""
+    return embeds_bags(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))), offsets)
+
+
+@rule
+def embeds_bags_natively(
+    input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None
+) -> Dims:
     """torch 2.12 refuses names under the name of what it calls (recorded: embedding_bag)."""
     if input.dims.rank == 2:
         refuse_named("view", [input])
     refuse_named("_embedding_bag_forward_only", [input, weight])
-    return UNKNOWN
-
-
-@rule
-def unifies_names_of_inputs_to_scalar(
-    input: Tensor,
-    target: Tensor,
-    reduction: Word = "mean",
-    size_average: bool | Unknown | None = None,
-    reduce: bool | Unknown | None = None,
-) -> Dims:
-    """Both inputs unify; the result is their mean or sum (recorded: l1_loss)."""
-    return _reduced(broadcast(input.dims, target.dims), reduction, size_average, reduce)
-
-
-def _reduced(
-    unified: Dims,
-    reduction: Word,
-    size_average: bool | Unknown | None,
-    reduce: bool | Unknown | None,
-) -> Dims:
-    if isinstance(size_average, Unknown) or isinstance(reduce, Unknown):
-        return OPEN
-    if size_average is not None or reduce is not None:
-        return unified if reduce is False else SCALAR  # the older way to say it
-    if isinstance(reduction, Unknown):
-        return OPEN
-    return unified if reduction == "none" else SCALAR
-
-
-@rule
-def reduced_loss(
-    input: Tensor,
-    target: Tensor,
-    reduction: Word = "mean",
-    size_average: bool | Unknown | None = None,
-    reduce: bool | Unknown | None = None,
-) -> Dims:
-    """One number; unreduced, one for each target (nn.functional.cross_entropy)."""
-    return _reduced(target.dims, reduction, size_average, reduce)
-
-
-@rule
-def cross_entropy_natively(
-    input: Tensor,
-    target: Tensor,
-    reduction: Word = "mean",
-    size_average: bool | Unknown | None = None,
-    reduce: bool | Unknown | None = None,
-) -> Dims:
-    """torch 2.12 supports probabilities, and refuses classes (recorded: cross_entropy)."""
-    one, other = input.dims.rank, target.dims.rank
-    if one is not None and other is not None and one != other:
-        refuse_named("nll_loss_forward" if one <= 2 else "view", [input, target])
-    return reduced_loss(input, target, reduction, size_average, reduce)
-
-
-@rule
-def kl_div_natively(
-    input: Tensor,
-    target: Tensor,
-    reduction: Word = "mean",
-    size_average: bool | Unknown | None = None,
-    reduce: bool | Unknown | None = None,
-    log_target: bool | Unknown = False,
-) -> Dims:
-    """torch 2.12 takes logarithms with what it does not support (recorded: kl_div)."""
-    if log_target is False:
-        refuse_named("xlogy.Tensor", [target])
-    return _reduced(broadcast(target.dims, input.dims), reduction, size_average, reduce)
-
-
-@rule
-def poisson_nll_loss_natively(
-    input: Tensor,
-    target: Tensor,
-    full: bool | Unknown = False,
-    reduction: Word = "mean",
-    size_average: bool | Unknown | None = None,
-    reduce: bool | Unknown | None = None,
-) -> Dims:
-    """torch 2.12 multiplies target and input first (recorded: poisson_nll_loss)."""
-    unified = broadcast(input.dims, broadcast(target.dims, input.dims))
-    if full is True:
-        refuse_named("mul.Scalar", [target])
-    return _reduced(unified, reduction, size_average, reduce)
+    return embeds_bags(input, weight, offsets)

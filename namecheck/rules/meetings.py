@@ -50,7 +50,7 @@ def _unified_name(a: Dim, b: Dim) -> Name:
         return one or two
     if one is UNKNOWN or two is UNKNOWN:
         known = b if one is UNKNOWN else a
-        return known.name if is_whole(known) else UNKNOWN
+        return naming.either(known.name) if is_whole(known) else UNKNOWN
     if naming.match(one, two) is Answer.YES:
         return naming.unify(one, two)
     return _of_different_axes(a, b)

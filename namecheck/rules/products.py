@@ -267,6 +267,8 @@ def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:
                 f"expected {wanted.size}",
                 names=words(own),
             )
+        if dims.min_rank and not weight.open:
+            check_axes(own, wanted)
 
 
 @rule

@@ -87,13 +87,6 @@ def index_fill(
 
 
 @rule
-def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
-    """The input's dims, with as many along `dim` as the index has (torch.index_select)."""
-    size = index.dims.prefix[0].size if index.dims.rank == 1 else UNKNOWN
-    return resized(input.dims, locate(input.dims, dim), size)
-
-
-@rule
 def diff(
     input: Tensor,
     n: int | Unknown = 1,

@@ -1,0 +1,198 @@
+"""Attention: queries meet keys along their features, weights meet values along the keys.
+
+Source: torch.nn.functional.scaled_dot_product_attention, torch.nn.MultiheadAttention,
+torch.nn.Transformer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.rules.dim_map import joined, show_rank, without_right
+from namecheck.rules.meetings import broadcast, check_one
+from namecheck.rules.registry import rule
+from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+
+Flag = bool | Unknown
+
+
+@rule
+def attends(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    enable_gqa: Flag = False,
+) -> Dims:
+    """The query's dims, with the value's features (scaled_dot_product_attention)."""
+    call = "scaled_dot_product_attention"
+    for tensor, role in ((query, "query"), (key, "key"), (value, "value")):
+        _check_rank(tensor.dims, 2, call, role)
+    q, k, v = query.dims, key.dims, value.dims
+    what = "the features of query and key"
+    check_one(call, what, q.from_right(1), k.from_right(1), labels=False)
+    check_one(call, "the rows of key and value", k.from_right(2), v.from_right(2))
+    batch = _batch(q, k, v, enable_gqa)
+    if attn_mask is not None:
+        rows = Dims((q.from_right(2) or ANY_DIM, _keys(q.from_right(2), k.from_right(2))))
+        broadcast(joined(batch, rows), attn_mask.dims)
+    last = (q.from_right(2) or ANY_DIM, v.from_right(1) or ANY_DIM)
+    result = joined(batch, Dims(last))
+    naming.check_distinct(result.names)
+    return result
+
+
+def _batch(q: Dims, k: Dims, v: Dims, grouped: Flag) -> Dims:
+    """The batch dims of all; with `enable_gqa` the query has heads of its own."""
+    if grouped is False or q.rank == 2:
+        both = broadcast(without_right(q, 2), without_right(k, 2))
+        return broadcast(both, without_right(v, 2))
+    if q.rank is None:
+        return OPEN
+    both = broadcast(without_right(q, 3), without_right(k, 3))
+    heads = q.prefix[-3] if grouped is True else ANY_DIM
+    return joined(broadcast(both, without_right(v, 3)), Dims((heads,)))
+
+
+def _keys(queries: Dim | None, keys: Dim | None) -> Dim:
+    """The keys, without the label that the queries have as well: which is meant is not known."""
+    found = keys or ANY_DIM
+    same = queries is not None and isinstance(found.name, str) and found.name == queries.name
+    return Dim(None, found.size) if same else found
+
+
+def _check_rank(dims: Dims, least: int, call: str, role: str) -> None:
+    if dims.rank is not None and dims.rank < least:
+        raise Contradiction(
+            "NC207",
+            f"{call}: expected {role} of {least} dims at least, but got {show_rank(dims)}: "
+            f"{dims.show()}",
+            help="The last two dims are rows and features.",
+        )
+
+
+@rule
+def multihead_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: Size = UNKNOWN,
+    num_heads: Size = UNKNOWN,
+    kdim: Size | None = None,
+    vdim: Size | None = None,
+    batch_first: Flag = False,
+    key_padding_mask: Tensor | Unknown | None = None,
+    need_weights: Flag = True,
+    attn_mask: Tensor | Unknown | None = None,
+    average_attn_weights: Flag = True,
+) -> tuple[Dims, Dims | Unknown | None]:
+    """The query's dims, and the weights of queries and keys (nn.MultiheadAttention)."""
+    call = "MultiheadAttention"
+    q, k, v = query.dims, key.dims, value.dims
+    for dims, role in ((q, "query"), (k, "key"), (v, "value")):
+        if dims.rank is not None and dims.rank not in (2, 3):
+            raise Contradiction(
+                "NC207",
+                f"{call}: expected {role} of 2 or 3 dims, but got {dims.rank}: {dims.show()}",
+                help="Batch, rows and features, in the order that `batch_first` tells.",
+            )
+    widths = (embed_dim, embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim)
+    for dims, role, width in zip((q, k, v), ("query", "key", "value"), widths, strict=True):
+        what = f"the features of the {role} and the layer's"
+        check_one(call, what, dims.from_right(1), new_dim(width), labels=False)
+    check_one(call, "the rows of key and value", _rows(k, batch_first), _rows(v, batch_first))
+    for dims, role in ((k, "key"), (v, "value")):
+        if q.rank == dims.rank == 3:
+            what = f"the batches of query and {role}"
+            check_one(call, what, _of_batch(q, batch_first), _of_batch(dims, batch_first))
+    _check_masks(call, q, k, batch_first, key_padding_mask, attn_mask)
+    result = joined(without_right(q, 1), Dims((_features(q, embed_dim),)))
+    return result, _weights(q, k, batch_first, need_weights, average_attn_weights, num_heads)
+
+
+def _features(dims: Dims, width: Size) -> Dim:
+    """The features made: those of the layer, which are those of the query."""
+    own, made = dims.from_right(1) or ANY_DIM, new_dim(width)
+    if own.name is None and made.name is not None:
+        return made
+    return replace(own, size=width if own.size is UNKNOWN else own.size)
+
+
+def _rows(dims: Dims, batch_first: Flag) -> Dim | None:
+    if dims.rank == 2:
+        return dims[0]
+    if dims.rank != 3 or isinstance(batch_first, Unknown):
+        return None
+    return dims[1 if batch_first else 0]
+
+
+def _of_batch(dims: Dims, batch_first: Flag) -> Dim | None:
+    if dims.rank != 3 or isinstance(batch_first, Unknown):
+        return None
+    return dims[0 if batch_first else 1]
+
+
+def _check_masks(
+    call: str,
+    q: Dims,
+    k: Dims,
+    batch_first: Flag,
+    padding: Tensor | Unknown | None,
+    mask: Tensor | Unknown | None,
+) -> None:
+    """A padding mask has the batch and the keys, an attention mask the queries and the keys."""
+    keys = _rows(k, batch_first)
+    if isinstance(padding, Tensor):
+        check_one(call, "the keys and those of key_padding_mask", keys, padding.dims.from_right(1))
+        if padding.dims.rank == 2:
+            batch = _of_batch(k, batch_first)
+            check_one(call, "the batch and that of key_padding_mask", batch, padding.dims[0])
+    if isinstance(mask, Tensor):
+        queries = _rows(q, batch_first)
+        check_one(call, "the keys and those of attn_mask", keys, mask.dims.from_right(1))
+        check_one(call, "the queries and those of attn_mask", queries, mask.dims.from_right(2))
+
+
+def _weights(
+    q: Dims, k: Dims, batch_first: Flag, wanted: Flag, average: Flag, heads: Size
+) -> Dims | Unknown | None:
+    """The batch, the heads unless they are averaged, queries and keys."""
+    if isinstance(wanted, Unknown) or isinstance(average, Unknown):
+        return UNKNOWN
+    if not wanted:
+        return None
+    if q.rank is None:
+        return OPEN
+    batch = () if q.rank == 2 else (_of_batch(q, batch_first) or ANY_DIM,)
+    each = () if average else (new_dim(heads),)
+    queries = _rows(q, batch_first)
+    last = (queries or ANY_DIM, _keys(queries, _rows(k, batch_first)))
+    return Dims((*batch, *each, *last))
+
+
+@rule
+def transformer_layer(src: Tensor, d_model: Size = UNKNOWN) -> Dims:
+    """The input's dims; the last one is the model's (nn.TransformerEncoderLayer)."""
+    return _of_model("TransformerEncoderLayer", src.dims, d_model)
+
+
+def _of_model(call: str, dims: Dims, width: Size) -> Dims:
+    what = "the features of the input and the model's"
+    check_one(call, what, dims.from_right(1), new_dim(width), labels=False)
+    return dims
+
+
+@rule
+def transformer_decoder_layer(tgt: Tensor, memory: Tensor, d_model: Size = UNKNOWN) -> Dims:
+    """The target's dims; the last one is the model's (nn.TransformerDecoderLayer)."""
+    _of_model("TransformerDecoderLayer", memory.dims, d_model)
+    return _of_model("TransformerDecoderLayer", tgt.dims, d_model)
+
+
+@rule
+def transformer(src: Tensor, tgt: Tensor, d_model: Size = 512) -> Dims:
+    """The target's dims; the last one is the model's (nn.Transformer)."""
+    _of_model("Transformer", src.dims, d_model)
+    return _of_model("Transformer", tgt.dims, d_model)

@@ -1,0 +1,158 @@
+"""Elements picked and written by an index tensor: ``gather``, ``scatter``, ``index_select``.
+
+All dims but the one that is indexed are those of the input, in input, index and source alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from namecheck.names import UNKNOWN, Contradiction, Name, Unknown
+from namecheck.rules.meetings import broadcast, check_one, clash
+from namecheck.rules.reductions import DimArgument
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.views import flat
+from namecheck.values import OPEN, Dim, Dims, Position, Tensor, locate
+
+
+@rule
+def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
+    """The dims of the index, under the input's names but for an axis at `dim` (torch.gather)."""
+    place = locate(input.dims, dim)
+    _check_ranks(input.dims, index.dims)
+    if input.dims.rank is None or input.dims.rank != index.dims.rank:
+        several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
+        return _vague(input.dims) if input.dims.open and several else OPEN
+    pairs = list(zip(input.dims.prefix, index.dims.prefix, strict=True))
+    if isinstance(place, int):
+        _check_others("gather", input.dims, index.dims, place)
+        dims = [_picked(*pair) if n == place else _kept(*pair) for n, pair in enumerate(pairs)]
+    else:
+        dims = [_either(*pair) for pair in pairs]
+    return Dims(tuple(dims))
+
+
+def _check_ranks(input: Dims, index: Dims) -> None:
+    ranks = input.rank, index.rank
+    if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
+        raise Contradiction(
+            "NC207",
+            "Index tensor must have the same number of dimensions as input tensor",
+            help="Give an index for every element of the result.",
+        )
+
+
+def _check_others(call: str, input: Dims, other: Dims, place: Position) -> None:
+    """Refuse dims that differ in name, at any place but the one that is indexed."""
+    if input.rank is None or input.rank != other.rank or not isinstance(place, int):
+        return
+    for position, (own, given) in enumerate(zip(input.prefix, other.prefix, strict=True)):
+        if position != place and clash(own, given):
+            check_one(call, "the dims of the input and of what is picked", own, given)
+
+
+def _picked(own: Dim, index: Dim) -> Dim:
+    """The dim that is indexed: a label stays, of an axis is left what the index has."""
+    if isinstance(own.name, (str, Unknown)):
+        return Dim(own.name, index.size)
+    return Dim(None if isinstance(index.name, str) else index.name, index.size)
+
+
+def _kept(own: Dim, index: Dim) -> Dim:
+    return Dim(own.name if own.name is not None else index.name, index.size)
+
+
+def _either(own: Dim, index: Dim) -> Dim:
+    """A dim that may be the one indexed."""
+    kept, picked = _kept(own, index).name, _picked(own, index).name
+    return Dim(kept if kept == picked else UNKNOWN, index.size)
+
+
+def _vague(dims: Dims) -> Dims:
+    """The dims of which any may be the one indexed: labels stay."""
+    names: list[Name] = [name if isinstance(name, str) else UNKNOWN for name in dims.names]
+    return dims.rename(names).sizeless()
+
+
+@rule
+def scatters(
+    input: Tensor, dim: DimArgument | None, index: Tensor, src: Tensor | float | None = None
+) -> Dims:
+    """The input's dims; index and source have them too, but for `dim` (torch.scatter)."""
+    place = locate(input.dims, dim)
+    _check_others("scatter", input.dims, index.dims, place)
+    if isinstance(src, Tensor):
+        _check_others("scatter", input.dims, src.dims, place)
+    return input.dims
+
+
+@rule
+def writes_along(
+    input: Tensor, dim: DimArgument | None, index: Tensor, source: Tensor | float | None = None
+) -> Dims:
+    """The input's dims; the source has as many along `dim` as the index (torch.index_add)."""
+    place = locate(input.dims, dim)
+    if not isinstance(source, Tensor) or input.dims.rank is None or not isinstance(place, int):
+        return input.dims
+    _check_others("index_add", input.dims, source.dims, place)
+    if source.dims.rank == input.dims.rank and index.dims.rank == 1 and source.dims.prefix:
+        what = "the index and the source at the dim that is indexed"
+        check_one("index_add", what, index.dims.prefix[0], source.dims[place], labels=False)
+    return input.dims
+
+
+@rule
+def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
+    """The input's dims, with those of the index along `dim` (torch.index_select)."""
+    place = locate(input.dims, dim)
+    if not input.dims.known and not input.dims.open:
+        return input.dims
+    if index.dims.min_rank > 1:
+        raise Contradiction(
+            "NC207",
+            "index_select(): Index is supposed to be a vector",
+            help=f"The dims of the index are {index.dims.show()}.",
+        )
+    own = index.dims.prefix[0] if index.dims.rank == 1 else Dim(UNKNOWN)
+    if index.dims.rank == 0:
+        own = Dim(None, 1)
+    if not isinstance(place, int):
+        return _vague(input.dims)
+    return input.dims.replace(place, _picked(input.dims[place], own))
+
+
+@rule
+def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument | None = None) -> Dims:
+    """Input and indices broadcast, but for `dim`; without a dim both are flat (torch)."""
+    if dim is None:
+        return flat(indices)
+    if isinstance(dim, Unknown):
+        return OPEN
+    place = locate(input.dims, dim)
+    if input.dims.rank is None or indices.dims.rank is None or not isinstance(place, int):
+        return OPEN
+    if input.dims.rank != indices.dims.rank:
+        raise Contradiction(
+            "NC207",
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.dims.rank} dimensions for input, and {indices.dims.rank} dimensions "
+            "for indices",
+            help="Give an index for every element of the result.",
+        )
+    if not input.dims.prefix:
+        return indices.dims
+    own, picked = input.dims[place], indices.dims[place]
+    hole = Dim(None, 1, purposeful=True)
+    whole = broadcast(input.dims.replace(place, hole), indices.dims.replace(place, hole))
+    return whole.replace(place, _picked(own, replace(picked, purposeful=False)))
+
+
+@rule
+def take_along_dim_natively(input: Tensor, indices: Tensor, dim: DimArgument | None = None) -> Dims:
+    """torch 2.12 refuses names under the name of what it calls (recorded: take_along_dim)."""
+    if dim is None:
+        refuse_named("view", [input, indices])
+    refuse_named("remainder.Scalar", [indices])
+    refuse_named("gather", [input])
+    return take_along_dim(input, indices, dim)
