@@ -202,6 +202,17 @@ def test_optional_tensors() -> None:
     assert refusal(lambda: masked(GOOD, other=torch.zeros(3)))
 
 
+def test_optional_containers_of_tensors() -> None:
+    @checked
+    def gathered(x: NC, parts: dict[str, N] | None = None, more: tuple[N, ...] | None = None) -> NC:
+        return x
+
+    assert gathered(GOOD) is GOOD
+    assert gathered(GOOD, {"a": FLAT}, (FLAT,)) is GOOD
+    assert refusal(lambda: gathered(GOOD, {"a": torch.zeros(3)}))
+    assert refusal(lambda: gathered(GOOD, more=(FLAT, torch.zeros(3))))
+
+
 def test_a_default_of_none_makes_optional() -> None:
     @checked
     def masked(x: NC, mask: NC = None) -> NC:  # type: ignore[assignment]

@@ -117,9 +117,9 @@ def _meet_one(
     refusals: list[Contradiction] = []
     for option in declared.options:
         if isinstance(option, Undeclared):
-            if option.tensor or not isinstance(value, Tensor):
+            if option.tensor or not isinstance(value, (Tensor, tuple, Mapping)):
                 return bindings.unsure()
-            continue
+            continue  # None, a number: several tensors are none of these
         try:
             fitting.append(meet(option, value, bindings, called, returned=returned))
         except Contradiction as refusal:
