@@ -99,6 +99,14 @@ class Contradiction(Exception):
         self.names = tuple(names)
         self.help = help
 
+    def alone(self) -> Contradiction:
+        """The same without the frames it went through: one that is kept must not keep them alive.
+
+        A frame holds what it was doing: torch's, while it prints a tensor, holds functorch off.
+        """
+        self.__cause__ = self.__context__ = None
+        return self.with_traceback(None)
+
 
 def word(name: Name) -> str | None:
     """The bare word of a label or an axis, None for what has none."""

@@ -279,8 +279,7 @@ def infer(
     except signatures.Unbound:
         return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
-        # Without the frames that it went through: the answer may be remembered.
-        return Inference(UNKNOWN, contradiction=contradiction.with_traceback(None))
+        return Inference(UNKNOWN, contradiction=contradiction.alone())
 
 
 def parameters(
@@ -359,7 +358,7 @@ def _apply(
                 refusals.refuse_named(aten, [*arguments.values(), out])
             answers.append(_typed(_wrap(_call(rule, arguments)), arguments.get("dtype")))
         except Contradiction as contradiction:
-            answers.append(contradiction)
+            answers.append(contradiction.alone())
     result = _common(answers)
     if isinstance(result, registry.Writes):
         return _with_effects(result, alternatives[bindings[0].overload][1], args)
@@ -511,7 +510,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
             after["out"] = (*written, *map(_tensor, outs[len(written) :]))
         elif row.out == "reshapes" and contradiction.code != _UNRESIZED:
             after["out"] = _forgotten(out)  # it has its new shape already
-        return Inference(UNKNOWN, after, contradiction)
+        return Inference(UNKNOWN, after, contradiction.alone())
     several = result if isinstance(out, (Unknown, Many)) else out
     single = not isinstance(several, (tuple, list))
     value = written[0] if single else tuple(written)

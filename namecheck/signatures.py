@@ -162,7 +162,7 @@ def bind(
         try:
             bound, fits = _bind_one(operator, signature, args, kwargs, by_name=by_name)
         except Contradiction as contradiction:
-            refusal = refusal or contradiction
+            refusal = refusal or contradiction.alone()
             continue
         found.append(Binding(overload, bound))
         if fits is Answer.YES:

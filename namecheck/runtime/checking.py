@@ -221,7 +221,7 @@ class Checker:
                 bindings = meet(told, value, bindings, name)
             return settle(bindings)
         except Contradiction as contradiction:
-            return contradiction.with_traceback(None)
+            return contradiction.alone()
 
     def trace_arguments(self, context: Any) -> None:
         """Check the arguments of a call that torch.compile traces, in its context."""
@@ -240,5 +240,5 @@ class Checker:
         try:
             settle(meet(declared, result, bindings, "result", returned=True))
         except Contradiction as contradiction:
-            return contradiction.with_traceback(None)
+            return contradiction.alone()
         return None

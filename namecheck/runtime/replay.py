@@ -18,7 +18,7 @@ from namecheck.values import Constant, Dims, Tensor
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a piece of a program ended: the variables it left, and what it raised."""
+    """How a piece of a program ended: the variables it left, and what it raised, without frames."""
 
     variables: dict[str, Any]
     error: Exception | None = None
@@ -50,7 +50,8 @@ def run(source: str, variables: Mapping[str, Any]) -> Ended:
         try:
             exec(compile(source, "<replayed>", "exec"), space)
         except Exception as error:
-            return Ended(space, error)
+            error.__cause__ = error.__context__ = None
+            return Ended(space, error.with_traceback(None))
     return Ended(space)
 
 
