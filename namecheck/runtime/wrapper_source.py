@@ -121,6 +121,8 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
             "if n0 is None:",
             f"    if m0 is None: return {swiftly}",
             "    if m0 is M: return original(self, other)",
+            "    n0 = self.ndim",
+            "elif m0 is None: m0 = other.ndim",
         ]
     else:
         plain = ["n0 is None", *(f"(m{i} is None or m{i} is M)" for i in range(len(tensors)))]
@@ -135,12 +137,12 @@ def _path(shape: Shape, given: list[str], depth: int) -> list[str]:
     if looked:
         # Names that no longer fit the tensor must not tell where a dim stands.
         lines += [
-            f"if n0 is not None and ({looked}) and {head}.ndim != len(n0):",
+            f"if {'n0 is not None and ' if tensors else ''}({looked}) and {head}.ndim != len(n0):",
             f"    return call(({passed},), {{}})",
         ]
-    if tensors:
+    if tensors and not shape.strict:
         lines.append(f"if n0 is None: n0 = {head}.ndim")
-    lines += [f"if m{i} is None: m{i} = {name}.ndim" for i, name in enumerate(tensors)]
+        lines += [f"if m{i} is None: m{i} = {name}.ndim" for i, name in enumerate(tensors)]
     # One look-up after the other costs less than one of a tuple, which hashes all of its parts.
     key = [*values, "n0", *(f"m{i}" for i in range(len(tensors)))]
     found = "".join(f"[{part}]" for part in key)

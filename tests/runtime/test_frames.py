@@ -50,7 +50,7 @@ def test_a_frame_in_a_cycle_is_seen() -> None:
             raise ValueError
         except ValueError as error:
             kept = error
-        assert kept
+        assert kept is not None
 
     with garbage() as found:
         keep()
