@@ -58,7 +58,8 @@ class Axis:
     A merged dimension has its factors, the outermost first: ``heads*dim``; in whatever order they
     may be where it is not `ordered`, as that of ``zeros(h*w)``. In a tensor that has a name more
     than once the occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is one of
-    them of which it is not known which.
+    them of which it is not known which. A `scoped` axis is told apart from those of its name
+    elsewhere.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Contradiction(Exception):
         names: Sequence[str] = (),
         help: str | None = None,
     ) -> None:
+        message = bare(message)
         super().__init__(message)
         self.code = code
         self.message = message
@@ -108,10 +110,28 @@ class Contradiction(Exception):
         return self.with_traceback(None)
 
 
+def scoped(name: str, scope: int) -> str:
+    """The name of an axis that holds in one scope only: for one call, or for one instance.
+
+    Whether it is one of another scope cannot be told. It is a Python identifier, as names are.
+    """
+    return f"{name}{_SCOPE}{scope}"
+
+
+_SCOPE: Final = "·"
+_SCOPES: Final = re.compile(f"{_SCOPE}([0-9]+)")
+_SEVERAL: Final = "several"
+
+
+def bare(text: str) -> str:
+    """A text with the axes in it as their author wrote them, without their scopes."""
+    return _SCOPES.sub("", text) if _SCOPE in text else text
+
+
 def word(name: Name) -> str | None:
     """The bare word of a label or an axis, None for what has none."""
     if isinstance(name, Axis):
-        return name.name
+        return bare(name.name)
     return name if isinstance(name, str) else None
 
 
@@ -121,9 +141,25 @@ def match(left: Name, right: Name) -> Answer:
         return Answer.YES
     if left is UNKNOWN or right is UNKNOWN:
         return Answer.MAYBE
-    if word(left) == word(right) or _same_factors(left, right):
+    if isinstance(left, Axis) and isinstance(right, Axis):
+        if left.name == right.name or _same_factors(left, right):
+            return Answer.YES
+        return Answer.NO if _scope(left) == _scope(right) != _SEVERAL else Answer.MAYBE
+    if word(left) == word(right):
         return Answer.YES
-    return Answer.NO
+    return Answer.NO if _is_unscoped(left) and _is_unscoped(right) else Answer.MAYBE
+
+
+def _scope(axis: Axis) -> str:
+    """The scope of an axis: "" for that of the code being read, one word for more than one."""
+    if _is_unscoped(axis):
+        return ""
+    found = {"".join(_SCOPES.findall(factor)[:1]) for factor in axis.factors}
+    return found.pop() if len(found) == 1 else _SEVERAL
+
+
+def _is_unscoped(name: Name) -> bool:
+    return not isinstance(name, Axis) or _SCOPE not in name.name
 
 
 def _same_factors(left: Name, right: Name) -> bool:
@@ -145,6 +181,8 @@ def unify(left: Name, right: Name) -> Name:
     if left is UNKNOWN or right is UNKNOWN:
         return either(right if left is UNKNOWN else left)
     if isinstance(left, Axis) and isinstance(right, Axis):
+        if match(left, right) is Answer.MAYBE:
+            return min(left, right, key=lambda axis: (not _is_unscoped(axis), axis.name))
         return _unified_axes(left, right)
     return left if isinstance(left, Axis) else right
 

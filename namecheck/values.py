@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, TypeAlias
 
 from namecheck import names as naming
@@ -217,8 +218,8 @@ class Dims:
 def _brief(dim: Dim) -> str:
     name = "_" if dim.name is None else "?" if dim.name is UNKNOWN else str(naming.word(dim.name))
     if isinstance(dim.name, Axis) and isinstance(dim.size, Expression):
-        return name if dim.size == own_size(dim.name) else str(dim.size)
-    return name if dim.size is UNKNOWN else f"{name}={dim.size}"
+        return name if dim.size == own_size(dim.name) else naming.bare(str(dim.size))
+    return name if dim.size is UNKNOWN else naming.bare(f"{name}={dim.size}")
 
 
 def agree(left: Size, right: Size) -> Answer:
@@ -229,6 +230,27 @@ def agree(left: Size, right: Size) -> Answer:
     return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
 
 
+def is_whole(dim: Dim) -> bool:
+    """Whether a dim is an axis of its own size, or of that but for a constant: ``seq-1``."""
+    if not isinstance(dim.name, Axis) or not isinstance(dim.size, Expression):
+        return False
+    own = own_size(dim.name)
+    return not isinstance(own, Unknown) and isinstance(dim.size - own, int)
+
+
+def clash(a: Dim, b: Dim) -> bool:
+    """Whether two dims certainly have different names, which no size excuses.
+
+    An axis of which only a part is left, a slice of unknown extent say, need not differ.
+    """
+    if naming.match(a.name, b.name) is not Answer.NO:
+        return False
+    if isinstance(a.name, Axis) and isinstance(b.name, Axis):
+        return is_whole(a) and is_whole(b)
+    return True
+
+
+@cache
 def own_size(axis: Axis) -> Size:
     """The size of a whole axis: its symbol, of a merged one the product; unknown of a sum."""
     plain = all(factor.isidentifier() for factor in axis.factors)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from namecheck import names as naming
 from namecheck.names import Answer, Axis, Contradiction, Name
 from namecheck.rules import dim_map
-from namecheck.rules.meetings import broadcast, clash, is_misplaced, unify, unify_dim
+from namecheck.rules.meetings import broadcast, is_misplaced, unify, unify_dim
 from namecheck.rules.registry import rule
 from namecheck.values import (
     ANY_DIM,
@@ -19,6 +19,7 @@ from namecheck.values import (
     Dims,
     Tensor,
     agree,
+    clash,
     locate_index,
     product,
 )

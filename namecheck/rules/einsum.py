@@ -9,10 +9,10 @@ from functools import reduce
 from namecheck import names as naming
 from namecheck.names import Answer, Axis, Contradiction, Unknown
 from namecheck.rules import dim_map
-from namecheck.rules.meetings import broadcast, clash, diagonal_dim, unify_dim
+from namecheck.rules.meetings import broadcast, diagonal_dim, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree, clash
 
 
 @rule

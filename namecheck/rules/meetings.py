@@ -7,32 +7,9 @@ left, a slice of unknown extent say, need not differ from another: of that we sa
 
 from __future__ import annotations
 
-from functools import cache
-
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.sizes import Expression
-from namecheck.values import ANY_DIM, Dim, Dims, Size, agree, own_size
-
-
-def is_whole(dim: Dim) -> bool:
-    """Whether a dim is an axis of its own size, or of that but for a constant: ``seq-1``."""
-    if not isinstance(dim.name, Axis) or not isinstance(dim.size, Expression):
-        return False
-    own = _own_size(dim.name)
-    return not isinstance(own, Unknown) and isinstance(dim.size - own, int)
-
-
-_own_size = cache(own_size)
-
-
-def clash(a: Dim, b: Dim) -> bool:
-    """Whether two dims certainly have different names, which no size excuses."""
-    if naming.match(a.name, b.name) is not Answer.NO:
-        return False
-    if isinstance(a.name, Axis) and isinstance(b.name, Axis):
-        return is_whole(a) and is_whole(b)
-    return True
+from namecheck.values import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
@@ -51,7 +28,7 @@ def _unified_name(a: Dim, b: Dim) -> Name:
     if one is UNKNOWN or two is UNKNOWN:
         known = b if one is UNKNOWN else a
         return naming.either(known.name) if is_whole(known) else UNKNOWN
-    if naming.match(one, two) is Answer.YES:
+    if naming.match(one, two) is not Answer.NO:
         return naming.unify(one, two)
     return _of_different_axes(a, b)
 

@@ -9,7 +9,7 @@ from functools import reduce
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
-from namecheck.rules.meetings import broadcast, clash
+from namecheck.rules.meetings import broadcast
 from namecheck.rules.reductions import DimArgument, DimArguments, positions
 from namecheck.rules.registry import rule
 from namecheck.values import (
@@ -22,6 +22,7 @@ from namecheck.values import (
     Size,
     Tensor,
     agree,
+    clash,
     locate,
     locate_index,
     new_dim,
