@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from namecheck.annotations import AnnotationError, Bindings, bind, parse, settle
+from namecheck.annotations.bindings import bind_number
 from namecheck.annotations.declarations import (
     ANYTHING,
     DTYPES,
@@ -23,9 +25,9 @@ from namecheck.annotations.declarations import (
     read,
 )
 from namecheck.annotations.patterns import Pattern
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, scoped
 from namecheck.sizes import symbol
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor, axis
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor, axis, merged
 
 RECORDED: Final = Path(__file__).parents[1] / "fixtures" / "annotations" / "jaxtyping.jsonl"
 
@@ -184,8 +186,61 @@ def test_axes_of_the_caller_are_compared_too() -> None:
     called(("a b", dims(UNKNOWN, UNKNOWN, names=(Axis("b"), Axis("a")))))
     square = dims(UNKNOWN, UNKNOWN, names=(Axis("t"), Axis("t", 1)))
     called(("t t", square))
-    mixed = dims(UNKNOWN, UNKNOWN, names=(Axis("q"), Axis("k")))
+    mixed = Dims((axis("q"), axis("k")))
     assert refused(("t t", mixed)).code == "NC112"
+    called(("t t", mixed.sizeless()))  # parts of two axes may be of one size
+
+
+def test_a_computed_axis_is_that_of_its_factors() -> None:
+    heads = merged([axis("h"), axis("d")])
+    assert called(("heads*dim", Dims((heads,)))).axes["dim"].name == Axis("d")
+    called(("heads dim", Dims((axis("h"), axis("d")))), result=("heads*dim", Dims((heads,))))
+    turned = merged([axis("d"), axis("h")])
+    wrong = refused(
+        ("heads dim", Dims((axis("h"), axis("d")))), result=("heads*dim", Dims((turned,)))
+    )
+    assert wrong.message.splitlines()[0] == (
+        "f(): dimension 0 of the result is 'd*h', but 'heads*dim (h*d)' is declared"
+    )
+
+
+def test_a_computed_size_is_held_against_symbols() -> None:
+    seq = axis("seq")
+    shorter = replace(seq, size=symbol("seq") - 1)
+    called(("seq", Dims((seq,))), result=("seq-1", Dims((shorter,))))
+    wrong = refused(("seq", Dims((seq,))), result=("seq-1", Dims((seq,))))
+    assert wrong.message.splitlines()[0] == (
+        "f(): dimension 0 of the result has size seq, but 'seq-1' is declared"
+    )
+
+
+def test_a_number_is_the_size_of_an_axis() -> None:
+    bindings = bind_number(Bindings("f"), "d", 4, "d")
+    with pytest.raises(Contradiction, match="axis 'd' has size 3 in argument 'x', but 4 in arg"):
+        bind(parse("n d"), dims(2, 3), bindings, "x")
+    bindings = bind_number(Bindings("f"), "d", symbol("k"), "d")
+    with pytest.raises(Contradiction, match="axis 'd' is dimension 'n' in argument 'x', but 'k'"):
+        bind(parse("d"), Dims((axis("n"),)), bindings, "x")
+
+
+def test_a_lost_dimension_is_told_in_a_result() -> None:
+    kept = Dims((axis("n"), Dim(None, 1, purposeful=True)))
+    given = ("n c", Dims((axis("n"), axis("c"))))
+    wrong = refused(given, result=("n c", kept))
+    assert wrong.message.splitlines()[0] == (
+        "f(): dimension 1 of the result has size 1, but 'c' is declared"
+    )
+    called(given, result=("n #c", kept))
+    called(given, result=("n 1", kept))
+
+
+def test_what_a_caller_gets_is_called_as_it_calls_it() -> None:
+    bindings = called(("batch dim", Dims((axis("n"), Dim(None, 5)))))
+    assert bindings.dims_of(parse("dim batch 3"), 7) == Dims(
+        (Dim(Axis(scoped("dim", 7)), 5), axis("n"), Dim(None, 3))
+    )
+    assert bindings.dims_of(parse("new"), 7) == Dims((axis(scoped("new", 7)),))
+    assert bindings.dims_of(parse("new")) == Dims((axis("new"),))
 
 
 def test_broadcast_dims_may_be_one() -> None:

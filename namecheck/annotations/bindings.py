@@ -23,7 +23,8 @@ from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
 from namecheck.annotations.wording import Site
 from namecheck.names import UNKNOWN, Answer, Axis, Name, Unknown
-from namecheck.values import ANY_DIM, Dim, Dims, Size, agree
+from namecheck.sizes import Expression, symbol
+from namecheck.values import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,22 @@ class Bindings:
         return {
             axis: bound.size for axis, bound in self.axes.items() if isinstance(bound.size, int)
         }
+
+    def dims_of(self, pattern: Pattern, scope: int | None = None) -> Dims:
+        """What is known of a tensor that is declared so in this call, as the caller names it.
+
+        An axis that is not bound is one of this scope; without a scope it has its own name.
+        """
+        axes = {axis: self._dim(axis, scope) for axis in pattern.axes}
+        run = self.runs.get(pattern.several.name or "") if pattern.several else None
+        return pattern.dims(axes, None if run is None or run.broadcast else run.dims)
+
+    def _dim(self, axis: str, scope: int | None) -> Dim:
+        bound = self.axes.get(axis, Bound())
+        own = naming.scoped(axis, scope) if scope is not None else axis
+        name = Axis(own) if bound.name is UNKNOWN else bound.name
+        fresh = bound.name is UNKNOWN and bound.size is UNKNOWN
+        return Dim(name, symbol(own) if fresh else bound.size)
 
     def bound(self, axis: str, bound: Bound) -> Bindings:
         """These bindings with another one for an axis."""
@@ -207,9 +224,26 @@ def _check_order(
         raise wording.order(bindings.function, site, label, position, declared[label])
 
 
+def bind_number(bindings: Bindings, axis: str, size: Size, value: str) -> Bindings:
+    """The bindings after an argument that is the size of an axis: it is called like the axis.
+
+    Raises `Contradiction`.
+    """
+    site = Site(value, False, Pattern(), Dims(), number=size)
+    name = named_by(size)
+    if name is not None and bindings.axes.get(axis, Bound()).name is UNKNOWN:
+        bound = bindings.axes.get(axis, Bound())
+        bindings = bindings.bound(axis, replace(bound, name=name, named=site))
+    return bindings if size is UNKNOWN else _bind_axis_size(bindings, axis, size, site)
+
+
 def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
     axis, name = item.name, dim.name
-    if axis is None or name is None or (item.broadcast and dim.size in (1, UNKNOWN)):
+    if axis is None:
+        return bindings if item.fixed is not None else _bind_computed(bindings, item, dim, site)
+    if name is None and site.returned and dim.purposeful and _is_stretched(bindings, item):
+        raise wording.lost(bindings.function, site, axis)
+    if name is None or (item.broadcast and dim.size in (1, UNKNOWN)):
         return bindings
     if name is UNKNOWN:
         return bindings.unsure()
@@ -219,12 +253,40 @@ def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bin
     if site.returned and name == axis:
         return bindings
     bound = bindings.axes.get(axis, Bound())
-    if naming.match(bound.name, name) is Answer.NO:
-        assert bound.named is not None
+    if bound.named is not None and clash(Dim(bound.name, bound.size), dim):
         raise wording.axis_name(bindings.function, axis, site, name, bound.named, bound.name)
     if bound.name is not UNKNOWN:
-        return bindings
+        same = naming.match(bound.name, name) is Answer.YES
+        return bindings if same else bindings.unsure()
+    if bound.size is UNKNOWN and isinstance(dim.size, Expression):
+        bound = replace(bound, size=dim.size, sized=site)
     return bindings.bound(axis, replace(bound, name=name, named=site))
+
+
+def _is_stretched(bindings: Bindings, item: Dimension) -> bool:
+    """Whether a declared dimension is an axis that certainly is more than a size 1."""
+    bound = bindings.axes.get(item.name or "", Bound())
+    return not item.broadcast and is_whole(Dim(bound.name, bound.size))
+
+
+def _bind_computed(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
+    """The bindings after a dimension whose axis is computed: ``heads*dim``, ``t+s``, ``seq-1``."""
+    expression, name = item.size, dim.name
+    if expression is None or item.broadcast:
+        return bindings
+    factors = expression.factors
+    if isinstance(name, Axis) and name.ordered and len(name.factors) == len(factors) > 1:
+        for factor, part in zip(factors, name.factors, strict=True):
+            if factor not in bindings.axes and part.isidentifier():
+                bindings = bindings.bound(factor, Bound(symbol(part), Axis(part), site, site))
+    if not expression.axes <= bindings.axes.keys():
+        return bindings.unsure()
+    declared = bindings.dims_of(Pattern((item,)))[0]
+    if clash(declared, dim):
+        raise wording.computed_name(bindings.function, site, expression, name, declared.name)
+    if agree(declared.size, dim.size) is Answer.NO and not isinstance(declared.size, int):
+        raise wording.computed_axis(bindings.function, site, expression, declared.size)
+    return bindings
 
 
 def _bind_size(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
@@ -308,7 +370,7 @@ def _met(longer: Run, shorter: Run, extra: int) -> Iterator[Dim | None]:
             yield a
         elif longer.broadcast and a.size == 1:
             yield b
-        elif naming.match(a.name, b.name) is Answer.NO or agree(a.size, b.size) is Answer.NO:
+        elif clash(a, b) or agree(a.size, b.size) is Answer.NO:
             yield None
         else:
             size = b.size if isinstance(a.size, Unknown) else a.size

@@ -37,6 +37,11 @@ class Expression:
         """The names of the axes whose sizes it takes."""
         return _axes(self.term)
 
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The axes that it is the product of, in their order; none where it is anything else."""
+        return _factors(self.term) or ()
+
     def value(self, sizes: Mapping[str, int]) -> int | None:
         """The size under these sizes of axes; None where one is missing or it has no value."""
         return _value(self.term, sizes)
@@ -77,6 +82,7 @@ _COMPUTED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }
 
 _LARGEST_EXPONENT: Final = 64
+_NO_SIZES: Final[Mapping[str, Size]] = {}
 
 
 def read(text: str) -> Expression:
@@ -96,13 +102,18 @@ def _term(node: ast.expr) -> Term:
     return None
 
 
-def symbolic(term: Term) -> Size:
-    """The size that a term says, with the axes as symbols; unknown where it cannot be said."""
+def symbolic(term: Term, sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
+    """The size that a term says, under these sizes of axes; an axis has its symbol else.
+
+    Unknown where it cannot be said.
+    """
     if term is None or isinstance(term, Unknown):
         return UNKNOWN
+    if isinstance(term, str):
+        return sizes.get(term, symbol(term))
     if not isinstance(term, Operation):
-        return symbol(term) if isinstance(term, str) else term
-    left, right = symbolic(term.left), symbolic(term.right)
+        return term
+    left, right = symbolic(term.left, sizes), symbolic(term.right, sizes)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
     if term.operator in ("//", "%") and right == 0:
@@ -121,6 +132,15 @@ def _axes(term: Term) -> frozenset[str]:
     if isinstance(term, Operation):
         return _axes(term.left) | _axes(term.right)
     return frozenset({term}) if isinstance(term, str) else frozenset()
+
+
+def _factors(term: Term) -> tuple[str, ...] | None:
+    if isinstance(term, str):
+        return (term,)
+    if not isinstance(term, Operation) or term.operator != "*":
+        return None
+    left, right = _factors(term.left), _factors(term.right)
+    return None if left is None or right is None else left + right
 
 
 def _value(term: Term, sizes: Mapping[str, int]) -> int | None:

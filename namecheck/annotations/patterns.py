@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, TypeAlias
@@ -59,6 +59,7 @@ class Several:
 
 
 Item: TypeAlias = Dimension | Several
+_NOTHING: Final[Mapping[str, Dim]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,31 @@ class Pattern:
         """The pattern as it is written, with single spaces."""
         return " ".join(item.text for item in self.items)
 
-    def dims(self) -> Dims:
-        """What is known of a tensor that is declared so: an axis for every name, of its own size.
+    @property
+    def axes(self) -> frozenset[str]:
+        """The names of all axes in it, those in expressions too."""
+        found: set[str] = set()
+        for item in self.before + self.after:
+            found |= {item.name} if item.name else set()
+            found |= item.size.axes if item.size else set()
+        return frozenset(found)
 
-        A dimension with ``#`` may be another one of size 1, so that its name is not known. What
-        ``*name`` stands for is not known either.
+    def dims(
+        self,
+        axes: Mapping[str, Dim] = _NOTHING,
+        run: tuple[Dim, ...] | None = None,
+    ) -> Dims:
+        """What is known of a tensor that is declared so.
+
+        A name is what `axes` says, else an axis of its own size; what ``*name`` stands for is
+        `run`, if that is known. A dimension with ``#`` may be another one of size 1, so that its
+        name is not known.
         """
-        before, after = tuple(map(_declared, self.before)), tuple(map(_declared, self.after))
-        return told_apart(Dims(before, after, True) if self.several else Dims(before + after))
+        before = tuple(_declared(item, axes) for item in self.before)
+        after = tuple(_declared(item, axes) for item in self.after)
+        if self.several and (run is None or self.several.broadcast):
+            return told_apart(Dims(before, after, True))
+        return told_apart(Dims(before + (run or ()) + after))
 
     @staticmethod
     def of(dims: Dims) -> Pattern:
@@ -102,20 +120,28 @@ class Pattern:
         )
 
 
-def _declared(item: Dimension) -> Dim:
+def _declared(item: Dimension, axes: Mapping[str, Dim]) -> Dim:
     if item.broadcast or (item.name is None and item.size is None):
         return ANY_DIM
     if item.size is None:
-        return axis(str(item.name))
-    found = _computed(item.size.term)
-    return found if item.name is None else replace(found, name=Axis(item.name))
+        return _axis(str(item.name), axes)
+    found = _computed(item.size.term, axes)
+    return found if item.name is None else replace(found, name=_axis(item.name, axes).name)
 
 
-def _computed(term: Term) -> Dim:
+def _axis(name: str, axes: Mapping[str, Dim]) -> Dim:
+    return axes[name] if name in axes else axis(name)
+
+
+def _computed(term: Term, axes: Mapping[str, Dim]) -> Dim:
     """The dimension of a size: of a product the one that its factors are merged into."""
+    if term is None:
+        return ANY_DIM
+    if isinstance(term, str):
+        return _axis(term, axes)
     if isinstance(term, Operation) and term.operator == "*":
-        return merged([_computed(term.left), _computed(term.right)])
-    return ANY_DIM if term is None else new_dim(expressions.symbolic(term))
+        return merged([_computed(term.left, axes), _computed(term.right, axes)])
+    return new_dim(expressions.symbolic(term, {name: dim.size for name, dim in axes.items()}))
 
 
 def _dimension(dim: Dim) -> Dimension:

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from namecheck import names as naming
 from namecheck.annotations.expressions import Expression
 from namecheck.annotations.patterns import Dimension, Pattern
-from namecheck.names import UNKNOWN, Contradiction, Name
-from namecheck.values import Dim, Dims, Size
+from namecheck.names import UNKNOWN, Axis, Contradiction, Name
+from namecheck.values import Dim, Dims, Size, own_size
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where a declared dimension was met: in which value of the call, declared and given how.
 
-    `position` counts from the left, or from the right below 0 where the rank is not known.
+    `position` counts from the left, or from the right below 0 where the rank is not known. A
+    `number` is an argument that is a size itself.
     """
 
     value: str
@@ -24,6 +25,7 @@ class Site:
     pattern: Pattern
     dims: Dims
     position: int = 0
+    number: Size | None = None
 
     def at(self, position: int) -> Site:
         """Another dimension of the same value."""
@@ -50,7 +52,8 @@ def _shown(dim: Dim) -> str:
     name, size = naming.word(dim.name), "?" if dim.size is UNKNOWN else str(dim.size)
     if name is None:
         return size
-    return name if dim.size is UNKNOWN else f"{name}={size}"
+    own = isinstance(dim.name, Axis) and dim.size == own_size(dim.name)
+    return name if own or dim.size is UNKNOWN else f"{name}={size}"
 
 
 def rank(function: str, site: Site) -> Contradiction:
@@ -91,12 +94,49 @@ def axis_name(
 ) -> Contradiction:
     """An axis that is two different dimensions of the caller's."""
     here, there = str(naming.word(name)), str(naming.word(bound))
+    if site.returned and there == axis:
+        return _declared(function, site, f"is '{here}'", axis, [here, axis])
     message = (
         f"{function}(): axis '{axis}' is dimension '{here}' in {site.phrase}, "
         f"but '{there}' in {first.phrase}"
     )
     help = f"One axis is one dimension: pass '{there}' at both places, or declare two axes."
     return _contradiction("NC112", message, [first, site], names=[here, there], help=help)
+
+
+def lost(function: str, site: Site, axis: str) -> Contradiction:
+    """A dimension of size 1 where an axis is declared."""
+    return _declared(function, site, "has size 1", axis, [axis])
+
+
+def computed_name(
+    function: str, site: Site, expression: Expression, name: Name, declared: Name
+) -> Contradiction:
+    """A dimension that is another one than its expression says."""
+    here, there = str(naming.word(name)), str(naming.word(declared))
+    told = f"{expression.text}" if there == expression.text else f"{expression.text} ({there})"
+    return _declared(function, site, f"is '{here}'", told, [here, there])
+
+
+def computed_axis(
+    function: str, site: Site, expression: Expression, declared: Size
+) -> Contradiction:
+    """A dimension that has another size than its expression says of the axes of the call."""
+    told = expression.text if str(declared) == expression.text else f"{expression.text}={declared}"
+    words = sorted(expression.axes)
+    wrong = _declared(function, site, f"has size {_size(site)}", told, words)
+    return _contradiction("NC210", wrong.message.splitlines()[0], [site], names=words)
+
+
+def _declared(
+    function: str, site: Site, fact: str, declared: str, names: Sequence[str]
+) -> Contradiction:
+    message = (
+        f"{function}(): dimension {site.position} of {site.phrase} {fact}, "
+        f"but '{declared}' is declared"
+    )
+    help = f"Give it the dimensions of {_quoted(site.pattern)}, or declare what it is."
+    return _contradiction("NC112", message, [site], names=names, help=help)
 
 
 def axis_size(
@@ -204,10 +244,13 @@ def _contradiction(
     help: str | None = None,
 ) -> Contradiction:
     """A contradiction whose further lines tell what was declared and what was given."""
-    rows = list(dict.fromkeys((site.value, site.pattern, site.dims) for site in sites))
-    width = max((len(value) for value, _, _ in rows), default=0)
+    tensors = [site for site in sites if site.number is None]
+    rows = list(dict.fromkeys((site.value, site.pattern, site.dims) for site in tensors))
+    numbers = {site.value: site.number for site in sites if site.number is not None}
+    width = max((len(value) for value in [*numbers, *(value for value, _, _ in rows)]), default=0)
     quoted = max((len(_quoted(pattern)) for _, pattern, _ in rows), default=0)
-    lines = [
+    lines = [f"{value:>{width}}: {number}" for value, number in numbers.items()]
+    lines += [
         f"{value:>{width}}: {_quoted(pattern):<{quoted}} got {shown(dims)}"
         for value, pattern, dims in rows
     ]
