@@ -33,6 +33,12 @@ class OneOf:
 
     options: tuple[Declared, ...]
 
+    @property
+    def optional(self) -> bool:
+        """Whether None is the only thing that it may be besides tensors."""
+        silent = [option for option in self.options if isinstance(option, Undeclared)]
+        return silent == [NOTHING]
+
 
 @dataclass(frozen=True, slots=True)
 class Items:
@@ -43,20 +49,29 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """A sequence, or the values of a mapping, all declared alike."""
+    """A sequence, or the values of a mapping, all declared alike.
+
+    `kind` is what it certainly is: "list", "mapping", or "" for any sequence.
+    """
 
     each: Declared
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """Something that says nothing of dimensions; whether it may be a tensor all the same."""
+    """Something that says nothing of dimensions; whether it may be a tensor all the same.
+
+    `none` if it is None and nothing else.
+    """
 
     tensor: bool
+    none: bool = False
 
 
 ANYTHING: Final = Undeclared(True)
 NO_TENSOR: Final = Undeclared(False)
+NOTHING: Final = Undeclared(False, none=True)
 
 Declared: TypeAlias = Declaration | OneOf | Items | Every | Undeclared
 Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown | None"
@@ -71,7 +86,7 @@ def speaks(declared: Declared) -> bool:
     return speaks(declared.each) if isinstance(declared, Every) else declared not in _SILENT
 
 
-_SILENT: Final = (ANYTHING, NO_TENSOR)
+_SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)
 
 
 def meet(
@@ -203,7 +218,7 @@ def _read(node: ast.expr, resolve: Resolve, depth: int) -> Declared:
         return ANYTHING
     if isinstance(node, ast.Constant):
         if node.value is None:
-            return NO_TENSOR
+            return NOTHING
         return read(node.value, resolve) if isinstance(node.value, str) else ANYTHING
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return union([_read(side, resolve, depth + 1) for side in (node.left, node.right)])
@@ -228,15 +243,15 @@ def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declar
         return _read_tensor(word, arguments, resolve, depth)
     parts = [_read(argument, resolve, depth + 1) for argument in arguments]
     if word in _UNIONS:
-        return union([*parts, NO_TENSOR] if word == "Optional" else parts)
+        return union([*parts, NOTHING] if word == "Optional" else parts)
     if word in ("tuple", "Tuple"):
         if len(arguments) == 2 and _is_ellipsis(arguments[1]):
             return Every(parts[0])
         return Items(tuple(parts))
     if word in _SEQUENCES and len(parts) == 1:
-        return Every(parts[0])
+        return Every(parts[0], "list" if word in ("list", "List") else "")
     if word in _MAPPINGS and len(parts) == 2:
-        return Every(parts[1])
+        return Every(parts[1], "mapping")
     return ANYTHING
 
 
@@ -259,7 +274,9 @@ def _read_tensor(
     dtype = next((name for name in listed if name and name.startswith("torch.")), None)
     kept = None if dtype is None else frozenset({dtype.removeprefix("torch.")})
     declared = tensor(text, kept, dtype or "")
-    return union([declared, NO_TENSOR]) if "None" in words or len(names) > 1 else declared
+    if len(names) == 2 and "None" in words:
+        return union([declared, NOTHING])
+    return declared if len(names) == 1 else union([declared, NO_TENSOR])
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -186,6 +186,10 @@ class Attributes:
         if getter is not None:
             bound = BoundMethod(getter, value)
             return self.machine.calls.call_values(bound, [Const(name)], node, store, activation)
+        declared = self.machine.declarations.field(value, name, store)
+        if declared is not None:
+            store.set((value.address, name), declared)
+            return declared
         return Opaque(("attribute", value.address, name))
 
     def _of_class(

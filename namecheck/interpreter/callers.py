@@ -123,10 +123,13 @@ class Callers:
             receiver = None
             if cls is not None and not index:
                 receiver = self._receiver(function, cls, store, activation)
-            arguments.args.append(receiver or self._unknown(parameter, store, activation))
+            made = receiver or self._unknown(function, parameter, store, activation)
+            arguments.args.append(made)
         if not defaults:
             for parameter in spec.kwonlyargs:
-                arguments.kwargs[parameter.arg] = self._unknown(parameter, store, activation)
+                arguments.kwargs[parameter.arg] = self._unknown(
+                    function, parameter, store, activation
+                )
         return arguments
 
     # Instances
@@ -170,7 +173,9 @@ class Callers:
         for name, _ in instance.cls.fields:
             key = (instance.address, name)
             if store.get(key) is None and name in annotations:
-                store.set(key, self._of_type(annotations[name], store, activation))
+                declared = self.machine.declarations.field(instance, name, store)
+                made = declared or self._of_type(annotations[name], store, activation)
+                store.set(key, made)
 
     def _leave_open(self, instance: Instance, store: Store) -> None:
         """What a class of another name may have otherwise: what is overridden here, and stubs.
@@ -199,10 +204,15 @@ class Callers:
 
     # Values by their annotations
 
-    def _unknown(self, parameter: ast.arg, store: Store, activation: Activation) -> Value:
+    def _unknown(
+        self, function: FunctionValue, parameter: ast.arg, store: Store, activation: Activation
+    ) -> Value:
         """A value for a parameter, of the type that its annotation gives."""
         if parameter.annotation is None:
             return self.machine.fresh("parameter")
+        declared = self.machine.declarations.parameter(function, parameter.arg)
+        if declared is not None:
+            return declared
         return self._of_type(parameter.annotation, store, activation)
 
     def _of_type(self, annotation: ast.expr, store: Store, activation: Activation) -> Value:
@@ -221,6 +231,8 @@ class Callers:
             name = kind.path.removeprefix("builtins.")
             if name in _NUMBERS:
                 return self.machine.fresh("parameter", name)
+        if isinstance(kind, ClassValue) and kind.style == "typeddict":
+            return self.machine.declarations.entries(kind, store)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
             instance = Instance(self.machine.new_address(), kind)
             self._leave_open(instance, store)

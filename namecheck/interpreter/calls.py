@@ -312,13 +312,6 @@ class Calls:
         """Run the body with these arguments, and join what its paths return."""
         machine = self.machine
         machine.called.add(function.node)
-        given = (*call.args, *call.kwargs.values())
-        if not self._matters(function, call):
-            machine.escapes.containers(given, call.store)
-            return machine.fresh("result")
-        if self.too_deep(function, call.activation) or not machine.spend():
-            machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
-            return machine.fresh("result")
         frame = Frame(
             self.machine.new_address(),
             function.node,
@@ -327,16 +320,37 @@ class Calls:
             call.args[0] if call.args else None,
         )
         if machine.scope(function.node).generator:
-            bound = self._bind(function, frame, call, call.store)
+            bound = self._entered(function, frame, call, call.store)
             return Generator(frame, function, call.node) if bound else machine.fresh("result")
         layer = call.store.fork()
-        if not self._bind(function, frame, call, layer):
+        if not self._entered(function, frame, call, layer):
             return self.machine.fresh("result")
-        inner = Activation(frame, call.activation, call.node, function.name)
-        returns = self.run_body(function, layer, inner)
-        if not returns:
-            raise PathEnds
-        return self._return(returns, frame, call.store)
+        told = machine.declarations.bound(function, frame, layer)
+        if self._is_followed(function, call):
+            inner = Activation(frame, call.activation, call.node, function.name)
+            returns = self.run_body(function, layer, inner)
+            if not returns:
+                raise PathEnds
+            result = self._return(returns, frame, call.store)
+        else:
+            result = machine.fresh("result")
+        return machine.declarations.result(function, frame, told, result, call.store)
+
+    def _entered(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Bind the parameters; False where they do not fit, or contradict what is declared."""
+        bound = self._bind(function, frame, call, store)
+        return bound and self.machine.declarations.enter(function, frame, call, store)
+
+    def _is_followed(self, function: FunctionValue, call: Call) -> bool:
+        """Whether the body is to be run; else what it may do to its arguments is done to them."""
+        machine = self.machine
+        if not self._matters(function, call):
+            machine.escapes.containers((*call.args, *call.kwargs.values()), call.store)
+            return False
+        if self.too_deep(function, call.activation) or not machine.spend():
+            machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
+            return False
+        return True
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""

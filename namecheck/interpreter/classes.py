@@ -13,6 +13,8 @@ from namecheck.interpreter.objects import (
     BoundMethod,
     ClassValue,
     Const,
+    DictValue,
+    Entries,
     External,
     Frame,
     Instance,
@@ -23,6 +25,7 @@ from namecheck.interpreter.store import Store
 
 _STYLES = {
     "NamedTuple": "namedtuple",
+    "TypedDict": "typeddict",
     "Enum": "enum",
     "IntEnum": "enum",
     "StrEnum": "enum",
@@ -42,7 +45,7 @@ class Classes:
         value = self.machine.expressions.value
         bases = tuple(value(base, store, activation) for base in node.bases)
         address = self.machine.new_address()
-        cls = ClassValue(address, node.name, bases, node, (), _style(bases))
+        cls = ClassValue(address, node.name, bases, node, (), _style(bases), activation.frame)
         cls = replace(cls, fields=_inherited(bases))
         frame = Frame(address, node, activation.frame, cls)
         body = Activation(frame, activation, None, node.name)
@@ -86,6 +89,8 @@ class Classes:
         """Call a class."""
         if cls.style == "namedtuple":
             return self._named_tuple(cls, call)
+        if cls.style == "typeddict":
+            return self._typed_dict(cls, call)
         if cls.style == "enum":
             return self._member(cls, call)
         instance = Instance(self.machine.new_address(), cls)
@@ -124,7 +129,9 @@ class Classes:
     def _fill(self, instance: Instance, call: Call) -> None:
         """What the ``__init__`` of a dataclass does."""
         attributes = self.machine.expressions.attributes
-        for name, value in self._arguments(instance.cls, call).items():
+        given = self._arguments(instance.cls, call)
+        given = self.machine.declarations.filled(instance.cls, given, call, instance)
+        for name, value in given.items():
             call.store.set((instance.address, name), value)
         after = attributes.class_attribute(instance.cls, "__post_init__", call.store)
         if after is not None:
@@ -132,9 +139,15 @@ class Classes:
             self.machine.calls.call(BoundMethod(after, instance), empty)
 
     def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
-        given = self._arguments(cls, call)
+        given = self.machine.declarations.filled(cls, self._arguments(cls, call), call)
         names = tuple(name for name, _ in cls.fields)
         return TupleValue(tuple(given[name] for name in names), names, cls)
+
+    def _typed_dict(self, cls: ClassValue, call: Call) -> Value:
+        given = self.machine.declarations.filled(cls, dict(call.kwargs), call)
+        items = tuple((Const(name), value) for name, value in given.items())
+        rest = self.machine.fresh("item") if call.args or call.arguments.open else None
+        return DictValue(self.machine.new_address(), Entries(items, rest))
 
     def _member(self, cls: ClassValue, call: Call) -> Value:
         """``Layout('nchw')``: the member that has this value."""

@@ -30,6 +30,7 @@ from namecheck.syntax import Source
 if TYPE_CHECKING:
     from namecheck.interpreter.callers import Callers
     from namecheck.interpreter.calls import Calls
+    from namecheck.interpreter.declarations import Declarations
     from namecheck.interpreter.escapes import Escapes
     from namecheck.interpreter.expressions import Expressions
     from namecheck.interpreter.generators import Generators
@@ -149,6 +150,7 @@ class Machine:
     expressions: Expressions
     statements: Statements
     calls: Calls
+    declarations: Declarations
     imports: Imports
     torch: TorchCalls
     generators: Generators

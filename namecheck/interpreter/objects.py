@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Place
+from namecheck.sizes import Known
 from namecheck.syntax import Located as Node
 
 if TYPE_CHECKING:
@@ -111,6 +112,21 @@ NONE: Final = Const(None)
 TRUE: Final = Const(True)
 _LINKS: Final = 64
 FALSE: Final = Const(False)
+
+
+def sized(size: Known) -> Opaque | Const:
+    """A size as a value: an int, or one that is known by its symbols alone (`namecheck.sizes`)."""
+    return Const(size) if isinstance(size, int) else Opaque(("size", size), "int")
+
+
+def size_of(value: Value) -> Known | None:
+    """The size that a value is, if it is a known one."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, Opaque) and value.key.parts[0] == "size":
+        known: Known = value.key.parts[1]  # type: ignore[assignment]
+        return known
+    return None
 
 
 class Picked:
@@ -302,8 +318,8 @@ class Partial:
 class ClassValue:
     """A class of the program; its attributes stand in the store under its address.
 
-    `style` is one of plain, dataclass, namedtuple, enum; `fields` are the annotated names with
-    their defaults, of an enum the members.
+    `style` is one of plain, dataclass, namedtuple, typeddict, enum; `fields` are the annotated
+    names with their defaults, of an enum the members; `frame` is the scope around it.
     """
 
     address: Address
@@ -312,6 +328,7 @@ class ClassValue:
     node: ast.ClassDef | None = field(default=None, compare=False)
     fields: tuple[tuple[str, Value | None], ...] = field(default=(), compare=False)
     style: str = field(default="plain", compare=False)
+    frame: Frame | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

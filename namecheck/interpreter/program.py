@@ -9,6 +9,7 @@ from namecheck.interpreter import merges, scopes
 from namecheck.interpreter.attributes import Attributes
 from namecheck.interpreter.callers import Callers
 from namecheck.interpreter.calls import Calls
+from namecheck.interpreter.declarations import Declarations
 from namecheck.interpreter.escapes import Escapes
 from namecheck.interpreter.expressions import Expressions
 from namecheck.interpreter.generators import Generators
@@ -36,6 +37,7 @@ class Program:
         machine.torch = TorchCalls(machine)
         machine.generators = Generators(machine)
         machine.calls = Calls(machine)
+        machine.declarations = Declarations(machine)
         machine.calls.natives = Natives(machine)
         machine.calls.libraries = Libraries(machine)
         machine.escapes = Escapes(machine)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck import sizes
 from namecheck.interpreter import joins
 from namecheck.interpreter.objects import (
     FALSE,
@@ -30,6 +31,8 @@ from namecheck.interpreter.objects import (
     TensorValue,
     TupleValue,
     Value,
+    size_of,
+    sized,
 )
 from namecheck.interpreter.store import Fact, Store
 from namecheck.operators import python_operators
@@ -65,6 +68,7 @@ _GROWING: Final = frozenset({"Mult", "Pow", "LShift"})
 _COMPARISONS: Final = frozenset(
     {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"}
 )
+_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "FloorDiv", "Mod", "USub"})
 _NEGATED: Final = frozenset({"IsNot", "NotIn"})
 _ORDERINGS: Final = frozenset({"Lt", "LtE", "Gt", "GtE"})
 _SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
@@ -122,7 +126,32 @@ def apply(
         return _on_tensors(machine, name, node, operands, store, activation)
     if all(isinstance(value, Const) for value in values) and name in _PURE:
         return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
-    return _on_containers(name, values, store)
+    return _on_sizes(name, values) or _on_containers(name, values, store)
+
+
+def _on_sizes(name: str, values: list[Value]) -> Value | None:
+    """An operator on sizes known by their symbols; None where it cannot be computed."""
+    known = [size for size in map(size_of, values) if size is not None]
+    if len(known) != len(values):
+        return None
+    if name in _ARITHMETIC:
+        by_zero = name in ("FloorDiv", "Mod") and known[-1] == 0
+        return None if by_zero else sized(_PURE[name](*known))
+    if name in ("Eq", "NotEq"):
+        answer = sizes.same(known[0], known[1])
+        return None if answer is None else Const(answer is (name == "Eq"))
+    if name in _ORDERINGS:
+        return _ordered_sizes(name, known[0], known[1])
+    return None
+
+
+def _ordered_sizes(name: str, left: sizes.Known, right: sizes.Known) -> Value | None:
+    if name in ("Gt", "GtE"):
+        left, right, name = right, left, {"Gt": "Lt", "GtE": "LtE"}[name]
+    strict = int(name == "Lt")
+    if sizes.is_at_least(strict, right - left):
+        return TRUE
+    return FALSE if sizes.is_at_least(1 - strict, left - right) else None
 
 
 def _on_tensors(

@@ -204,9 +204,12 @@ class Statements:
         if node.value is None:
             return [store]
         value = self.machine.expressions.value(node.value, store, activation)
-        return self._split(
-            value, store, lambda chosen, layer: self.bind(node.target, chosen, layer, activation)
-        )
+
+        def write(chosen: Value, layer: Store) -> None:
+            held = self.machine.declarations.assigned(node, chosen, layer, activation)
+            self.bind(node.target, held, layer, activation)
+
+        return self._split(value, store, write)
 
     def _augmented(self, node: ast.AugAssign, store: Store, activation: Activation) -> None:
         expressions = self.machine.expressions
@@ -234,6 +237,7 @@ class Statements:
             value = self.machine.expressions.value(node.value, store, activation)
 
         def leave(chosen: Value, layer: Store) -> None:
+            self.machine.declarations.leave(node, chosen, layer, activation)
             activation.returns.append((layer, chosen))
 
         self._split(value, store, leave)

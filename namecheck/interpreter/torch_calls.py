@@ -28,9 +28,12 @@ from namecheck.interpreter.objects import (
     TensorValue,
     TupleValue,
     Value,
+    size_of,
+    sized,
 )
 from namecheck.interpreter.store import Fact, Store
 from namecheck.names import UNKNOWN
+from namecheck.sizes import Expression
 from namecheck.syntax import Located as Node
 from namecheck.values import ANY_DIM, OPEN, Constant, Dims, Many, Maybe, Tensor
 
@@ -119,6 +122,9 @@ class TorchCalls:
     def _lower_opaque(self, value: Opaque, store: Store) -> Any:
         if narrowing.is_tensor(value, store):
             return joins.held(self.promote(value, store), store).tensor
+        size = size_of(value)
+        if size is not None:
+            return size
         # Any float stands for an unknown one: no rule looks at the value of a float.
         return 1.0 if value.kind in _NUMBERS else UNKNOWN
 
@@ -168,7 +174,7 @@ class TorchCalls:
                 for where, value in operands
                 if isinstance(value, (TensorValue, Opaque)) and self.show(value, store)
             )
-            origins = self._origins_of(contradiction.names, every, store)
+            origins = self.origins_of(contradiction.names, every, store)
             self.machine.report(contradiction, node, store, activation, marks, origins)
             return self.machine.fresh("contradiction")
         before = self._gather(every, store)
@@ -302,7 +308,7 @@ class TorchCalls:
                 traced[word] = known or self.machine.place(_written(word, node), "named here")
         return traced
 
-    def _origins_of(
+    def origins_of(
         self, labels: Sequence[str], values: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
         """Where the names that a contradiction is about came from, one place for each span.
@@ -341,6 +347,8 @@ class TorchCalls:
                 address, Held(answer.tensor, self._trace(answer.tensor, before, node))
             )
             return joins.union([Alternative(NONE), Alternative(filled)], self.machine.ledger)
+        if isinstance(answer, Expression):
+            return sized(answer)
         if answer is UNKNOWN:
             return Opaque(("answer", *query)) if query else self.machine.fresh("unknown")
         if isinstance(answer, tuple):

@@ -16,6 +16,7 @@ from namecheck.annotations import AnnotationError, declarations, parse
 from namecheck.annotations.declarations import (
     ANYTHING,
     NO_TENSOR,
+    NOTHING,
     Declared,
     Every,
     Items,
@@ -74,7 +75,7 @@ class _Reader:
         if isinstance(annotation, typing.ForwardRef):
             return self._evaluated(annotation.__forward_arg__)
         if annotation is None or annotation is type(None):
-            return NO_TENSOR
+            return NOTHING
         if isinstance(annotation, type) and hasattr(annotation, "dim_str"):
             return _of_jaxtyping(annotation)
         origin = typing.get_origin(annotation)

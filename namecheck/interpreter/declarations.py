@@ -1,0 +1,482 @@
+"""Annotations at work: calls bind them, results and variables are held against them.
+
+The axes of a function stand for the dims of its caller, consistently over one call; what they
+stand for is kept with the function's variables, or, where a constructor or a field binds them,
+with the instance (docs/semantics.md, "Two kinds of name").
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
+from namecheck.annotations.declarations import (
+    Declaration,
+    Declared,
+    Every,
+    Items,
+    OneOf,
+    Undeclared,
+    meet,
+    speaks,
+)
+from namecheck.findings import Place
+from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter.calls import Call
+from namecheck.interpreter.declared import Annotations, Signature, axes_of
+from namecheck.interpreter.machine import Activation, Machine
+from namecheck.interpreter.objects import (
+    NONE,
+    Alternative,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    Frame,
+    FunctionValue,
+    Held,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+    size_of,
+    sized,
+)
+from namecheck.interpreter.store import Store
+from namecheck.names import UNKNOWN, Contradiction, word
+from namecheck.sizes import symbol
+from namecheck.syntax import Located as Node
+from namecheck.values import Dim, Dims, Tensor
+
+
+class Declarations:
+    """Holds values against annotations, and makes them from annotations."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._files: dict[ast.Module, Annotations] = {}
+
+    def of(self, frame: Frame) -> Annotations:
+        """The annotations of the file that the code of a frame stands in."""
+        tree = self.machine.source_of(frame).tree
+        known = self._files.get(tree)
+        if known is None:
+            known = self._files[tree] = Annotations(tree)
+        return known
+
+    # Calls
+
+    def enter(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Bind what the parameters declare to the arguments; False where they contradict."""
+        signature = self.of(frame).signature(function.node)
+        if not signature.speaks:
+            return True
+        values = {name: store.get((frame.number, name)) for name in signature.parameters}
+        bindings = self._bindings(signature.axes, frame, store, function.name)
+        try:
+            for name in sorted(signature.numbers):
+                size = size_of(store.get((frame.number, name), NONE))
+                if size is not None:
+                    bindings = bind_number(bindings, name, size, name)
+            for name, parameter in signature.parameters.items():
+                known = self._known(values[name], store)
+                bindings = meet(parameter.declared, known, bindings, name)
+            bindings = settle(bindings)
+        except Contradiction as contradiction:
+            if call.node is not function.node:
+                self._refuse(contradiction, signature, frame, call)
+            return False
+        self._keep(bindings, frame, store, function)
+        scope = None if call.node is function.node else frame.number
+        for name, parameter in signature.parameters.items():
+            value = self._refined(
+                parameter.declared, values[name], bindings, scope, parameter.annotation, store
+            )
+            store.set((frame.number, name), value)
+        return True
+
+    def _refuse(
+        self, contradiction: Contradiction, signature: Signature, frame: Frame, call: Call
+    ) -> None:
+        """Report a call whose arguments contradict what is declared."""
+        machine, marks = self.machine, list[Place]()
+        if isinstance(call.node, ast.Call):
+            for node, value in zip(call.node.args, call.args[-len(call.node.args) :], strict=False):
+                shown = machine.torch.show(value, call.store)
+                if isinstance(value, (TensorValue, Opaque)) and shown:
+                    marks.append(machine.place(node, shown))
+        values = [*call.args, *call.kwargs.values()]
+        origins = list(machine.torch.origins_of(contradiction.names, values, call.store))
+        source = machine.source_of(frame)
+        words = set(contradiction.message.splitlines()[0].split("'")[1::2])
+        for name, parameter in signature.parameters.items():
+            if name in words:
+                span = source.span(parameter.annotation)
+                origins.append(Place(source.filename, span, f"'{name}' is declared here"))
+        machine.report(
+            contradiction, call.node, call.store, call.activation, tuple(marks), tuple(origins)
+        )
+
+    def result(
+        self,
+        function: FunctionValue,
+        frame: Frame,
+        bindings: Bindings | None,
+        value: Value,
+        store: Store,
+    ) -> Value:
+        """What a call gives, by what the function declares where its body does not tell."""
+        signature = self.of(frame).signature(function.node)
+        if bindings is None or self.machine.scope(function.node).generator:
+            return value
+        node = getattr(function.node, "returns", None)
+        scope = self.machine.new_address()
+        return self._refined(signature.result, value, bindings, scope, node, store)
+
+    def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
+        """What the axes of a function stand for in a call; None where its result says nothing."""
+        signature = self.of(frame).signature(function.node)
+        if not speaks(signature.result):
+            return None
+        return self._bindings(signature.axes, frame, store, function.name)
+
+    def leave(self, node: ast.Return, value: Value, store: Store, activation: Activation) -> None:
+        """Hold what a function returns against what it declares."""
+        frame = activation.frame
+        signature = self.of(frame).signature(frame.scope)
+        if not speaks(signature.result) or self.machine.scope(frame.scope).generator:
+            return
+        bindings = self._bindings(signature.axes, frame, store, activation.name)
+        try:
+            known = self._known(value, store)
+            settle(meet(signature.result, known, bindings, "result", returned=True))
+        except Contradiction as contradiction:
+            self._report(contradiction, node.value or node, [value], store, activation)
+
+    def parameter(self, function: FunctionValue, name: str) -> Value | None:
+        """An unknown argument, as it is declared; None where it is not."""
+        signature = self.of(function.frame).signature(function.node)
+        if name in signature.numbers:
+            return sized(symbol(name))
+        parameter = signature.parameters.get(name)
+        if parameter is None:
+            return None
+        return self.made(parameter.declared, Bindings(function.name), None, parameter.annotation)
+
+    # Variables
+
+    def assigned(
+        self, node: ast.AnnAssign, value: Value, store: Store, activation: Activation
+    ) -> Value:
+        """What an annotated variable holds: the value, with the dims that are declared."""
+        declared = self.of(activation.frame).read(node.annotation)
+        if not speaks(declared):
+            return value
+        frame = activation.frame
+        name = ast.unparse(node.target)
+        bindings = self._bindings(axes_of(declared), frame, store, activation.name)
+        try:
+            known = self._known(value, store)
+            bindings = settle(meet(declared, known, bindings, name, returned=True))
+        except Contradiction as contradiction:
+            self._report(contradiction, node.value or node, [value], store, activation)
+            return self.machine.fresh("contradiction")
+        owner = frame.receiver if isinstance(node.target, ast.Attribute) else None
+        self._write(bindings, owner if isinstance(owner, Instance) else frame, store)
+        return self._refined(declared, value, bindings, None, node.annotation, store)
+
+    def _report(
+        self,
+        contradiction: Contradiction,
+        node: Node,
+        values: Iterable[Value],
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        machine, given = self.machine, list(values)
+        marks = tuple(
+            machine.place(node, machine.torch.show(value, store))
+            for value in given
+            if isinstance(value, TensorValue) and machine.torch.show(value, store)
+        )
+        origins = machine.torch.origins_of(contradiction.names, given, store)
+        machine.report(contradiction, node, store, activation, marks, origins)
+
+    # Fields
+
+    def field(self, instance: Instance, name: str, store: Store) -> Value | None:
+        """The attribute of an instance that its class only declares; None if it does not."""
+        for cls in self.machine.expressions.attributes.mro(instance.cls):
+            node = cls.node if isinstance(cls, ClassValue) else None
+            if not isinstance(cls, ClassValue) or node is None or cls.frame is None:
+                continue
+            frame = Frame(self.machine.new_address(), node, cls.frame)
+            annotations = self.of(frame)
+            annotation = annotations.fields(node).get(name)
+            declared = None if annotation is None else annotations.read(annotation)
+            if declared is not None and annotation is not None and speaks(declared):
+                return self.of_instance(instance, declared, annotation, frame, store)
+        return None
+
+    def filled(
+        self,
+        cls: ClassValue,
+        given: Mapping[str, Value],
+        call: Call,
+        instance: Instance | None = None,
+    ) -> dict[str, Value]:
+        """The fields of a new instance, held against what is declared of them together."""
+        values = dict(given)
+        if cls.node is None or cls.frame is None:
+            return values
+        frame = Frame(self.machine.new_address(), cls.node, cls.frame)
+        annotations = self.of(frame)
+        declared = {
+            name: (annotations.read(annotation), annotation)
+            for name, annotation in annotations.fields(cls.node).items()
+            if name in values
+        }
+        axes = annotations.axes(cls.node)
+        bindings = Bindings(cls.name)
+        try:
+            for name in sorted(axes & values.keys()):
+                size = size_of(values[name])
+                if size is not None:
+                    bindings = bind_number(bindings, name, size, name)
+            for name, (told, _) in declared.items():
+                bindings = meet(told, self._known(values[name], call.store), bindings, name)
+            bindings = settle(bindings)
+        except Contradiction as contradiction:
+            every = list(values.values())
+            self._report(contradiction, call.node, every, call.store, call.activation)
+            return {name: self.machine.fresh("contradiction") for name in values}
+        scope = self.machine.new_address()
+        if instance is not None:
+            self._write(bindings, instance, call.store)
+        for name, (told, annotation) in declared.items():
+            values[name] = self._refined(
+                told, values[name], bindings, scope, annotation, call.store
+            )
+        return values
+
+    def entries(self, cls: ClassValue, store: Store) -> Value:
+        """An unknown dict of a TypedDict: its axes are those of the dict."""
+        holder = Instance(self.machine.new_address(), cls)
+        names = [] if cls.node is None else [name for name, _ in cls.fields]
+        made = [(Const(name), self.field(holder, name, store)) for name in names]
+        items = tuple((key, value) for key, value in made if value is not None)
+        return DictValue(self.machine.new_address(), Entries(items, self.machine.fresh("item")))
+
+    def of_instance(
+        self,
+        instance: Instance,
+        declared: Declared,
+        annotation: ast.expr,
+        frame: Frame,
+        store: Store,
+    ) -> Value:
+        """A value that an instance is declared to hold; its axes are those of the instance."""
+        scope = instance.address if isinstance(instance.address, int) else None
+        inner = replace(frame, receiver=instance)
+        bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
+        bindings = meet(declared, self._declared(declared, bindings, scope), bindings, "field")
+        self._write(bindings, instance, store)
+        return self.made(declared, bindings, scope, annotation)
+
+    # What the axes stand for
+
+    def _bindings(self, axes: Iterable[str], frame: Frame, store: Store, function: str) -> Bindings:
+        """What these axes stand for in a frame: by itself, those around it, or its instance."""
+        bound: dict[str, Bound] = {}
+        runs: dict[str, Run] = {}
+        for axis in axes:
+            found = self._cell(axis, frame, store)
+            if isinstance(found, Bound):
+                bound[axis] = found
+            elif isinstance(found, Run):
+                runs[axis] = found
+        return Bindings(function, bound, runs)
+
+    def _cell(self, axis: str, frame: Frame, store: Store) -> Any:
+        current: Frame | None = frame
+        while current is not None:
+            owners = [current.number]
+            if isinstance(current.receiver, Instance):
+                owners.append(current.receiver.address)  # type: ignore[arg-type]
+            for owner in owners:
+                found = store.get((owner, _key(axis)))
+                if found is not None:
+                    return found.value if isinstance(found, Const) else None
+            current = current.enclosing
+        return None
+
+    def _keep(
+        self, bindings: Bindings, frame: Frame, store: Store, function: FunctionValue
+    ) -> None:
+        self._write(bindings, frame, store)
+        if function.name == "__init__" and isinstance(frame.receiver, Instance):
+            self._write(bindings, frame.receiver, store)
+
+    def _write(self, bindings: Bindings, owner: Frame | Instance, store: Store) -> None:
+        number = owner.number if isinstance(owner, Frame) else owner.address
+        cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
+        for axis, bound in cells.items():
+            store.set((number, _key(axis)), Const(bound))
+
+    # Values
+
+    def _known(self, value: Value | None, store: Store) -> Any:
+        """What is known of a value, as annotations see it."""
+        if isinstance(value, TensorValue):
+            return joins.held(value, store).tensor
+        if isinstance(value, Opaque):
+            if narrowing.is_tensor(value, store):
+                return joins.held(self.machine.torch.promote(value, store), store).tensor
+            return UNKNOWN
+        if value == NONE:
+            return None
+        if isinstance(value, TupleValue):
+            return tuple(self._known(item, store) for item in value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            if not isinstance(content, Repeated):
+                return tuple(self._known(item, store) for item in content)
+        if isinstance(value, Union):
+            left = [c.value for c in value.alternatives if store.allows(c.facts)]
+            if len(left) == 1:
+                return self._known(left[0], store)
+        return UNKNOWN
+
+    def _declared(self, declared: Declared, bindings: Bindings, scope: int | None) -> Any:
+        """What is known of a value that is declared so."""
+        if isinstance(declared, Declaration):
+            return Tensor(bindings.dims_of(declared.pattern, scope))
+        if isinstance(declared, Items):
+            return tuple(self._declared(each, bindings, scope) for each in declared.each)
+        return UNKNOWN
+
+    def made(
+        self,
+        declared: Declared,
+        bindings: Bindings,
+        scope: int | None,
+        annotation: ast.expr | None,
+    ) -> Value:
+        """A value of which only the declaration is known."""
+        machine = self.machine
+        if isinstance(declared, Declaration):
+            dims = bindings.dims_of(declared.pattern, scope)
+            return machine.torch.tensor(Tensor(dims), self._origins(dims, annotation))
+        if isinstance(declared, Items):
+            made = [self.made(each, bindings, scope, annotation) for each in declared.each]
+            return TupleValue(tuple(made))
+        if isinstance(declared, Every):
+            each = self.made(declared.each, bindings, scope, annotation)
+            if declared.kind == "mapping":
+                return DictValue(machine.new_address(), Entries((), each))
+            if declared.kind == "list":
+                return ListValue(machine.new_address(), Repeated(each))
+            return Repeated(each)
+        if isinstance(declared, OneOf):
+            told = [option for option in declared.options if not isinstance(option, Undeclared)]
+            if len(told) == 1 and declared.optional:
+                filled = self.made(told[0], bindings, scope, annotation)
+                return joins.union([Alternative(NONE), Alternative(filled)], machine.ledger)
+        return machine.fresh("declared")
+
+    def _refined(
+        self,
+        declared: Declared,
+        value: Value | None,
+        bindings: Bindings,
+        scope: int | None,
+        annotation: ast.expr | None,
+        store: Store,
+    ) -> Value:
+        """A value with the dims that are declared, where it has none that are known."""
+        if value is None or not speaks(declared):
+            return self.machine.fresh("declared") if value is None else value
+        if isinstance(declared, Declaration):
+            return self._refined_tensor(declared, value, bindings, scope, annotation, store)
+        if isinstance(declared, Items) and isinstance(value, TupleValue):
+            if len(declared.each) == len(value.items):
+                items = tuple(
+                    self._refined(each, item, bindings, scope, annotation, store)
+                    for each, item in zip(declared.each, value.items, strict=True)
+                )
+                return replace(value, items=items)
+            return value
+        if isinstance(declared, Every) and isinstance(value, Repeated):
+            each = self._refined(declared.each, value.each, bindings, scope, annotation, store)
+            return Repeated(each)
+        if isinstance(declared, OneOf) and isinstance(value, TensorValue):
+            told = [option for option in declared.options if isinstance(option, Declaration)]
+            if len(told) == 1:
+                return self._refined(told[0], value, bindings, scope, annotation, store)
+        if isinstance(value, Opaque) and not isinstance(declared, OneOf):
+            return self.made(declared, bindings, scope, annotation)
+        return value
+
+    def _refined_tensor(
+        self,
+        declared: Declaration,
+        value: Value,
+        bindings: Bindings,
+        scope: int | None,
+        annotation: ast.expr | None,
+        store: Store,
+    ) -> Value:
+        torch = self.machine.torch
+        if isinstance(value, Opaque):
+            if size_of(value) is not None or value.kind is not None:
+                return value
+            value = torch.promote(value, store)
+        if isinstance(value, Union):
+            choices = [
+                replace(
+                    choice,
+                    value=self._refined(declared, choice.value, bindings, scope, annotation, store),
+                )
+                for choice in value.alternatives
+            ]
+            return joins.union(choices, self.machine.ledger)
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dims = refined(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
+        if dims != held.tensor.dims:
+            origins = {**self._origins(dims, annotation), **held.origins}
+            joins.write(value, store, Held(replace(held.tensor, dims=dims), origins))
+        return value
+
+    def _origins(self, dims: Dims, annotation: ast.expr | None) -> dict[str, Place]:
+        if annotation is None:
+            return {}
+        place = self.machine.place(annotation, "declared here")
+        return {told: place for name in dims.names if (told := word(name)) is not None}
+
+
+def refined(known: Dims, declared: Dims) -> Dims:
+    """Dims that are known, and of those that are not what is declared."""
+    if known.open or declared.open or known.rank != declared.rank:
+        return known if not known.open else declared
+    return Dims(tuple(map(_refined_dim, known.prefix, declared.prefix)))
+
+
+def _refined_dim(known: Dim, declared: Dim) -> Dim:
+    name = declared.name if known.name in (None, UNKNOWN) else known.name
+    if known.name is None and known.size == 1:
+        return known
+    return replace(known, name=name, size=declared.size if known.size is UNKNOWN else known.size)
+
+
+def _key(axis: str) -> str:
+    """The cell of an axis among the variables: no variable is called so."""
+    return f"axis {axis}"

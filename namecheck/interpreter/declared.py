@@ -1,0 +1,163 @@
+"""What a file declares of its tensors: the annotations of functions, classes and variables, read.
+
+Nothing here depends on how the code is run. Source of the language: `namecheck.annotations`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from namecheck.annotations import declarations
+from namecheck.annotations.declarations import (
+    ANYTHING,
+    Declaration,
+    Declared,
+    Every,
+    Items,
+    OneOf,
+    speaks,
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One annotated parameter: what it is declared to be, and where."""
+
+    declared: Declared
+    annotation: ast.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function declares: its parameters, its result, its axes, and those that ints bind.
+
+    `axes` are the names of all dims in it and in its body; `numbers` the parameters that are the
+    size of the axis that they are called like.
+    """
+
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    result: Declared = ANYTHING
+    axes: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says anything of dims."""
+        return bool(self.numbers) or any(
+            speaks(declared)
+            for declared in (self.result, *(p.declared for p in self.parameters.values()))
+        )
+
+
+class Annotations:
+    """The annotations of one file."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._aliases = dict(_aliases(tree))
+        self._read: dict[ast.expr, Declared] = {}
+        self._signatures: dict[ast.AST, Signature] = {}
+        self._classes = {
+            method: node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+            for method in node.body
+            if isinstance(method, Function)
+        }
+        self._class_axes: dict[ast.ClassDef, frozenset[str]] = {}
+
+    def read(self, annotation: ast.expr) -> Declared:
+        """What an annotation declares."""
+        known = self._read.get(annotation)
+        if known is None:
+            known = self._read[annotation] = declarations.read(annotation, self._resolved)
+        return known
+
+    def _resolved(self, name: str) -> ast.expr | None:
+        return self._aliases.get(name)
+
+    def signature(self, node: ast.AST) -> Signature:
+        """What a function declares; nothing for a lambda."""
+        known = self._signatures.get(node)
+        if known is None:
+            known = self._signature(node) if isinstance(node, Function) else Signature()
+            self._signatures[node] = known
+        return known
+
+    def _signature(self, node: Function) -> Signature:
+        spec = node.args
+        every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+        parameters = {
+            argument.arg: Parameter(self.read(argument.annotation), argument.annotation)
+            for argument in every
+            if argument.annotation is not None
+        }
+        result = ANYTHING if node.returns is None else self.read(node.returns)
+        axes = self.axes(node)
+        numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}
+        cls = self._classes.get(node)
+        if cls is not None:
+            around = self._axes_of_class(cls)
+            ints = {a.arg for a in every if _is_int(a.annotation)}
+            # One argument of a constructor that is the size of an axis tells what all are.
+            numbers |= ints if node.name == "__init__" and ints & around else ints & around
+            axes |= around
+        speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
+        return Signature(speaking, result, axes | numbers, frozenset(numbers))
+
+    def _axes_of_class(self, node: ast.ClassDef) -> frozenset[str]:
+        known = self._class_axes.get(node)
+        if known is None:
+            known = self._class_axes[node] = self.axes(node)
+        return known
+
+    def axes(self, node: ast.AST) -> frozenset[str]:
+        """The names of all dims in the annotations of a definition and of what is in it."""
+        found: set[str] = set()
+        for inner in ast.walk(node):
+            annotation = getattr(inner, "annotation", None) or getattr(inner, "returns", None)
+            if isinstance(annotation, ast.expr):
+                found |= axes_of(self.read(annotation))
+        return frozenset(found)
+
+    def fields(self, node: ast.ClassDef) -> Mapping[str, ast.expr]:
+        """The annotated names in the body of a class."""
+        return {
+            statement.target.id: statement.annotation
+            for statement in node.body
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        }
+
+
+def axes_of(declared: Declared) -> frozenset[str]:
+    """The names of all dims that are declared."""
+    if isinstance(declared, Declaration):
+        several = declared.pattern.several
+        run = {several.name} if several is not None and several.name else set[str]()
+        return declared.pattern.axes | run
+    if isinstance(declared, OneOf):
+        return frozenset().union(*map(axes_of, declared.options))
+    if isinstance(declared, Items):
+        return frozenset().union(*map(axes_of, declared.each))
+    return axes_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def _is_int(annotation: ast.expr | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id == "int"
+
+
+def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a module gives to annotations: ``Image = Float[Tensor, "h w"]``."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Subscript):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, statement.value
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if isinstance(statement.value, (ast.Subscript, ast.BinOp)):
+                yield statement.target.id, statement.value
+        elif hasattr(ast, "TypeAlias") and isinstance(statement, ast.TypeAlias):
+            yield statement.name.id, statement.value
