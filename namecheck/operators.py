@@ -41,7 +41,8 @@ class Operator:
 
     `forms` are letters: f ``torch.x``, m ``Tensor.x``, i ``Tensor.x_``, j ``torch.x_``, o ``out=``,
     n ``torch.nn.functional.x``, a an attribute, s an attribute that can be set, c a class of
-    ``torch.nn``. `native` is empty where torch 2.12 follows the same rule, "refuses" where it
+    ``torch.nn``, p a function and l a layer (a class) of another package, under its whole dotted
+    name. `native` is empty where torch 2.12 follows the same rule, "refuses" where it
     is not yet supported, else the rule that it follows. `aten` tells for each of `params` the name
     in the not-yet-supported message, nothing where that overload is supported, `x(dimname)` where
     torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
@@ -171,7 +172,7 @@ def python_operators() -> Mapping[str, str]:
 
 
 _FIELDS: Final = frozenset(Operator.__dataclass_fields__) - {"key"}
-_FORMS: Final = frozenset("fmijonasc")
+_FORMS: Final = frozenset("fmijonascpl")
 
 
 def read(text: str, filename: str) -> dict[str, Operator]:

@@ -151,7 +151,10 @@ def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Ca
     positional = True
     for parameter in (*signatures.parse(row.ctor), *signature):
         if parameter.mapping:
-            kwargs |= draw(st.dictionaries(_of_kind("name", base).filter(bool), _label, max_size=2))
+            kwargs |= draw(_pairs(parameter, base))
+            continue
+        if parameter.variadic and "str" in parameter.kinds:
+            args += [*draw(_of_kind("tensors", base)), draw(_value(parameter))]
             continue
         if parameter.default is not REQUIRED and draw(st.booleans()):
             positional = False
@@ -190,8 +193,8 @@ def _signatures(row: Operator, form: str) -> list[Signature]:
 def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrategy[Any]:
     if parameter.kinds == {"any"} and parameter.default is not REQUIRED:
         return st.just(parameter.default)
-    if parameter.name in _TEXTS:
-        return st.sampled_from(_TEXTS[parameter.name])
+    if parameter.name in _VALUES:
+        return _value(parameter)
     kinds = set(parameter.kinds) or _likely_kinds(parameter)
     if parameter.variadic and not kinds & _LIST_ITEMS.keys():
         kinds = {f"{kind}s" for kind in kinds if f"{kind}s" in _LIST_ITEMS} or {"names"}
@@ -215,10 +218,28 @@ _BY_PARAMETER: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-# What a string has to say for a call to fit.
-_TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
+# What a value has to be for a call to fit.
+_VALUES: Final[Mapping[str, tuple[Any, ...]]] = {
     "equation": ("ij,jk->ik", "ij,ij->i", "ii->i", "i,j", "...i->i...", "ij...->ji", "ij,kj->k"),
+    "pattern": (
+        *("a b -> b a", "a (b c) -> (c a) b", "... a -> a ...", "a b ... -> a (b ...)", "a -> a 1"),
+        *("a b -> a", "a ... -> a", "(a 2) -> a", "a -> a b", "a -> (b a) 2", "a *", "* a", "a _"),
+    ),
+    "packed_shapes": ([(2,), ()], [(1, 2)], [(-1,), (2, 1)], [(), (-1, 2)]),
+    "weight_shape": ("a b", "b", "c"),
+    "tensors_and_pattern": ("a b, b c -> a c", "a b, a b -> a", "a a -> a", "... a -> a ..."),
 }
+
+
+def _value(parameter: Parameter) -> st.SearchStrategy[Any]:
+    return st.sampled_from(_VALUES[parameter.name])
+
+
+def _pairs(parameter: Parameter, base: Dims) -> st.SearchStrategy[dict[str, Any]]:
+    """Keywords of any name: letters and their sizes, or names and new ones."""
+    if parameter.kinds == {"int"}:
+        return st.dictionaries(st.sampled_from("abc"), _of_kind("int", base), max_size=2)
+    return st.dictionaries(_of_kind("name", base).filter(bool), _label, max_size=2)
 
 
 def _likely_kinds(parameter: Parameter) -> set[str]:

@@ -120,6 +120,8 @@ def is_concrete(value: Any) -> bool:
         return value.dims.complete
     if isinstance(value, (tuple, list)):
         return all(map(is_concrete, value))
+    if isinstance(value, dict):
+        return all(map(is_concrete, value.values()))
     return value is not UNKNOWN and not isinstance(value, Many)
 
 
@@ -162,6 +164,10 @@ def covers(general: Any, specific: Any) -> bool:
     if isinstance(general, (tuple, list)):
         alike = type(general) is type(specific) and len(general) == len(specific)
         return alike and all(map(covers, general, specific))
+    if isinstance(general, dict):
+        return general.keys() == specific.keys() and all(
+            covers(value, specific[key]) for key, value in general.items()
+        )
     return bool(general == specific)
 
 

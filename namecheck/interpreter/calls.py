@@ -299,7 +299,7 @@ class Calls:
         return [(node, value)]
 
     def _module(self, module: TorchModule, call: Call) -> Value:
-        if not self.machine.torch.has(module.key, "c"):
+        if not self.machine.torch.has(module.key, "cl"):
             return self.machine.fresh("result")
         kwargs = {**dict(module.kwargs), **call.kwargs}
         arguments = Arguments([*module.args, *call.args], kwargs, call.arguments.open)

@@ -152,7 +152,9 @@ class Libraries:
         if not takes_stars:
             self.machine.escapes.to_unknown(call, path.rpartition(".")[2])
             return self.machine.fresh("result")
-        if self.machine.torch.has(path, "f"):
+        if self.machine.torch.has(path, "l"):
+            return self._layer(path, call)
+        if self.machine.torch.has(path, "fp"):
             return self.machine.calls.torch_call(path, call.args, call)
         if path.startswith("operator."):
             return self._operator(path.removeprefix("operator."), call)
@@ -167,9 +169,7 @@ class Libraries:
         torch = self.machine.torch
         key = path.removeprefix("torch.")
         if key.startswith("nn.") and torch.has(key, "c"):
-            return TorchModule(
-                self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
-            )
+            return self._layer(key, call)
         operator = torch.function(path)
         if operator is None:
             name = path.rpartition(".")[2]
@@ -180,6 +180,11 @@ class Libraries:
         call.arguments.kwargs = kwargs
         form = "Tensor" if path.startswith("torch.Tensor.") else "torch"
         return self.machine.calls.torch_call(f"{form}.{operator}", args, call)
+
+    def _layer(self, key: str, call: Call) -> Value:
+        return TorchModule(
+            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
+        )
 
     def _device(self, call: Call) -> Value:
         kind = call.argument(0, "type")

@@ -18,6 +18,7 @@ from namecheck.interpreter.objects import (
     Alternative,
     Const,
     DictValue,
+    Entries,
     Held,
     ListValue,
     Opaque,
@@ -360,6 +361,9 @@ class TorchCalls:
         if isinstance(answer, list):
             content = tuple(self.lift(part, before, node) for part in answer)
             return ListValue(self.machine.new_address(), content)
+        if isinstance(answer, dict):
+            pairs = [(Const(key), self.lift(part, before, node)) for key, part in answer.items()]
+            return DictValue(self.machine.new_address(), Entries(tuple(pairs)))
         if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
             return Const(answer)
         return self.machine.fresh("value")

@@ -22,6 +22,8 @@ _SPELLED: Final = {
     "a": "Tensor.{}",
     "s": "Tensor.{} = …",
     "c": "torch.nn.{}",
+    "p": "{}",
+    "l": "{}",
 }
 
 SUPPORT: Final = ("yes", "partly", "no")

@@ -14,6 +14,8 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree, clash
 
+Subscripts = tuple[str, ...]
+
 
 @rule
 def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown) -> Dims:
@@ -27,6 +29,11 @@ def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown)
     terms, output = _read(equation)
     if isinstance(operands, (Many, Unknown)):
         return OPEN
+    return contracted(terms, output, operands)
+
+
+def contracted(terms: Sequence[Subscripts], output: Subscripts, operands: Sequence[Tensor]) -> Dims:
+    """The dims of the output's letters, given the letters of every operand."""
     _check_count(terms, operands)
     letters = _Letters(set(output))
     for index, (term, operand) in enumerate(zip(terms, operands, strict=True)):
@@ -49,10 +56,7 @@ def einsum_natively(
     return einsum(equation, operands)
 
 
-_Subscripts = tuple[str, ...]
-
-
-def _read(equation: str) -> tuple[list[_Subscripts], _Subscripts]:
+def _read(equation: str) -> tuple[list[Subscripts], Subscripts]:
     """The subscripts of every operand and of the output, ``...`` among them."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = [tuple(_subscripts(term)) for term in inputs.split(",")]
@@ -79,7 +83,7 @@ def _subscripts(term: str) -> Iterator[str]:
         yield letter
 
 
-def _checked(output: _Subscripts, terms: Sequence[_Subscripts]) -> _Subscripts:
+def _checked(output: Subscripts, terms: Sequence[Subscripts]) -> Subscripts:
     for letter in output:
         if output.count(letter) > 1:
             raise _malformed(f"output subscript {letter} appears more than once in the output")
@@ -98,7 +102,7 @@ def _malformed(reason: str) -> Contradiction:
     )
 
 
-def _check_count(terms: Sequence[_Subscripts], operands: Sequence[Tensor]) -> None:
+def _check_count(terms: Sequence[Subscripts], operands: Sequence[Tensor]) -> None:
     if len(terms) != len(operands):
         relation = "fewer" if len(operands) < len(terms) else "more"
         raise _malformed(f"{relation} operands were provided than specified in the equation")
@@ -112,7 +116,7 @@ class _Letters:
     dims: dict[str, Dim] = field(default_factory=dict)
     batches: list[Dims] = field(default_factory=list)
 
-    def bind(self, term: _Subscripts, dims: Dims, index: int) -> None:
+    def bind(self, term: Subscripts, dims: Dims, index: int) -> None:
         """Bind the letters of one operand."""
         front, back = _around_ellipsis(term)
         _check_rank(term, dims, index)
@@ -152,7 +156,7 @@ class _Letters:
             )
         self.dims[letter] = unify_dim(old, dim)
 
-    def dims_of(self, output: _Subscripts) -> Dims:
+    def dims_of(self, output: Subscripts) -> Dims:
         """The dims of the output."""
         front, back = _around_ellipsis(output)
         batch = reduce(broadcast, self.batches, Dims()) if "..." in output else SCALAR
@@ -163,14 +167,14 @@ class _Letters:
         )
 
 
-def _around_ellipsis(term: _Subscripts) -> tuple[_Subscripts, _Subscripts]:
+def _around_ellipsis(term: Subscripts) -> tuple[Subscripts, Subscripts]:
     if "..." not in term:
         return term, ()
     place = term.index("...")
     return term[:place], term[place + 1 :]
 
 
-def _check_rank(term: _Subscripts, dims: Dims, index: int) -> None:
+def _check_rank(term: Subscripts, dims: Dims, index: int) -> None:
     count = len(term) - ("..." in term)
     if "..." not in term and dim_map.of_rank(dims, count) is None:
         raise Contradiction(

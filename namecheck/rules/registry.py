@@ -29,6 +29,8 @@ SECTIONS: Final = (
     "spatial",
     "algebra",
     "einsum",
+    "einops",
+    "packing",
     "elements",
     "lookups",
     "concatenations",

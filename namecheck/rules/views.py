@@ -230,7 +230,11 @@ def _together(parts: Sequence[_Part], size: Size) -> Dim:
 def _guessed(parts: Sequence[_Part], sizes: Sequence[Size]) -> list[Dim]:
     """The dims of a view of which it is not certain what they came from."""
     left = [part for part in parts if part.dim.size != 1]
-    vague = any(part.ratio is None for part in left) or UNKNOWN in sizes or -1 in sizes
+    vague = (
+        any(part.ratio is None and part.dim.size != 0 for part in left)
+        or UNKNOWN in sizes
+        or -1 in sizes
+    )
     unnamed = UNKNOWN if vague and any(part.dim.name is not None for part in left) else None
     if len(sizes) != 1 or sizes[0] in (1, UNKNOWN) or not left:
         return [_guess(size, unnamed) for size in sizes]

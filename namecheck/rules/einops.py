@@ -1,0 +1,296 @@
+"""einops: every letter of a pattern stands for one dimension, before and after.
+
+``b (h w) c`` takes the dim ``h*w`` apart, or puts it together, the first letter outermost. A letter
+is a local name: what it stands for is told by the tensor. A dim of which the sizes tell that it is
+taken apart in another order than it was put together is scrambled, as in a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import Any
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.rules import dim_map, patterns
+from namecheck.rules.concatenations import stack
+from namecheck.rules.einsum import contracted
+from namecheck.rules.patterns import Group, Letter, Number, Side, wrong
+from namecheck.rules.registry import rule
+from namecheck.rules.views import inferred, laid_out
+from namecheck.sizes import Expression
+from namecheck.values import (
+    OPEN,
+    Dim,
+    Dims,
+    Many,
+    Size,
+    Tensor,
+    agree,
+    clash,
+    new_dim,
+    product,
+)
+
+Lengths = Mapping[str, Any]
+Operand = Tensor | Sequence[Tensor] | Many | Unknown
+NEW = Dim(None, 1, purposeful=True)
+
+
+@rule
+def einops_rearrange(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
+    """The dims in the order of the pattern's letters, taken apart and merged (einops.rearrange)."""
+    if isinstance(pattern, Unknown):
+        return OPEN
+    left, right = _sides(pattern)
+    patterns.check_rearrangement(left, right)
+    return _transformed(_stacked(tensor), left, right, axes_lengths)
+
+
+@rule
+def einops_repeat(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
+    """The same, with new letters at the sizes that they are given (einops.repeat)."""
+    if isinstance(pattern, Unknown):
+        return OPEN
+    left, right = _sides(pattern)
+    patterns.check_repetition(left, right, list(axes_lengths))
+    return _transformed(_stacked(tensor), left, right, axes_lengths)
+
+
+@rule
+def einops_reduce(
+    tensor: Operand, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
+) -> Dims:
+    """The same, without the letters that are not on the right (einops.reduce)."""
+    if isinstance(pattern, Unknown):
+        return OPEN
+    left, right = _sides(pattern)
+    patterns.check_reduction(left, right, reduction)
+    return _transformed(_stacked(tensor), left, right, axes_lengths)
+
+
+@rule
+def einops_mix(
+    input: Tensor, pattern: str | Unknown, weight_shape: str | Unknown, axes_lengths: Lengths
+) -> Dims:
+    """A product with weights, whose letters have the sizes given (einops.layers.torch.EinMix)."""
+    if isinstance(pattern, Unknown) or isinstance(weight_shape, Unknown):
+        return OPEN
+    left, right = _sides(pattern)
+    weight = patterns.side(weight_shape)
+    fresh = patterns.without(right.letters, (*left.letters, *weight.letters))
+    if fresh:
+        listed = patterns.listed(fresh)
+        raise wrong(f"Unrecognized identifiers on the right side of EinMix {listed}")
+    for letter in weight.letters:
+        if letter not in axes_lengths:
+            raise wrong(f"Dimension {letter} of weight should be specified")
+    return _transformed(input.dims, left, right, axes_lengths, others=weight.letters)
+
+
+def _sides(pattern: str) -> tuple[Side, Side]:
+    left, right = patterns.sides(pattern)
+    patterns.check_ellipsis(left, right, pattern)
+    return left, right
+
+
+def _stacked(tensor: Operand) -> Dims:
+    """The dims of a tensor; a list of tensors is stacked along a new first dim."""
+    if isinstance(tensor, Unknown):
+        return OPEN
+    return tensor.dims if isinstance(tensor, Tensor) else stack(tensor)
+
+
+def _transformed(
+    dims: Dims, left: Side, right: Side, lengths: Lengths, *, others: Sequence[Letter] = ()
+) -> Dims:
+    """The dims on the left side as the right side has them."""
+    for letter in lengths:
+        if letter not in (*left.letters, *right.letters, *others):
+            raise wrong(
+                f"Axis {letter} is not used in transform",
+                help="Leave the keyword out, or use its letter in the pattern.",
+            )
+    bound = _Letters({letter: _size(letter, value) for letter, value in lengths.items()})
+    bound.bind(left, dims)
+    return dim_map.joined(*(bound.composed(group) for group in right.groups))
+
+
+def _size(letter: str, value: Any) -> Size:
+    if not isinstance(value, (int, Expression)) or isinstance(value, bool):
+        return UNKNOWN
+    if isinstance(value, int) and value < 0:
+        raise wrong(f"The letter {letter} is given the negative size {value}", code="NC209")
+    return value
+
+
+@dataclass
+class _Letters:
+    """What the letters of a pattern stand for; `sizes` has those that are given."""
+
+    sizes: Mapping[str, Size]
+
+    def __post_init__(self) -> None:
+        self.dims: dict[Letter, Dim] = {}
+        self.rest = Dims()
+
+    def size(self, letter: Letter) -> Size | None:
+        """The size that a letter is given; None where it is not."""
+        return letter.size if isinstance(letter, Number) else self.sizes.get(letter)
+
+    def bind(self, left: Side, dims: Dims) -> None:
+        """Bind the letters of the left side to the dims of a tensor."""
+        front, back = left.around_ellipsis()
+        check_rank(left, dims)
+        if ... in left.groups:
+            first, last = dim_map.first(dims, len(front)), dim_map.last(dims, len(back))
+            self.rest = dim_map.without_left(dim_map.without_right(dims, len(back)), len(front))
+        else:
+            closed = dim_map.of_rank(dims, len(front))
+            assert closed is not None, "the rank has been checked"
+            first, last = closed, Dims()
+        for letters, dim in zip(left.letter_groups, (*first.prefix, *last.prefix), strict=True):
+            self._take_apart(letters, dim)
+
+    def _take_apart(self, letters: Sequence[Letter], dim: Dim) -> None:
+        sizes = [self.size(letter) for letter in letters]
+        if sizes.count(None) > 1:
+            open_ones = [one for one, size in zip(letters, sizes, strict=True) if size is None]
+            raise wrong(
+                f"Could not infer sizes for {patterns.listed(open_ones)}",
+                help="Give all sizes of a group but one by keyword.",
+            )
+        if not letters:
+            _check_size(dim.size, 1)
+        elif len(letters) == 1:
+            self.dims[letters[0]] = dim if sizes[0] is None else _sized(letters[0], dim, sizes[0])
+        else:
+            self.dims.update(zip(letters, _parts(dim, sizes), strict=True))
+
+    def composed(self, group: Group) -> Dims:
+        """What a group of the right side makes of its letters."""
+        if isinstance(group, EllipsisType):
+            return self.rest
+        if ... in group and self.rest.open:
+            return Dims((Dim(),))
+        dims: list[Dim] = []
+        for letter in group:
+            dims += self.rest.prefix if isinstance(letter, EllipsisType) else [self._dim(letter)]
+        return Dims((together(dims),))
+
+    def _dim(self, letter: Letter) -> Dim:
+        """What a letter stands for; one that is new has the size that it is given."""
+        if letter in self.dims:
+            return self.dims[letter]
+        size = self.size(letter)
+        return Dim() if size is None or size is UNKNOWN else sized_dim(size)
+
+
+def sized_dim(size: Size) -> Dim:
+    """A new dim of some size, of 1 on purpose."""
+    return replace(new_dim(size), purposeful=size == 1)
+
+
+def together(dims: Sequence[Dim]) -> Dim:
+    """The dim that several in a row are merged into, the first outermost."""
+    if not dims:
+        return NEW
+    if len(dims) == 1:
+        return dims[0]
+    [whole] = laid_out(dims, [inferred(product(dim.size for dim in dims), 1)])
+    return whole
+
+
+def _sized(letter: Letter, dim: Dim, size: Size) -> Dim:
+    """A whole dim of which the size is given, too."""
+    given = sized_dim(size)
+    if isinstance(dim.name, Axis) and isinstance(given.name, Axis) and clash(dim, given):
+        words = [str(naming.word(dim.name)), str(naming.word(given.name))]
+        raise Contradiction(
+            "NC101",
+            f"The letter {letter} stands for dim '{words[0]}' and is given the size of dim "
+            f"'{words[1]}'.",
+            names=words,
+            help="Give each dimension a letter of its own.",
+        )
+    _check_size(dim.size, size)
+    return replace(dim, size=size) if dim.size is UNKNOWN else dim
+
+
+def _check_size(length: Size, known: Size) -> None:
+    if agree(length, known) is Answer.NO:
+        raise wrong(f"Shape mismatch, {length} != {known}", code="NC201")
+
+
+def _parts(dim: Dim, sizes: Sequence[Size | None]) -> list[Dim]:
+    """A dim taken apart, where one of the sizes may not be given."""
+    known = product(size for size in sizes if size is not None)
+    if None not in sizes:
+        _check_size(dim.size, known)
+    elif isinstance(dim.size, int) and isinstance(known, int) and (not known or dim.size % known):
+        raise wrong(
+            f"Shape mismatch, can't divide axis of length {dim.size} in chunks of {known}",
+            code="NC201",
+        )
+    rest = inferred(dim.size, known)
+    return apart(dim, [rest if size is None else size for size in sizes])
+
+
+def apart(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
+    """The parts of these sizes that a dim is taken apart into, the first outermost."""
+    if dim.name is UNKNOWN:
+        return [Dim(UNKNOWN, size) for size in sizes]
+    return laid_out([dim], sizes)
+
+
+def check_rank(left: Side, dims: Dims) -> None:
+    """Refuse a tensor with other dims than the pattern has groups."""
+    least = len(left.groups) - (... in left.groups)
+    if ... in left.groups:
+        fits, wanted = dims.rank is None or dims.rank >= least, f">={least}"
+    else:
+        fits, wanted = dim_map.of_rank(dims, least) is not None, str(least)
+    if not fits:
+        raise wrong(
+            f"Wrong shape: expected {wanted} dims. Received {dim_map.show_rank(dims)}-dim tensor.",
+            code="NC207",
+            help=f"The dims of the tensor are {dims.show()}.",
+        )
+
+
+@rule
+def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims:
+    """``einsum`` with words for letters, the equation after the operands (einops.einsum)."""
+    *tensors, pattern = tensors_and_pattern or (UNKNOWN,)
+    if not isinstance(pattern, str):
+        return OPEN
+    before, arrow, after = pattern.partition("->")
+    if not arrow:
+        raise wrong("Einsum pattern must contain '->'.", help="Write `before -> after`.")
+    terms = [_term(patterns.side(t, underscore=True, repeats=True)) for t in before.split(",")]
+    output = _term(patterns.side(after, underscore=True))
+    known = {letter for term in terms for letter in term}
+    for letter in output:
+        if letter not in known:
+            raise wrong(f"Unknown axis {letter} on right side of einsum {pattern}.")
+    operands = [one if isinstance(one, Tensor) else Tensor() for one in tensors]
+    return contracted(terms, output, operands)
+
+
+def _term(read: Side) -> tuple[str, ...]:
+    """The letters of one operand, as `einsum` takes them."""
+    found: list[str] = []
+    for group in read.groups:
+        if isinstance(group, EllipsisType):
+            found.append("...")
+        elif len(group) == 1 and isinstance(group[0], str):
+            found.append(group[0])
+        else:
+            raise wrong(
+                "Shape rearrangement, singleton () and anonymous axes are not yet supported in "
+                "einsum.",
+                help="Rearrange the operands first.",
+            )
+    return tuple(found)

@@ -1,0 +1,231 @@
+"""The patterns of einops: ``b (h w) c -> b h w c``, read once.
+
+A side is a list of groups, one for each dim: a letter (a word, rather) by itself, several in
+brackets, none for a dim of size 1; ``...`` stands for any number of dims. A number is a letter
+without a name. The words of the errors are einops' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from types import EllipsisType
+from typing import Final, TypeAlias
+
+from namecheck.names import Contradiction
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A size in a pattern; no two numbers stand for one dim, so that each is one by itself."""
+
+    size: int
+
+
+Letter: TypeAlias = str | Number
+Group: TypeAlias = tuple[Letter | EllipsisType, ...] | EllipsisType
+REDUCTIONS: Final = ("min", "max", "sum", "mean", "prod", "any", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What stands on one side of the arrow."""
+
+    groups: tuple[Group, ...]
+
+    @property
+    def letters(self) -> tuple[Letter, ...]:
+        """All letters in their order."""
+        return tuple(letter for letters in self.letter_groups for letter in letters)
+
+    @property
+    def letter_groups(self) -> list[tuple[Letter, ...]]:
+        """The letters of each group, without an ellipsis that stands by itself."""
+        return [
+            tuple(one for one in group if not isinstance(one, EllipsisType))
+            for group in self.groups
+            if not isinstance(group, EllipsisType)
+        ]
+
+    @property
+    def has_ellipsis(self) -> bool:
+        """Whether any number of dims may stand somewhere."""
+        return ... in self.groups or self.merges_ellipsis
+
+    @property
+    def merges_ellipsis(self) -> bool:
+        """Whether ``...`` stands in brackets."""
+        groups = (group for group in self.groups if not isinstance(group, EllipsisType))
+        return ... in chain.from_iterable(groups)
+
+    def around_ellipsis(self) -> tuple[Sequence[Group], Sequence[Group]]:
+        """The groups left and right of the ellipsis; all are left where there is none."""
+        if ... not in self.groups:
+            return self.groups, ()
+        place = self.groups.index(...)
+        return self.groups[:place], self.groups[place + 1 :]
+
+
+def wrong(reason: str, *, code: str = "NC114", help: str | None = None) -> Contradiction:
+    """What einops raises for a pattern, or for a tensor that it does not fit."""
+    return Contradiction(code, reason, help=help or "See what the pattern says of each dim.")
+
+
+@cache
+def sides(pattern: str) -> tuple[Side, Side]:
+    """Both sides of ``left -> right``; raises `Contradiction` NC114 as einops does."""
+    left, arrow, right = pattern.partition("->")
+    if not arrow or "->" in right:
+        raise wrong(f"Pattern '{pattern}' must have one '->'", help="Write `before -> after`.")
+    return side(left), side(right)
+
+
+@cache
+def side(text: str, *, underscore: bool = False, repeats: bool = False) -> Side:
+    """One side of a pattern.
+
+    With `underscore` the word ``_`` is one that need not be told; where `repeats` any letter may
+    stand in it twice.
+    """
+    if "." in text and (text.count("...") != 1 or text.count(".") != 3):
+        raise wrong(
+            "Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor"
+        )
+    found: list[Group] = []
+    group: list[Letter | EllipsisType] | None = None
+    for word in _words(text):
+        if word == "(":
+            if group is not None:
+                raise wrong("Axis composition is one-level (brackets inside brackets not allowed)")
+            group = []
+        elif word == ")":
+            if group is None:
+                raise wrong("Brackets are not balanced")
+            found.append(tuple(group))
+            group = None
+        elif group is not None:
+            group += _read(word)
+        else:
+            found.append(... if word == "..." else tuple(_read(word)))
+    if group is not None:
+        raise wrong(f'Imbalanced parentheses in expression: "{text}"')
+    result = Side(tuple(found))
+    if not underscore and "_" in result.letters:
+        raise _invalid("_", "axis name should not start or end with underscore")
+    if not repeats:
+        _check_distinct(result)
+    return result
+
+
+def _words(text: str) -> list[str]:
+    spaced = text.replace("...", " ... ").replace("(", " ( ").replace(")", " ) ")
+    words = spaced.split()
+    for word in words:
+        for letter in "" if word in ("(", ")", "...") else word:
+            if not letter.isalnum() and letter != "_":
+                raise wrong(f"Unknown character '{letter}'")
+    return words
+
+
+def _read(word: str) -> list[Letter | EllipsisType]:
+    """A word as a letter; 1 is none."""
+    if word == "...":
+        return [...]
+    if word.isdecimal():
+        size = int(word)
+        if size < 1:
+            raise wrong(f"Anonymous axis should have positive length, not {size}")
+        return [Number(size)] if size > 1 else []
+    if not word.isidentifier():
+        raise _invalid(word, "not a valid python identifier")
+    if word != "_" and word.strip("_") != word:
+        raise _invalid(word, "axis name should not start or end with underscore")
+    return [word]
+
+
+def _invalid(word: str, reason: str) -> Contradiction:
+    return wrong(f"Invalid axis identifier: {word}: {reason}")
+
+
+def _check_distinct(read: Side) -> None:
+    letters = read.letters
+    for letter in letters:
+        if letter != "_" and letters.count(letter) > 1:
+            raise wrong(
+                f'Indexing expression contains duplicate dimension "{letter}"',
+                help="Give each dimension a letter of its own.",
+            )
+
+
+def listed(letters: Sequence[Letter]) -> str:
+    """Letters as einops prints them: ``{'h', 'w'}``."""
+    words = [f"'{one}'" if isinstance(one, str) else f"{one.size}-axis" for one in letters]
+    return "{" + ", ".join(sorted(words)) + "}"
+
+
+def without(letters: Sequence[Letter], others: Sequence[Letter]) -> list[Letter]:
+    """The letters that are not among others."""
+    return [letter for letter in letters if letter not in others]
+
+
+def _lost(left: Side, right: Side) -> list[Letter]:
+    """The letters that are on the left alone, the dots among them as einops prints them."""
+    dots = left.has_ellipsis and not right.has_ellipsis
+    return without(left.letters, right.letters) + ["…"] * dots
+
+
+def check_rearrangement(left: Side, right: Side) -> None:
+    """All letters are on both sides, and no numbers but 1."""
+    if any(isinstance(letter, Number) for letter in (*left.letters, *right.letters)):
+        raise wrong(
+            "Non-unitary anonymous axes are not supported in rearrange (exception is length 1)",
+            help="Give the size a letter, and the letter its size by keyword.",
+        )
+    lone = _lost(left, right) + without(right.letters, left.letters)
+    if lone:
+        raise wrong(
+            f"Identifiers only on one side of expression (should be on both): {listed(lone)}",
+            help="A letter that goes away needs `reduce`, one that comes `repeat`.",
+        )
+
+
+def check_repetition(left: Side, right: Side, sized: Sequence[str]) -> None:
+    """No letter goes away, and those that come have a size."""
+    lost = _lost(left, right)
+    if lost:
+        raise wrong(
+            f"Unexpected identifiers on the left side of repeat: {listed(lost)}",
+            help="Every letter of the left side stands on the right side too.",
+        )
+    fresh = [one for one in without(right.letters, left.letters) if isinstance(one, str)]
+    sizeless = without(fresh, sized)
+    if sizeless:
+        raise wrong(
+            f"Specify sizes for new axes in repeat: {listed(sizeless)}",
+            help="Give the size of a new letter by keyword.",
+        )
+
+
+def check_reduction(left: Side, right: Side, reduction: object) -> None:
+    """No letter comes, and the reduction is one that einops has."""
+    fresh = without(right.letters, left.letters)
+    if fresh:
+        raise wrong(
+            f"Unexpected identifiers on the right side of reduce {reduction}: {listed(fresh)}",
+            help="Every letter of the right side stands on the left side too.",
+        )
+    if isinstance(reduction, str) and reduction not in REDUCTIONS:
+        raise wrong(f"Unknown reduction {reduction}. Expect one of {REDUCTIONS}.")
+
+
+def check_ellipsis(left: Side, right: Side, pattern: str) -> None:
+    """The dims of an ellipsis come from the left side, where it stands by itself."""
+    if right.has_ellipsis and not left.has_ellipsis:
+        raise wrong(
+            f"Ellipsis found in right side, but not left side of a pattern {pattern}",
+            help="Write '...' on both sides.",
+        )
+    if left.merges_ellipsis:
+        raise wrong(f"Ellipsis inside parenthesis in the left side is not allowed: {pattern}")
