@@ -65,6 +65,7 @@ class Operator:
     aten_out: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     ctor: str = ""
+    holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
     out: str = "takes"
@@ -235,7 +236,11 @@ def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
 
 
 _LISTS: Final = ("params", "aten", "aten_out")
-_TABLES: Final = {"documented": "forms and labels", "constants": "arguments"}
+_TABLES: Final = {
+    "documented": "forms and labels",
+    "constants": "arguments",
+    "holds": "tensors and sizes",
+}
 
 
 def _operator(key: str, row: Mapping[str, Any]) -> Operator:

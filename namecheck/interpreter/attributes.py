@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping
 from types import ModuleType
 from typing import Final
 
-from namecheck.interpreter import narrowing, python_operators
+from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine
-from namecheck.interpreter.natives import CHANGING
+from namecheck.interpreter.natives import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.objects import (
     FALSE,
     BoundMethod,
@@ -50,9 +50,12 @@ _LAYOUTS: Final = frozenset(
 _MEMORY_FORMATS: Final = frozenset(
     ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
 )
+# What a class of a library may do otherwise, and hardly ever gives anything.
+_OF_OBJECTS: Final = frozenset(
+    {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
+)
 # Modules of which a constant says the same wherever it is read.
 _MODULES: Final[Mapping[str, ModuleType]] = {"string": string, "math": math}
-_REGISTERING: Final = frozenset({"register_buffer", "register_parameter", "add_module"})
 
 
 def torch_constant(path: str) -> Constant | None:
@@ -180,8 +183,9 @@ class Attributes:
             return value.cls
         if name == "__dict__":
             return self.machine.fresh("dict")
-        if name in _REGISTERING and self.derives(value.cls, "Module"):
-            return Native(value, name)
+        own = self._inherited(value, name, node, store, activation)
+        if own is not None:
+            return own
         getter = self.class_attribute(value.cls, "__getattr__", store)
         if getter is not None:
             bound = BoundMethod(getter, value)
@@ -191,6 +195,21 @@ class Attributes:
             store.set((value.address, name), declared)
             return declared
         return Opaque(("attribute", value.address, name))
+
+    def _inherited(
+        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value | None:
+        """What an instance has from a class of a library that its own derives from."""
+        modules = self.machine.modules
+        found = modules.attribute(value, name, store) if modules.is_module(value) else None
+        own = joins.inherited(value, store)
+        if found is not None or own is None:
+            return found
+        if isinstance(own, ListValue) and name in ("forward", "__call__"):
+            return own
+        if isinstance(own, (ListValue, DictValue)):
+            return Native(own, name) if name in OF_CONTAINERS else None
+        return self.read(own, name, node, store, activation)
 
     def _of_class(
         self, value: ClassValue, name: str, node: Node, store: Store, activation: Activation
@@ -218,12 +237,24 @@ class Attributes:
                 found: Value | None = store.get((cls.address, name))
                 if found is not None:
                     return self._bind(found, value.receiver, cls, node, store, activation)
+        if isinstance(value.receiver, Instance):
+            if name in ("__init__", "__getattr__"):
+                return Native(value.receiver, name)
+            found = self._inherited(value.receiver, name, node, store, activation)
+            if found is not None:
+                return found
+        if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:
+            return self.machine.fresh("inherited")
         return External(f"builtins.object.{name}")
 
     def _of_callable(self, value: Value, name: str, store: Store) -> Value:
-        written: Value | None = store.get((value, name))
+        written: Value | None = store.get((_owner(value), name))
         if written is not None:
             return written
+        if isinstance(value, TorchModule):
+            found = self.machine.modules.attribute(value, name, store)
+            if found is not None:
+                return found
         if name in ("__name__", "__qualname__") and isinstance(value, FunctionValue):
             return Const(value.name)
         if name == "__wrapped__" and isinstance(value, Wrapped):
@@ -304,6 +335,8 @@ class Attributes:
             if setter is not None:
                 self.machine.calls.call_values(setter, [target, value], node, store, act)
                 return
+            if self.machine.modules.is_module(target):
+                self.machine.modules.written(target, name, value, store)
         owner = _owner(target)
         if isinstance(target, External):
             module = self.machine.imports.frame(target.path, store)
@@ -328,6 +361,8 @@ class Attributes:
             special = ("__bool__", "__len__")
             if any(self.class_attribute(value.cls, name, store) for name in special):
                 return None
+            own = joins.opened(value, store)
+            return True if own is value else self.machine.expressions.truth(own, store)
         if isinstance(value, External):
             return True if value.path.startswith("builtins.") else None
         return True

@@ -187,6 +187,10 @@ class BuiltinFunctions:
             found = self.machine.calls.find_method(value, "__len__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
+            own = joins.inherited(value, call.store)
+            if own is not None:
+                call.arguments.args = [own]
+                return self._len(call)
         return self._answer("len", "int", call)
 
     def _bool(self, call: Call) -> Value:
@@ -388,6 +392,7 @@ class BuiltinFunctions:
         items: dict[Value, Value] = {}
         rest: Value | None = None
         for value in call.args[:1]:
+            value = joins.opened(value, call.store)
             if isinstance(value, DictValue):
                 entries = joins.entries(value, call.store)
                 items.update(entries.items)

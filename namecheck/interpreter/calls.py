@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter import joins, merges
@@ -63,12 +63,23 @@ _ASKING: Final = frozenset(
 class Arguments:
     """The arguments of one call; `open` where a star brings more of them that are not known.
 
-    `args` has only those whose position is known: those before the first such star.
+    `args` has only those whose position is known: those before the first such star. Each of those
+    behind is `rest`, where anything is known of them.
     """
 
     args: list[Value] = field(default_factory=list)
     kwargs: dict[str, Value] = field(default_factory=dict)
     open: bool = False
+    rest: Value | None = None
+
+    def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
+        """The positional arguments from a place on, or what each of them is."""
+        known = tuple(self.args[after:])
+        if not self.open:
+            return known
+        if self.rest is None:
+            return Repeated(store.ledger.fresh("argument"))
+        return Repeated(joins.either((*known, self.rest), store))
 
 
 @dataclass(slots=True)
@@ -121,6 +132,7 @@ class Calls:
                 [next(rest) for _ in arguments.args],
                 {name: next(rest) for name in arguments.kwargs},
                 arguments.open,
+                arguments.rest,
             )
             return self.call(values[0], Call(chosen, node, layer, activation))
 
@@ -143,13 +155,15 @@ class Calls:
                 values = (expressions.value(arg, store, activation),)
             if result.open:
                 self.machine.escapes.containers(values, store)
+                known = () if result.rest is None else (result.rest,)
+                result.rest = joins.either((*known, *values), store)
             else:
                 result.args.extend(values)
         for keyword in node.keywords:
             value = expressions.value(keyword.value, store, activation)
             if keyword.arg is not None:
                 result.kwargs[keyword.arg] = value
-            elif isinstance(value, DictValue):
+            elif isinstance(value := joins.opened(value, store), DictValue):
                 content_ = joins.entries(value, store)
                 result.open |= content_.rest is not None
                 for key, entry in content_.items:
@@ -195,6 +209,8 @@ class Calls:
             return self._instance(function, call)
         if isinstance(function, TorchModule):
             return self._module(function, call)
+        if isinstance(function, ListValue) and function.kind == "sequence":
+            return self.machine.modules.run(function, call)
         if isinstance(function, TupleValue) and function.cls is not None:
             return self._named_tuple(function, function.cls, call)
         if isinstance(function, Native):
@@ -229,7 +245,7 @@ class Calls:
         return self.machine.made_of((function, *given), "result", kind)
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
-        arguments = Arguments([receiver, *call.args], call.kwargs, call.arguments.open)
+        arguments = replace(call.arguments, args=[receiver, *call.args])
         return self.call(function, Call(arguments, call.node, call.store, call.activation))
 
     def _partial(self, function: Partial, call: Call) -> Value:
@@ -237,6 +253,7 @@ class Calls:
             [*function.args, *(() if function.open else call.args)],
             {**dict(function.kwargs), **call.kwargs},
             function.open or call.arguments.open,
+            None if function.open else call.arguments.rest,
         )
         return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
 
@@ -245,6 +262,9 @@ class Calls:
             found = self.find_method(receiver, name, call.store)
             if found is not None:
                 return self._prepend(found, receiver, call)
+        own = joins.inherited(receiver, call.store)
+        if own is not None:
+            return self.call(own, call)
         self.machine.escapes.to_unknown(call)
         return self.machine.fresh("result")
 
@@ -446,12 +466,9 @@ class Calls:
             elif not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
                 return False
         if spec.vararg is not None:
-            rest = (
-                Repeated(self.machine.fresh("argument"))
-                if call.arguments.open
-                else TupleValue(tuple(args))
-            )
-            store.set((frame.number, spec.vararg.arg), rest)
+            rest = call.arguments.items(store, len(positional))
+            more = rest if isinstance(rest, Repeated) else TupleValue(rest)
+            store.set((frame.number, spec.vararg.arg), more)
         elif args:
             return False
         for parameter in spec.kwonlyargs:

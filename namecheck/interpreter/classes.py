@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from namecheck.interpreter import merges
 from namecheck.interpreter.calls import Arguments, Call
+from namecheck.interpreter.inheritance import Inheritance
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -37,8 +38,9 @@ _STYLES = {
 class Classes:
     """Makes classes and instances."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, inheritance: Inheritance) -> None:
         self.machine = machine
+        self.inheritance = inheritance
 
     def define(self, node: ast.ClassDef, store: Store, activation: Activation) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
@@ -100,6 +102,8 @@ class Classes:
             self.machine.calls.call(BoundMethod(maker, instance), call)
         elif cls.style == "dataclass":
             self._fill(instance, call)
+        elif base := self.inheritance.base(attributes.mro(cls)):
+            self.inheritance.initialise(instance, base, call)
         else:
             self.machine.escapes.to_unknown(call)
         return instance

@@ -92,6 +92,7 @@ class Escapes:
 
     def _instance(self, value: Instance, store: Store) -> None:
         """Its methods may be called: what they set is not known any more."""
+        self.containers([joins.opened(value, store)], store)
         for cls in self.machine.expressions.attributes.mro(value.cls):
             node = getattr(cls, "node", None)
             if node is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from namecheck.interpreter import joins
@@ -55,6 +56,10 @@ class Items:
             if found is not None:
                 bound = BoundMethod(found, value)
                 return self.machine.calls.call_values(bound, [index], node, store, activation)
+            own = joins.inherited(value, store)
+            if own is not None:
+                part = self.read(own, index, node, store, activation)
+                return self._part(value, part, index, store)
         if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
             key = index.value if isinstance(index, Const) else index.key
             return Opaque(("item", value.key, type(key).__name__, key))
@@ -63,6 +68,14 @@ class Items:
         if isinstance(value, TorchModule):
             return self.machine.fresh("layer")
         return self.machine.made_of([value], "item")
+
+    def _part(self, value: Instance, part: Value, index: Value, store: Store) -> Value:
+        """An item; a slice of a module is a module again."""
+        if not isinstance(index, SliceValue) or not self.machine.modules.is_module(value):
+            return part
+        whole = replace(value, address=self.machine.new_address())
+        joins.inherit(whole, part, store)
+        return whole
 
     def _item_of(
         self, value: TupleValue | ListValue | Repeated, index: Value, store: Store
@@ -98,7 +111,7 @@ class Items:
         else:
             part = Repeated(joins.either(content, store))
         if isinstance(value, ListValue):
-            return ListValue(self.machine.new_address(), part)
+            return ListValue(self.machine.new_address(), part, value.kind)
         return part if isinstance(part, Repeated) else TupleValue(part)
 
     def _item_of_text(self, value: Const, index: Value) -> Value:
@@ -164,6 +177,8 @@ class Items:
             if found is not None:
                 bound = BoundMethod(found, target)
                 self.machine.calls.call_values(bound, [index, value], node, store, activation)
+            elif (own := joins.inherited(target, store)) is not None:
+                self.write(own, index, value, node, store, activation)
         elif isinstance(target, Opaque) and target.link is not None:
             self.machine.escapes.containers(target.link.origins(), store)
 
@@ -313,6 +328,9 @@ class Items:
                 bound = BoundMethod(step, result)
                 return Repeated(calls.call_values(bound, [], node, store, activation))
             return self.iterate(result, node, store, activation, whole=whole)
+        own = joins.inherited(value, store)
+        if own is not None:
+            return self.iterate(own, node, store, activation, whole=whole)
         return Repeated(self.machine.fresh("item"))
 
 

@@ -16,6 +16,7 @@ from namecheck.interpreter.objects import (
     Entries,
     Facts,
     Held,
+    Instance,
     ListValue,
     Mutable,
     Opaque,
@@ -29,6 +30,8 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.store import Ledger, Store, Written
 
 _MISSING: Final = object()
+# The name under which stands, at an instance, what it is of a class of a library.
+_INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 
 
@@ -48,6 +51,25 @@ def entries(value: DictValue, store: Store) -> Entries:
     """The entries of a dict now."""
     content: Entries = _content(value, store)
     return content
+
+
+def inherited(value: Value, store: Store) -> Value | None:
+    """What an instance is of a class of a library: the list, the dict or the layer."""
+    if not isinstance(value, Instance):
+        return None
+    found: Value | None = store.get((value.address, _INHERITED))
+    return found
+
+
+def inherit(value: Instance, own: Value, store: Store) -> None:
+    """Make an instance what a class of a library makes of it."""
+    store.set((value.address, _INHERITED), own)
+
+
+def opened(value: Value, store: Store) -> Value:
+    """The list or dict that an instance is; any other value as it is."""
+    own = inherited(value, store)
+    return own if isinstance(own, (ListValue, DictValue)) else value
 
 
 def _content(value: Mutable, store: Store) -> Any:

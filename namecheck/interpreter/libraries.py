@@ -12,6 +12,7 @@ from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
 from namecheck.interpreter.contexts import Contexts
+from namecheck.interpreter.inheritance import Inheritance
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -57,7 +58,7 @@ _TRANSPARENT: Final = (
     "builtins.object",
 )
 # What can be called with arguments of unknown number.
-_OPEN: Final = frozenset({"functools.partial", "torch.nn.Sequential"})
+_OPEN: Final = frozenset({"functools.partial"})
 _OPERATOR_NAMES: Final[Mapping[str, str]] = {
     "add": "Add",
     "sub": "Sub",
@@ -90,9 +91,10 @@ class Libraries:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.classes = Classes(machine)
         self.contexts = Contexts(machine)
         self.builtins = BuiltinFunctions(machine)
+        self.inheritance = Inheritance(machine, self.builtins)
+        self.classes = Classes(machine, self.inheritance)
         self._cases: Mapping[str, Callable[[Call], Value]] = {
             "namecheck.reveal_names": self._reveal_names,
             "functools.partial": self._partial,
@@ -129,11 +131,6 @@ class Libraries:
             "torch.device": self._device,
             "torch.nn.Parameter": self._same_tensor,
             "torch.nn.parameter.Parameter": self._same_tensor,
-            "torch.nn.Sequential": self._sequential,
-            "torch.nn.ModuleList": self.builtins.list_,
-            "torch.nn.ParameterList": self.builtins.list_,
-            "torch.nn.ModuleDict": self.builtins.dict_,
-            "torch.nn.ParameterDict": self.builtins.dict_,
             "torch.Size": self.builtins.tuple_,
         }
 
@@ -170,9 +167,16 @@ class Libraries:
         key = path.removeprefix("torch.")
         if key.startswith("nn.") and torch.has(key, "c"):
             return self._layer(key, call)
+        if key.startswith("nn.") and self.inheritance.makes(path):
+            return self.inheritance.instance(path, call)
+        if key.endswith(".__init__") and call.args and isinstance(call.args[0], Instance):
+            return self._initialise(path.removesuffix(".__init__"), call.args[0], call)
         operator = torch.function(path)
         if operator is None:
-            name = path.rpartition(".")[2]
+            if key.startswith("nn.init."):
+                return call.argument(0, "tensor")
+            # What torch changes in place keeps its names.
+            name = path.rpartition(".")[2].rstrip("_")
             return self.machine.calls.unknown(External(path), name, call, TRANSPARENT)
         args, kwargs = list(call.args), dict(call.kwargs)
         if path.startswith("torch.Tensor.") and args and isinstance(args[0], Opaque):
@@ -185,6 +189,13 @@ class Libraries:
         return TorchModule(
             self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
         )
+
+    def _initialise(self, path: str, instance: Instance, call: Call) -> Value:
+        """``nn.Linear.__init__(self, 3, 4)``."""
+        if self.inheritance.makes(path):
+            arguments = replace(call.arguments, args=call.args[1:])
+            self.inheritance.initialise(instance, path, replace(call, arguments=arguments))
+        return NONE
 
     def _device(self, call: Call) -> Value:
         kind = call.argument(0, "type")
@@ -200,13 +211,6 @@ class Libraries:
         if isinstance(value, TensorValue):
             return TensorValue(self.machine.new_address(), joins.held(value, call.store))
         return self.machine.fresh("parameter")
-
-    def _sequential(self, call: Call) -> Value:
-        if call.arguments.open or not all(
-            isinstance(arg, (TorchModule, Instance)) for arg in call.args
-        ):
-            return self.machine.fresh("module")
-        return Wrapped("sequential", TupleValue(tuple(call.args)))
 
     def _reveal_names(self, call: Call) -> Value:
         value = call.argument(0)
@@ -492,11 +496,6 @@ class Libraries:
 
     def call_wrapped(self, function: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""
-        if function.kind == "sequential" and isinstance(function.function, TupleValue):
-            result = call.argument(0)
-            for layer in function.function.items:
-                result = self._invoke(layer, [result], call)
-            return result
         if function.kind == "contextmanager":
             return self.contexts.make(function, call)
         return self.machine.calls.call(function.function, call)

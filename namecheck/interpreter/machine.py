@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter.generators import Generators
     from namecheck.interpreter.guards import Guard
     from namecheck.interpreter.imports import Imports
+    from namecheck.interpreter.modules import Modules
     from namecheck.interpreter.statements import Statements
     from namecheck.interpreter.torch_calls import TorchCalls
 
@@ -156,6 +157,7 @@ class Machine:
     generators: Generators
     escapes: Escapes
     callers: Callers
+    modules: Modules
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     Key,
     Opaque,
     TensorValue,
+    TorchModule,
     TupleValue,
     Union,
     Value,
@@ -338,13 +339,27 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
         )
     if isinstance(value, (Opaque, Union)):
         return None
-    return False if isinstance(value, (Const, TensorValue)) else None
+    return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
 
 
 def _has_unknown_base(machine: Machine, value: Instance) -> bool:
     return any(isinstance(b, Opaque) for b in machine.expressions.attributes.mro(value.cls))
 
 
+def _is_layer(machine: Machine, value: TorchModule, key: str) -> bool | None:
+    """Whether a layer of torch is of a class; some derive from others of these."""
+    if value.key == key:
+        return True
+    known = key.startswith("nn.") and machine.torch.has(key, "c")
+    return False if known and (value.key, key) not in _DERIVED else None
+
+
+# The layers that derive from others (torch.nn.modules).
+_DERIVED = {
+    ("nn.ReLU6", "nn.Hardtanh"),
+    ("nn.CosineEmbeddingLoss", "nn.CosineSimilarity"),
+    ("nn.Softmin", "nn.Softmax"),
+}
 _TYPES = {
     "TensorValue": ("torch.Tensor",),
     "TupleValue": ("builtins.tuple",),
@@ -363,6 +378,10 @@ def _is_of(machine: Machine, value: Value, path: str) -> bool | None:
             types = [cls.__name__ for cls in type(value.value).__mro__]
             return name in types
         return False
+    if path == "torch.nn.Module" and machine.modules.is_module(value):
+        return True
+    if isinstance(value, TorchModule):
+        return _is_layer(machine, value, path.removeprefix("torch."))
     if isinstance(value, Instance):
         derived = machine.expressions.attributes.derives(value.cls, path.rpartition(".")[2])
         return derived or (None if _has_unknown_base(machine, value) else False)

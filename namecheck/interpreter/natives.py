@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     Operand,
     Repeated,
     TensorValue,
+    TorchModule,
     TupleValue,
     Value,
     Wrapped,
@@ -36,6 +37,8 @@ reverse sort setdefault rotate intersection_update difference_update symmetric_d
 """
 # Methods that change a list, a set or a dict.
 CHANGING: Final = frozenset(_CHANGING_WORDS.split())
+# All that lists, sets and dicts have.
+OF_CONTAINERS: Final = frozenset({*dir(list), *dir(dict), *dir(set), *CHANGING})
 _TEXT: Final = frozenset(_TEXT_WORDS.split())
 
 
@@ -77,8 +80,8 @@ class Natives:
         """``receiver.name(…)``."""
         if isinstance(receiver, TensorValue):
             return self._special_method(receiver, name, call)
-        if isinstance(receiver, Instance):
-            return self._register(receiver, call)
+        if isinstance(receiver, (Instance, TorchModule)):
+            return self._of_instance(receiver, name, call)
         if isinstance(receiver, Wrapped):
             return TupleValue((receiver, call.argument(0)), (name, "function"))
         if isinstance(receiver, Const):
@@ -108,12 +111,17 @@ class Natives:
             operator, call.node, operands, call.store, call.activation
         )
 
-    def _register(self, receiver: Instance, call: Call) -> Value:
-        """``module.register_buffer(name, tensor)`` sets an attribute."""
-        name, value = call.argument(0, "name"), call.argument(1, "tensor")
-        if isinstance(name, Const):
-            call.store.set((receiver.address, name.value), value)
-        return NONE
+    def _of_instance(self, receiver: Instance | TorchModule, name: str, call: Call) -> Value:
+        """What an instance has from the class of a library that its own derives from."""
+        inheritance = self.machine.calls.libraries.inheritance
+        if name == "__init__" and isinstance(receiver, Instance):
+            base = inheritance.base(self.machine.expressions.attributes.mro(receiver.cls))
+            if base is not None:
+                inheritance.initialise(receiver, base, call)
+            return NONE
+        if name == "__getattr__":
+            self.machine.fail("AttributeError")
+        return self.machine.modules.call(receiver, name, call)
 
     def _generator(self, receiver: Generator, name: str, call: Call) -> Value:
         """``__next__`` and ``send`` ask for the next item, ``close`` for none any more."""

@@ -17,6 +17,7 @@ from namecheck.interpreter.imports import Finder, Imports, nothing_found
 from namecheck.interpreter.items import Items
 from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine
+from namecheck.interpreter.modules import Modules
 from namecheck.interpreter.natives import Natives
 from namecheck.interpreter.objects import Frame, FunctionValue, Held, Value
 from namecheck.interpreter.statements import Statements
@@ -42,6 +43,7 @@ class Program:
         machine.calls.libraries = Libraries(machine)
         machine.escapes = Escapes(machine)
         machine.callers = Callers(machine)
+        machine.modules = Modules(machine)
         self.frame = Frame(0, machine.source.tree)
         self.store = Store(ledger=machine.ledger)
         self._ever: Store | None = None

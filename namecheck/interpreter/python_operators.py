@@ -487,11 +487,11 @@ def _contains(
             return None
     if isinstance(container, Instance):
         found = machine.calls.find_method(container, "__contains__", store)
-        if found is None:
-            return None
-        bound = BoundMethod(found, container)
-        answer = machine.calls.call_values(bound, [item], node, store, activation)
-        return machine.expressions.truth(answer, store)
+        if found is not None:
+            bound = BoundMethod(found, container)
+            answer = machine.calls.call_values(bound, [item], node, store, activation)
+            return machine.expressions.truth(answer, store)
+        container = joins.opened(container, store)
     if isinstance(container, DictValue):
         content = joins.entries(container, store)
         known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)

@@ -1,0 +1,55 @@
+"""What the table says that layers hold, against the layers of torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from namecheck import signatures
+from namecheck.interpreter import run
+from namecheck.interpreter.joins import held
+from namecheck.interpreter.objects import NONE, TensorValue
+from namecheck.operators import table
+from namecheck.syntax import parse
+
+HOLDING = sorted(key for key in table() if table()[key].holds)
+SWITCHES = ("bias", "affine", "track_running_stats")
+
+
+def made_with(key: str, value: bool) -> dict[str, Any]:
+    """Arguments with which a layer can be made: a size of its own for every number."""
+    signature = signatures.parse(table()[key].ctor)
+    needed = [p.name for p in signature if p.default is signatures.REQUIRED]
+    switches = {p.name: value for p in signature if p.name in SWITCHES}
+    return {**{name: 2 + index for index, name in enumerate(needed)}, **switches}
+
+
+@pytest.mark.parametrize("switch", [True, False], ids=str)
+@pytest.mark.parametrize("key", HOLDING)
+def test_a_layer_holds_what_its_row_says(key: str, switch: bool) -> None:
+    arguments = made_with(key, switch)
+    if key == "nn.GroupNorm":
+        arguments["num_channels"] = 2 * arguments["num_groups"]
+    layer = getattr(nn, key.removeprefix("nn."))(**arguments)
+    given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    names = list(table()[key].holds)
+    reads = "".join(f"{name} = layer.{name}\n" for name in names)
+    source = f"import torch\nlayer = torch.{key}({given})\n{reads}"
+    program = run(parse(source.encode(), "program.py"))
+    for name in names:
+        tensor, inferred = getattr(layer, name), program.variable(name)
+        if tensor is None:
+            assert inferred == NONE
+            continue
+        assert isinstance(tensor, torch.Tensor)
+        assert isinstance(inferred, TensorValue)
+        dims = held(inferred, program.store).tensor.dims
+        assert dims.rank == tensor.dim()
+        known = [
+            (a, b) for a, b in zip(dims.sizes, tensor.shape, strict=True) if isinstance(a, int)
+        ]
+        assert known
+        assert all(a == b for a, b in known)
