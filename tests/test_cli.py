@@ -227,7 +227,7 @@ def test_an_internal_fault(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(*_: object, **__: object) -> None:
         raise KeyError("here")
 
-    monkeypatch.setattr(interpreter, "check", check)
+    monkeypatch.setattr(interpreter, "analysed", check)
     for flags in ((), ("--exit-zero",), ("--ignore", "ALL")):
         status, out, err = run("check", ".", *flags)
         assert (status, err) == (2, "")
@@ -240,7 +240,7 @@ def test_an_interruption(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(interpreter, "check", check)
+    monkeypatch.setattr(interpreter, "analysed", check)
     assert run("check", "bad.py") == (130, "", "\nInterrupted.\n")
 
 

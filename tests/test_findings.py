@@ -8,10 +8,9 @@ from typing import Final
 
 import pytest
 
-from namecheck import findings
+from namecheck import findings, project
 from namecheck.findings import Code, Kind, register
 from namecheck.operators import Semantics
-from namecheck.project import file_check
 from namecheck.runtime import NameMismatch, runtime
 from namecheck.settings import Settings
 
@@ -70,8 +69,8 @@ def test_the_bad_program_raises_and_the_good_one_does_not(code: str) -> None:
 def test_the_bad_program_shows_the_code_alone_and_the_good_one_nothing(code: Code) -> None:
     semantics = Semantics.NATIVE if code.code == "NC120" else Semantics.NAMECHECK
     settings = Settings(semantics=semantics)
-    bad = file_check.check_bytes(code.bad.encode(), "bad.py", settings)
-    good = file_check.check_bytes(code.good.encode(), "good.py", settings)
+    bad = project.check_text(code.bad.encode(), "bad.py", settings)
+    good = project.check_text(code.good.encode(), "good.py", settings)
     assert [finding.code for finding in bad.findings] == [code.code]
     assert good.findings == ()
 

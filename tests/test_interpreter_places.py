@@ -58,8 +58,11 @@ def test_the_calls_that_brought_the_tensor() -> None:
     outer(torch.zeros(2, 3, names=('N', 'C')))
     """
     assert related(source)[-2:] == [
-        ("return inner(x)", "'inner' is called here"),
-        ("outer(torch.zeros(2, 3, names=('N', 'C')))", "'outer' is called here"),
+        ("return inner(x)", "'inner' is called here with x: [N C]"),
+        (
+            "outer(torch.zeros(2, 3, names=('N', 'C')))",
+            "'outer' is called here with x: [N C]",
+        ),
     ]
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from namecheck import interpreter, project
 from namecheck.findings import Finding
-from namecheck.project import Walk, file_check, workers
-from namecheck.project.file_check import Entry, Outcome
+from namecheck.interpreter import Uses, Workspace
+from namecheck.project import Walk, workers
+from namecheck.project.file_check import Checker, Entry, Outcome
 from namecheck.settings import Settings, SettingsError
 
 BAD: Final = """\
@@ -46,8 +47,8 @@ def paths(*given: str) -> list[str]:
 
 
 def codes(text: str, settings: Settings | None = None) -> list[tuple[str, int]]:
-    outcome = file_check.check_bytes(text.encode(), "file.py", settings or Settings())
-    return [(finding.code, finding.span.line) for finding in outcome.findings]
+    result = project.check_text(text.encode(), "file.py", settings or Settings())
+    return [(finding.code, finding.span.line) for finding in result.findings]
 
 
 def run(*given: str) -> dict[str, list[str]]:
@@ -159,14 +160,14 @@ def test_a_file_of_fifty_thousand_lines(tree: Tree) -> None:
 def test_a_fault_in_one_file_is_told_and_the_rest_is_checked(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = interpreter.check
+    plain = interpreter.analysed
 
-    def check(source: object, **options: object) -> interpreter.Analysis:
-        if getattr(source, "filename", "") == "a.py":
+    def analysed(workspace: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
+        if location.endswith("a.py"):
             raise ValueError("two\nlines")
-        return plain(source, **options)  # type: ignore[arg-type]
+        return plain(workspace, location)
 
-    monkeypatch.setattr(interpreter, "check", check)
+    monkeypatch.setattr(interpreter, "analysed", analysed)
     tree({"a.py": BAD.format(comment=""), "b.py": BAD.format(comment="")})
     result = project.check(Walk().entries(["."]))
     assert [finding.code for finding in result.findings] == ["NC005", "NC101"]
@@ -175,10 +176,10 @@ def test_a_fault_in_one_file_is_told_and_the_rest_is_checked(
 
 
 def test_endless_recursion_on_a_shallow_file_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(source: object, **options: object) -> interpreter.Analysis:
+    def analysed(workspace: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
         raise RecursionError("maximum recursion depth exceeded")
 
-    monkeypatch.setattr(interpreter, "check", check)
+    monkeypatch.setattr(interpreter, "analysed", analysed)
     assert codes(BAD.format(comment="")) == [("NC005", 1)]
     assert codes("x.align_to('N')" + " + 1" * 500) == [("NC004", 1)]
 
@@ -266,15 +267,15 @@ def test_on_all_processors_the_answers_are_the_same(
 
 
 def test_a_file_that_kills_its_process_is_told(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = file_check.check_file
+    plain = Checker.file
 
-    def check_file(entry: Entry, parses: bool) -> Outcome:
+    def file(checker: Checker, entry: Entry, *how: Any) -> Outcome:
         if entry.path == "f3.py":
             os._exit(9)
-        return plain(entry, parses)
+        return plain(checker, entry, *how)
 
     tree({f"f{n}.py": BAD.format(comment="") for n in range(8)})
-    monkeypatch.setattr(file_check, "check_file", check_file)
+    monkeypatch.setattr(Checker, "file", file)
     monkeypatch.setattr(workers, "WORTH_IT", 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
     found: tuple[Finding, ...] = project.check(Walk().entries(["."])).findings

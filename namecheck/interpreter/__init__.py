@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from namecheck import operators
 from namecheck.findings import Finding
-from namecheck.interpreter.imports import Finder, below, nothing_found
+from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.observations import (
     Observation,
@@ -21,20 +21,26 @@ from namecheck.interpreter.observations import (
     Reveal,
 )
 from namecheck.interpreter.program import Program
+from namecheck.interpreter.workspace import Alone, Files, Uses, Workspace
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
 
 __all__ = [
     "Analysis",
+    "Files",
     "Finder",
     "Inferences",
     "Observation",
     "Observations",
     "Reveal",
+    "Uses",
+    "Workspace",
+    "analysed",
     "below",
     "check",
     "observe",
     "run",
+    "workspace",
 ]
 
 _RECURSION_LIMIT = 12_000
@@ -55,20 +61,45 @@ def check(
     rows: Mapping[str, Operator] | None = None,
     reveal: bool = False,
     inferences: Inferences | None = None,
+    files: Files | None = None,
 ) -> Analysis:
     """Analyse one file; with `reveal` the dims of every tensor-valued expression are kept.
 
-    `inferences` remembers what the rules answered; files checked in the same semantics with the
-    same table may share it. Raises RecursionError for code nested too deeply to descend into.
+    `files` finds what it imports. `inferences` remembers what the rules answered; files checked in
+    the same semantics with the same table may share it. Raises RecursionError for code nested too
+    deeply to descend into.
     """
     recorder = Recorder() if reveal else None
-    machine = _machine(source, semantics, rows, inferences, recorder)
-    with _deep_recursion():
-        Program(machine).run()
+    found = Alone(source) if files is None else files
+    analysis = workspace(found, semantics, rows, inferences, recorder)
+    findings, _ = analysed(analysis, source.filename)
     return Analysis(
-        tuple(sorted(machine.findings.values(), key=lambda f: (f.span, f.code))),
+        findings,
         () if recorder is None else tuple(sorted(recorder.reveals(source), key=lambda r: r.span)),
     )
+
+
+def workspace(
+    files: Files,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+    recorder: Recorder | None = None,
+) -> Workspace:
+    """The files of a project, none of them run yet."""
+    table = operators.table() if rows is None else rows
+    return Workspace(files, semantics, table, inferences, recorder)
+
+
+def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
+    """What is found from one file, and what that depends on; raises as `check` does.
+
+    A finding may stand in another file, which a call has led to.
+    """
+    with _deep_recursion():
+        program, uses = project.run(location)
+    findings = program.machine.findings.values()
+    return tuple(sorted(findings, key=lambda f: (f.filename, f.span, f.code))), uses
 
 
 def run(
@@ -79,10 +110,9 @@ def run(
     inferences: Inferences | None = None,
 ) -> Program:
     """Run one file, and hand back its variables with the findings."""
-    program = Program(_machine(source, semantics, rows, inferences))
+    project = workspace(Alone(source), semantics, rows, inferences)
     with _deep_recursion():
-        program.run()
-    return program
+        return project.run(source.filename)[0]
 
 
 def observe(
@@ -99,23 +129,13 @@ def observe(
     run. Raises RecursionError as `check` does.
     """
     recorder = Recorder()
-    machine = _machine(source, semantics, rows, inferences, recorder)
-    with _deep_recursion():
-        Program(machine, finder).run_main()
-    return {file.filename: recorder.observations(file) for file in machine.sources.values()}
-
-
-def _machine(
-    source: Source,
-    semantics: Semantics,
-    rows: Mapping[str, Operator] | None,
-    inferences: Inferences | None,
-    recorder: Recorder | None = None,
-) -> Machine:
-    machine = Machine(source, semantics, operators.table() if rows is None else rows, recorder)
+    table = operators.table() if rows is None else rows
+    machine = Machine(source, semantics, table, recorder)
     if inferences is not None:
         machine.inferences = inferences
-    return machine
+    with _deep_recursion():
+        Program(machine, lambda machine: Imports(machine, finder)).run_main()
+    return {file.filename: recorder.observations(file) for file in machine.library.sources.values()}
 
 
 @contextmanager

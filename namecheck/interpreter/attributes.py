@@ -156,10 +156,9 @@ class Attributes:
         if written is not None:
             return written
         path = f"{value.path}.{name}"
-        module = self.machine.imports.frame(value.path, store)
-        if module is not None:
-            held: Value | None = store.get((module.number, name))
-            return External(path) if held is None else held
+        held = self.machine.imports.member(value.path, name, store)
+        if held is not None:
+            return held
         constant = torch_constant(path)
         if constant is not None:
             return Const(constant)

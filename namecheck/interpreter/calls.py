@@ -347,7 +347,7 @@ class Calls:
             return self.machine.fresh("result")
         told = machine.declarations.bound(function, frame, layer)
         if self._is_followed(function, call):
-            inner = Activation(frame, call.activation, call.node, function.name)
+            inner = Activation(frame, call.activation, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
@@ -374,7 +374,7 @@ class Calls:
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
-        if not self.machine.sparing or self.machine.can_matter(function.node):
+        if not self.machine.sparing or self.machine.can_matter(function):
             return True
         if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
             return True

@@ -50,7 +50,7 @@ class Classes:
         cls = ClassValue(address, node.name, bases, node, (), _style(bases), activation.frame)
         cls = replace(cls, fields=_inherited(bases))
         frame = Frame(address, node, activation.frame, cls)
-        body = Activation(frame, activation, None, node.name)
+        body = Activation(frame, activation, None, None, node.name)
         body.guards = activation.guards
         ends = self.machine.statements.block(node.body, [store.fork()], body)
         if ends:

@@ -30,7 +30,7 @@ class Comprehensions:
         """What a comprehension gives."""
         number = self.machine.new_address()
         frame = Frame(number, node, activation.frame, activation.frame.cls)
-        inner = Activation(frame, activation, None, activation.name)
+        inner = Activation(frame, activation, None, None, activation.name)
         inner.guards = activation.guards
         results: list[tuple[Value, Value]] = []
         exact = self._generate(node, list(node.generators), results, store, inner)

@@ -21,6 +21,7 @@ from namecheck.interpreter.objects import (
     Entries,
     External,
     Frame,
+    Imported,
     Key,
     ListValue,
     Opaque,
@@ -139,10 +140,15 @@ class Expressions:
         holder = self.owner(name, frame)
         if holder is not None:
             found: Value | None = store.get((holder.number, name))
+            if isinstance(found, (Imported, Union)):
+                return self.machine.imports.resolve(found, store)
             if found is not None:
                 return found
             if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
                 return Opaque(("variable", holder.number, name))
+        found = self.machine.imports.starred(self.module_of(frame), name, store)
+        if found is not None:
+            return found
         if name in BUILTINS:
             return External(f"builtins.{name}")
         return Opaque(("variable", self.module_of(frame).number, name))

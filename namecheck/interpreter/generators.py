@@ -60,7 +60,7 @@ class Generators:
         if calls.too_deep(generator.function, activation) or not self.machine.spend():
             return None
         self.keep(generator, (), store)
-        inner = Activation(generator.frame, activation, node, generator.function.name)
+        inner = Activation(generator.frame, activation, node, None, generator.function.name)
         source = self.machine.source
 
         def take_turns(item: Value, layer: Store) -> list[Store]:

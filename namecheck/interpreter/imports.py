@@ -18,7 +18,7 @@ from namecheck.syntax import Refused, Source, parse
 # its `__init__.py`.
 Finder: TypeAlias = Callable[[str], Source | None]
 
-_MAIN: Final = "__main__"
+MAIN: Final = "__main__"
 
 
 def nothing_found(name: str) -> Source | None:
@@ -58,6 +58,22 @@ class Imports:
         """The frame of a module that was imported on this path."""
         frame = self._frames.get(path)
         return None if frame is None or store.get(("module", path)) is None else frame
+
+    def member(self, path: str, name: str, store: Store) -> Value | None:
+        """What a file of the program has under a name; None where the path is not of a file."""
+        frame = self.frame(path, store)
+        if frame is None:
+            return None
+        held: Value | None = store.get((frame.number, name))
+        return External(f"{path}.{name}") if held is None else held
+
+    def resolve(self, value: Value, store: Store) -> Value:
+        """What a variable really holds."""
+        return value
+
+    def starred(self, frame: Frame, name: str, store: Store) -> Value | None:
+        """What a module has under a name from others, without a variable of this name."""
+        return None
 
     # Statements
 
@@ -119,16 +135,27 @@ class Imports:
         if listed is None:
             names = self.machine.scope(frame.scope).local
             yield from (name for name in sorted(names) if not name.startswith("_"))
-        elif isinstance(listed, (ListValue, TupleValue)):
-            content = listed.items if isinstance(listed, TupleValue) else joins.items(listed, store)
-            if isinstance(content, tuple):
-                yield from (str(item.value) for item in content if isinstance(item, Const))
+        else:
+            yield from self.listed(listed, store) or ()
+
+    def listed(self, value: Value, store: Store) -> list[str] | None:
+        """The words of ``__all__``; None where they are not known."""
+        if not isinstance(value, (ListValue, TupleValue)):
+            return None
+        content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+        if not isinstance(content, tuple):
+            return None
+        return [str(item.value) for item in content if isinstance(item, Const)]
 
     # Modules
 
+    def run_file(self, activation: Activation, store: Store) -> list[Store]:
+        """Run the top level of the file that is imported."""
+        return self._run(self.machine.source, activation, store)
+
     def run_main(self, activation: Activation, store: Store) -> list[Store]:
         """Run the file that is the program; the paths that reach its end."""
-        store.set((activation.frame.number, "__name__"), Const(_MAIN))
+        store.set((activation.frame.number, "__name__"), Const(MAIN))
         return self._run(self.machine.source, activation, store)
 
     def _load(self, path: str, store: Store, activation: Activation) -> None:

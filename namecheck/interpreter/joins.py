@@ -89,12 +89,16 @@ def _content(value: Mutable, store: Store) -> Any:
 
 def caught_up(address: Picked, content: Any, store: Store) -> Any:
     """The content of one of several, with what was written to any of them since."""
+    block = store.ledger.block
     since: int = store.get(Written(address), address.born)
+    if since not in block:
+        since = block.start - 1  # it was picked before this analysis
     if store.ledger.last_write <= since:
         return content
     joiner = Joiner(store, store)
     for origin in address.origins():
-        if store.get(Written(origin.address), -1) > since:
+        written: int = store.get(Written(origin.address), -1)
+        if written > since and written in block:
             other = store.get(origin.address, origin.initial)
             if _sort_of(other) is _sort_of(content):
                 content = joiner.cell(content, other)

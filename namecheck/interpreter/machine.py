@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from namecheck.findings import Finding, Place, Span
-from namecheck.interpreter import relevance, scopes
+from namecheck.interpreter import scopes
+from namecheck.interpreter.library import Library
 from namecheck.interpreter.objects import (
     NONE,
     ClassValue,
@@ -29,7 +30,7 @@ from namecheck.syntax import Source
 
 if TYPE_CHECKING:
     from namecheck.interpreter.callers import Callers
-    from namecheck.interpreter.calls import Calls
+    from namecheck.interpreter.calls import Call, Calls
     from namecheck.interpreter.declarations import Declarations
     from namecheck.interpreter.escapes import Escapes
     from namecheck.interpreter.expressions import Expressions
@@ -55,8 +56,6 @@ _WAYS: Final = ("return", "break", "continue")
 
 # What the rules answered, by operator and abstract inputs.
 Inferences: TypeAlias = dict[Hashable, Inference]
-# Up to how many lines all functions of a file are run: choosing among them would cost more.
-_SMALL: Final = 200
 
 
 class PathEnds(Exception):
@@ -67,14 +66,16 @@ class PathEnds(Exception):
 class Activation:
     """One scope being run: a call of a function, a class body, or the module.
 
-    `guards` are the blocks around the current statement that catch errors: a contradiction that
-    is caught ends the path and is no finding. `on_yield` is what is done with the items that a
-    generator yields, `escaped` how often a path has left there.
+    `given` is the call that it was entered by. `guards` are the blocks around the current
+    statement that catch errors: a contradiction that is caught ends the path and is no finding.
+    `on_yield` is what is done with the items that a generator yields, `escaped` how often a path
+    has left there.
     """
 
     frame: Frame
     caller: Activation | None = None
     site: Node | None = None
+    given: Call | None = None
     name: str = "<module>"
     returns: list[tuple[Store, Value]] = field(default_factory=list)
     breaks: list[list[Store]] = field(default_factory=list)
@@ -139,7 +140,7 @@ class Left:
 class Machine:
     """What the parts of the interpreter share.
 
-    `source` is the file whose code is being run, of the `sources` that the program has.
+    `source` is the file whose code is being run, of those in the `library`.
     While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
     what running the functions may still cost, in expressions; `sparing` tells that functions are
     run on unknown arguments, and only those that can matter to names. `unknowns` counts the
@@ -165,14 +166,16 @@ class Machine:
         semantics: Semantics,
         rows: Mapping[str, Operator],
         recorder: Recorder | None = None,
+        library: Library | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.source = source
-        self.ledger = Ledger()
-        self.sources: dict[ast.AST, Source] = {}
+        self.ledger = Ledger() if ledger is None else ledger
+        self.library = Library() if library is None else library
         self.semantics = semantics
         self.rows = rows
         self.recorder = recorder
-        self.findings: dict[tuple[Span, str], Finding] = {}
+        self.findings: dict[tuple[str, Span, str], Finding] = {}
         self.silent = 0
         self.budget = BUDGET
         self.functions: dict[ast.AST, FunctionValue] = {}
@@ -184,27 +187,17 @@ class Machine:
         self.round = 0
         self.sparing = False
         self.inferences: Inferences = {}
-        self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
+        self.scope = self.library.scope
+        self.enter(source)
 
-    def can_matter(self, node: ast.AST) -> bool:
-        """Whether a definition of the file can matter to names."""
-        return len(self.source.lines) <= _SMALL or node in self._relevant
+    def can_matter(self, function: FunctionValue) -> bool:
+        """Whether a function can matter to names."""
+        return self.library.can_matter(function.node, self.source_of(function.frame))
 
-    @cached_property
+    @property
     def renames_in_place(self) -> bool:
         """Whether the code that is being run gives other names to tensors that have some."""
-        return relevance.renames_in_place(self.source.tree)
-
-    @cached_property
-    def _relevant(self) -> frozenset[ast.AST]:
-        return relevance.relevant_definitions(self.source.tree)
-
-    def scope(self, node: ast.AST) -> scopes.ScopeInfo:
-        """The names that a scope binds."""
-        info = self._scopes.get(node)
-        if info is None:
-            info = self._scopes[node] = scopes.examine(node)
-        return info
+        return self.library.renames_in_place(self.source)
 
     @property
     def paths(self) -> int:
@@ -218,13 +211,13 @@ class Machine:
 
     def enter(self, source: Source) -> None:
         """Run code of this file from here on."""
-        self.source = self.sources.setdefault(source.tree, source)
+        self.source = self.library.sources.setdefault(source.tree, source)
 
     def source_of(self, frame: Frame) -> Source:
         """The file that the code of a frame stands in."""
         while frame.enclosing is not None:
             frame = frame.enclosing
-        return self.sources[frame.scope]
+        return self.library.sources[frame.scope]
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
@@ -273,7 +266,7 @@ class Machine:
             if self.recorder is not None:
                 self.recorder.finding(node, finding)
             if not expected:
-                self.findings.setdefault((finding.span, finding.code), finding)
+                self.findings.setdefault((finding.filename, finding.span, finding.code), finding)
         if expected:
             self.fail(contradiction.error)
 
@@ -287,7 +280,7 @@ class Machine:
         if not self.silent:
             span = self.source.span(node)
             finding = Finding(code, message, self.source.filename, span)
-            self.findings.setdefault((span, f"{code} {message}"), finding)
+            self.findings.setdefault((finding.filename, span, f"{code} {message}"), finding)
 
     def _calls(self, activation: Activation) -> tuple[Place, ...]:
         """The calls that led here, the nearest first."""
@@ -297,10 +290,30 @@ class Machine:
             # A call as from another file has no place of its own, but that of the function.
             if current.site is not None and current.site is not current.frame.scope:
                 source = self.source_of(current.caller.frame)
-                message = f"'{current.name}' is called here"
-                places.append(_placed(source, current.site, message))
+                places.append(_placed(source, current.site, self._told(current, source)))
             current = current.caller
         return tuple(places)
+
+    def _told(self, activation: Activation, source: Source) -> str:
+        """What is said at a call: from where, if that is another file, and with which tensors."""
+        here, there = f"'{activation.name}' is called", ""
+        if source is not self.source_of(activation.frame):
+            line = self.source.span(activation.site).line if activation.site else 0
+            there = f" from {os.path.basename(source.filename)}:{line}"
+        tensors = self._tensors(activation)
+        with_ = f" with {', '.join(tensors)}" if tensors else ""
+        return f"{here}{there or ' here'}{with_}"
+
+    def _tensors(self, activation: Activation) -> list[str]:
+        """The tensors that a function was given, each by its parameter: ``x: [N C]``."""
+        given, node = activation.given, activation.frame.scope
+        if given is None or not isinstance(node, scopes.FUNCTIONS):
+            return []
+        named = list(given.kwargs.items())
+        parameters = (p.arg for p in (*node.args.posonlyargs, *node.args.args))
+        named[:0] = zip(parameters, given.args, strict=False)
+        shown = ((name, self.torch.brief(value, given.store)) for name, value in named)
+        return [f"{name}: [{dims}]" for name, dims in shown if dims]
 
 
 def _placed(source: Source, node: Node, message: str) -> Place:

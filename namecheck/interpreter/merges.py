@@ -224,7 +224,8 @@ def _is_newer(key: Hashable, store: Store) -> bool:
     """Whether a cell is of what was made after a store, which knows nothing of it."""
     owner = key[0] if isinstance(key, tuple) else key
     made = owner.born if isinstance(owner, Picked) else owner
-    return isinstance(made, int) and made > store.born and store.get(key, _MISSING) is _MISSING
+    later = store.ledger.made_after(made, store.born)
+    return later and store.get(key, _MISSING) is _MISSING
 
 
 def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:

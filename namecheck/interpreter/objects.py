@@ -355,6 +355,17 @@ class External:
 
 
 @dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import statement binds: a name of a file of the project, which is run if it is read.
+
+    `module` is the location of the file.
+    """
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class TorchMethod:
     """A method of the table, bound to its tensor."""
 
@@ -413,6 +424,7 @@ Value: TypeAlias = (
     | Instance
     | Super
     | External
+    | Imported
     | TorchMethod
     | TorchModule
     | Native

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from namecheck import values
 from namecheck.interpreter import merges, scopes
@@ -13,13 +14,13 @@ from namecheck.interpreter.declarations import Declarations
 from namecheck.interpreter.escapes import Escapes
 from namecheck.interpreter.expressions import Expressions
 from namecheck.interpreter.generators import Generators
-from namecheck.interpreter.imports import Finder, Imports, nothing_found
+from namecheck.interpreter.imports import MAIN, Imports
 from namecheck.interpreter.items import Items
 from namecheck.interpreter.libraries import Libraries
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.modules import Modules
 from namecheck.interpreter.natives import Natives
-from namecheck.interpreter.objects import Frame, FunctionValue, Held, Value
+from namecheck.interpreter.objects import Const, Frame, FunctionValue, Held, Value
 from namecheck.interpreter.statements import Statements
 from namecheck.interpreter.store import Store
 from namecheck.interpreter.torch_calls import TorchCalls
@@ -28,9 +29,9 @@ from namecheck.interpreter.torch_calls import TorchCalls
 class Program:
     """The run of one file."""
 
-    def __init__(self, machine: Machine, finder: Finder = nothing_found) -> None:
+    def __init__(self, machine: Machine, imports: Callable[[Machine], Imports]) -> None:
         self.machine = machine
-        machine.imports = Imports(machine, finder)
+        machine.imports = imports(machine)
         machine.expressions = Expressions(machine)
         machine.expressions.attributes = Attributes(machine)
         machine.expressions.items = Items(machine)
@@ -44,25 +45,44 @@ class Program:
         machine.escapes = Escapes(machine)
         machine.callers = Callers(machine)
         machine.modules = Modules(machine)
-        self.frame = Frame(0, machine.source.tree)
+        self.source = machine.source
+        self.frame = Frame(machine.new_address(), machine.source.tree)
         self.store = Store(ledger=machine.ledger)
         self._ever: Store | None = None
 
-    def run(self) -> None:
-        """Run the module, then its functions on arguments of which nothing is known."""
-        activation = self.run_main()
-        self.machine.sparing = True
-        for node, function in list(self.machine.functions.items()):
-            self._from_elsewhere(node, function, activation)
+    def run_main(self) -> None:
+        """Run the file alone, as a program."""
+        self._settle(self.machine.imports.run_main(Activation(self.frame), self.store))
 
-    def run_main(self) -> Activation:
-        """Run the module alone, as a program."""
+    def load(self, name: str, *, sparing: bool) -> None:
+        """Run the top level, as an import does; `sparing` for a file that names nothing itself."""
+        self.machine.sparing = sparing
+        self.store.set((self.frame.number, "__name__"), Const(name))
+        self._settle(self.machine.imports.run_file(Activation(self.frame), self.store))
+
+    def _settle(self, ends: list[Store]) -> None:
+        if ends and ends != [self.store]:
+            self.store.absorb(merges.merge(self.store, ends))
+
+    def run_as_main(self) -> None:
+        """Run what stands under ``if __name__ == "__main__"``."""
+        layer = self.store.fork()
+        layer.set((self.frame.number, "__name__"), Const(MAIN))
+        guarded = [
+            node
+            for node in self.source.tree.body
+            if isinstance(node, ast.If) and _speaks_of_main(node.test)
+        ]
+        self.machine.sparing = False
+        self.machine.statements.block(guarded, [layer], Activation(self.frame))
+
+    def run_functions(self) -> None:
+        """Run the functions of the file on arguments of which nothing is known."""
+        self.machine.sparing = True
         activation = Activation(self.frame)
-        base = self.store
-        ends = self.machine.imports.run_main(activation, base)
-        if ends and ends != [base]:
-            base.absorb(merges.merge(base, ends))
-        return activation
+        for node, function in list(self.machine.functions.items()):
+            if self.machine.source_of(function.frame) is self.source:
+                self._from_elsewhere(node, function, activation)
 
     def variable(self, name: str) -> Value | None:
         """What a variable of the module holds at the end."""
@@ -73,7 +93,7 @@ class Program:
         self, node: ast.AST, function: FunctionValue, activation: Activation
     ) -> None:
         """Call a function as code in another file might, where that can say anything new."""
-        if not self.machine.can_matter(node):
+        if not self.machine.can_matter(function):
             return
         nested = not isinstance(function.frame.scope, (ast.Module, ast.ClassDef))
         if node not in self.machine.called:
@@ -88,7 +108,7 @@ class Program:
         """
         if self._ever is None:
             self._ever = self.store.fork()
-            for name in scopes.rebound(self.machine.source.tree):
+            for name in scopes.rebound(self.source.tree):
                 self._ever.set((self.frame.number, name), self.machine.fresh("rebound"))
             for address, first in self.store.first.items():
                 last = self.store.get(address, first)
@@ -96,3 +116,7 @@ class Program:
                     both = Held(values.join(first.tensor, last.tensor), last.origins)
                     self._ever.set(address, both)
         return self._ever
+
+
+def _speaks_of_main(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))

@@ -9,9 +9,11 @@ calls it (it may make the names).
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from namecheck.annotations.declarations import DTYPES
 from namecheck.interpreter.scopes import children
 
 VOCABULARY: Final = frozenset(
@@ -44,12 +46,18 @@ def renames_in_place(tree: ast.Module) -> bool:
     return False
 
 
-def relevant_definitions(tree: ast.Module) -> frozenset[ast.AST]:
-    """The functions, lambdas and classes of a file that can matter to names."""
+def relevant_definitions(
+    tree: ast.Module, imported: frozenset[str] = frozenset()
+) -> frozenset[ast.AST]:
+    """The functions, lambdas and classes of a file that can matter to names.
+
+    `imported` are the words under which it imports such from other files.
+    """
     units: list[_Unit] = []
     _collect(tree, units)
-    naming = [unit for unit in units if unit.words & VOCABULARY]
-    users = _spread(units, VOCABULARY, lambda unit: unit.words, lambda unit: unit.binds)
+    vocabulary = VOCABULARY | imported
+    naming = [unit for unit in units if unit.words & vocabulary]
+    users = _spread(units, vocabulary, lambda unit: unit.words, lambda unit: unit.binds)
     wanted = frozenset().union(*(unit.words for unit in naming))
     suppliers = _spread(units, wanted, lambda unit: unit.binds, lambda unit: unit.words)
     return frozenset(unit.node for unit in (*users, *suppliers))
@@ -122,5 +130,21 @@ def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
             binds.add(word)
     elif isinstance(node, ast.keyword) and node.arg:
         words.add(node.arg)
-    elif isinstance(node, ast.Constant) and node.value == "names":
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if node.value == "names" or ("[" in node.value and _QUOTED.search(node.value)):
+            words.add("names")
+    elif isinstance(node, ast.Subscript) and _declares(node):
         words.add("names")
+
+
+_ANNOTATIONS: Final = frozenset({*DTYPES, "Annotated"})
+_QUOTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\[")
+
+
+def _declares(node: ast.Subscript) -> bool:
+    """Whether a subscript is an annotation of dims: ``Float[Tensor, "batch dim"]``."""
+    kind = node.value
+    word = kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", None)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    texts = (part.value for part in parts if isinstance(part, ast.Constant))
+    return word in _ANNOTATIONS and any(isinstance(text, str) for text in texts)

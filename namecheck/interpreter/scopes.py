@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -27,7 +27,7 @@ class ScopeInfo:
 def examine(node: ast.AST) -> ScopeInfo:
     """What a module, class, function, lambda or comprehension binds."""
     info = ScopeInfo()
-    if isinstance(node, _FUNCTIONS):
+    if isinstance(node, FUNCTIONS):
         info.local.update(argument.arg for argument in parameters(node.args))
         body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
     elif isinstance(node, _COMPREHENSIONS):
@@ -69,7 +69,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+        if isinstance(current, (*FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
             continue
         stack.extend(children(current))
 

@@ -20,6 +20,8 @@ from namecheck.interpreter.objects import Facts, Opaque, Picked
 _MISSING: Final = object()
 _DEEP: Final = 4
 _STRIDE: Final = 6
+# How many numbers one analysis may give.
+_BLOCK: Final = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +50,28 @@ class Ledger:
     """What all layers of one analysis share: it counts what is made, and keeps what is written.
 
     Each number is higher than all before, so an address made before a layer is lower than the
-    number of the layer. `last_write` is the number of the last write to any mutable value; `log`
+    number of the layer. The numbers are those of a `block`: what has a number of another one was
+    made elsewhere, and before. `ground` holds the cells of the files whose top level was run
+    before this analysis. `last_write` is the number of the last write to any mutable value; `log`
     has all cells that were written, in order, while somebody wants to know.
     """
 
-    __slots__ = ("_count", "last_write", "log")
+    __slots__ = ("_count", "block", "ground", "last_write", "log")
 
-    def __init__(self) -> None:
-        self._count = itertools.count()
+    def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
+        self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
+        self.ground: Mapping[Hashable, Any] = {} if ground is None else ground
+        self._count = itertools.count(self.block.start)
         self.last_write = -1
         self.log: list[tuple[Hashable, Any]] | None = None
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
         return next(self._count)
+
+    def made_after(self, made: object, moment: int) -> bool:
+        """Whether an address was made in this analysis, and after a moment of it."""
+        return isinstance(made, int) and moment < made < self.block.stop
 
     @contextmanager
     def logging(self) -> Iterator[list[tuple[Hashable, Any]]]:
@@ -126,9 +136,12 @@ class Store:
             if found is not _MISSING:
                 return found
             if layer._below is not None:
-                return layer._below.get(key, default)
+                found = layer._below.get(key, _MISSING)
+                if found is not _MISSING:
+                    return found
+                break
             layer = layer.parent
-        return default
+        return self.ledger.ground.get(key, default)
 
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
@@ -155,7 +168,7 @@ class Store:
             return found
         owner = key[0] if isinstance(key, tuple) else key
         made = owner.born if isinstance(owner, Picked) else owner
-        if isinstance(made, int) and made > parted:
+        if self.ledger.made_after(made, parted):
             return default
         return self.first.get(key, default)
 

@@ -375,6 +375,13 @@ class TorchCalls:
             return ""
         return lowered.dims.show()
 
+    def brief(self, value: Value, store: Store) -> str:
+        """The names of a tensor in few words: ``N C``, empty where nothing is known."""
+        lowered = self.lower(value, store) if isinstance(value, TensorValue) else None
+        if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
+            return ""
+        return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
+
 
 def _is_sized(operand: Any) -> bool:
     """Whether the sizes of all tensors in an operand are known."""

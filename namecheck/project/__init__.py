@@ -9,8 +9,12 @@ from typing import Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
-from namecheck.project import file_check, workers
-from namecheck.project.file_check import Entry, reason_of
+from namecheck.project import workers
+from namecheck.project.file_check import Checker, Entry, reason_of
+from namecheck.project.files import ProjectFiles, read
+from namecheck.project.gathering import Gathering
+from namecheck.project.reach import leading, words_of
+from namecheck.project.workers import Task
 from namecheck.settings import Settings
 
 LARGE_TREE: Final = 20_000_000
@@ -111,19 +115,41 @@ def _may_be_source(child: os.DirEntry[str]) -> bool:
     return child.is_symlink() or child.is_file()
 
 
-def check(entries: Sequence[Entry], progress: Callable[[int, int], None] | None = None) -> Result:
-    """Check all files; `progress` is told how many of how many are done."""
-    walked = sum(entry.size for entry in entries if not entry.explicit)
-    tasks = [(entry, _parses(entry, walked)) for entry in entries]
-    outcomes = workers.spread(tasks, progress or (lambda done, total: None))
-    findings = [finding for outcome in outcomes for finding in outcome.findings]
+def check(
+    entries: Sequence[Entry],
+    progress: Callable[[int, int], None] | None = None,
+    jobs: int | None = None,
+) -> Result:
+    """Check all files; `progress` is told how many of how many are done.
+
+    `jobs` is the number of processes, by default one for each processor.
+    """
+    outcomes = workers.spread(_tasks(entries), progress or (lambda done, total: None), jobs)
+    findings = Gathering(entries, outcomes).findings()
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     return Result(tuple(findings), len(outcomes), unparsed)
 
 
+def _tasks(entries: Sequence[Entry]) -> list[Task]:
+    """What is to be done with each file; in a large tree only what names dimensions itself."""
+    walked = sum(entry.size for entry in entries if not entry.explicit)
+    parsed = [entry for entry in entries if _parses(entry, walked)]
+    files = ProjectFiles()
+    locations = [entry.location for entry in parsed]
+    told = {location: words_of(location, read(location), files) for location in locations}
+    known = set(locations)
+    leads = leading(told, files) & known
+    return [Task(entry, entry.location in known, entry.location in leads) for entry in entries]
+
+
 def check_text(data: bytes, filename: str, found: Settings) -> Result:
     """Check what did not come from a file."""
-    return Result(file_check.check_bytes(data, filename, found).findings, 1, 0)
+    entry = Entry(filename, found)
+    files = ProjectFiles()
+    told = {entry.location: words_of(entry.location, data, files)}
+    leads = entry.location in leading(told, files)
+    outcome = Checker().text(data, entry.location, found, True, leads)
+    return Result(tuple(Gathering([entry], [outcome]).findings()), 1, 0)
 
 
 def _parses(entry: Entry, walked: int) -> bool:

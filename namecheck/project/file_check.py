@@ -1,4 +1,4 @@
-"""One file: read, parsed, analysed, its findings suppressed and selected.
+"""One file: read, parsed and analysed; what is to be told of it is settled later.
 
 A fault in the analysis of a file becomes the finding NC005 of that file.
 """
@@ -8,17 +8,21 @@ from __future__ import annotations
 import ast
 import os
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from namecheck import interpreter, syntax
-from namecheck.findings import Finding, Span, resolve
-from namecheck.interpreter import Reveal
+from namecheck.findings import Finding, Span
+from namecheck.interpreter import Reveal, Uses, Workspace
+from namecheck.operators import Semantics
+from namecheck.project.files import ProjectFiles
+from namecheck.project.suppression import Comments
 from namecheck.settings import Settings
-from namecheck.syntax import Refused, Source, Suppression
+from namecheck.syntax import Refused, Source
 
 TOP: Final = Span(1, 1, 1, 1)
+# Characters of source from which on the files that were read are forgotten before the next.
+_KEPT: Final = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,24 @@ class Entry:
     explicit: bool = False
     refusal: str | None = None
 
+    @property
+    def location(self) -> str:
+        """The absolute path."""
+        return os.path.abspath(self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one file."""
+    """What came of one file, before comments and settings choose among its findings.
+
+    All paths are absolute. A finding may stand in another file, which a call from this one led
+    to.
+    """
 
     findings: tuple[Finding, ...] = ()
     parsed: bool = True
+    comments: Comments | None = None
+    uses: Uses | None = None
 
 
 def reason_of(error: OSError) -> str:
@@ -45,16 +60,67 @@ def reason_of(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def check_file(entry: Entry, parses: bool) -> Outcome:
-    """Check one file; `parses` says that it is parsed even if it names no dimension."""
-    try:
-        if entry.refusal is not None:
-            return _refused(_unreadable(entry.path, entry.refusal), entry.settings)
-        with open(entry.path, "rb", buffering=0) as file:
-            data = file.readall()
-    except OSError as error:
-        return _refused(_unreadable(entry.path, reason_of(error)), entry.settings)
-    return check_bytes(data, entry.path, entry.settings, parses)
+class Checker:
+    """Checks files that import each other: what several need is read and run once."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._files = ProjectFiles()
+        self._workspaces: dict[tuple[Semantics, tuple[str, ...]], Workspace] = {}
+
+    def file(self, entry: Entry, parses: bool, leads: bool) -> Outcome:
+        """Check one file.
+
+        `parses` says that it is parsed even if it names no dimension, `leads` that it is analysed
+        even then, as it imports from files that do.
+        """
+        location = entry.location
+        try:
+            if entry.refusal is not None:
+                return Outcome((_unreadable(location, entry.refusal),))
+            with open(location, "rb", buffering=0) as file:
+                data = file.readall()
+        except OSError as error:
+            return Outcome((_unreadable(location, reason_of(error)),))
+        return self.text(data, location, entry.settings, parses, leads)
+
+    def text(
+        self, data: bytes, location: str, found: Settings, parses: bool, leads: bool
+    ) -> Outcome:
+        """Check the contents of one file."""
+        analysed = leads or syntax.names_something(data)
+        if not (analysed or parses or b"namecheck:" in data):
+            return Outcome(parsed=False)
+        try:
+            source = self._files.known(location) or syntax.parse(data, location)
+        except Refused as refused:
+            return Outcome((refused.finding,))
+        if not analysed:
+            return Outcome(comments=Comments.of(source))
+        findings, uses = self._analyse(source, found)
+        return Outcome(findings, True, Comments.of(source), uses)
+
+    def _analyse(self, source: Source, found: Settings) -> tuple[tuple[Finding, ...], Uses]:
+        """What the interpreter finds out about one file; its own faults become findings."""
+        if self._files.characters > _KEPT:
+            self._begin()
+        self._files.put(source.filename, source)
+        workspace = self._workspace_of(found)
+        try:
+            return interpreter.analysed(workspace, source.filename)
+        except Exception as error:
+            self._begin()
+            return (_fault(source, error),), Uses({source.filename})
+
+    def _workspace_of(self, found: Settings) -> Workspace:
+        key = found.semantics, found.extend_operators
+        workspace = self._workspaces.get(key)
+        if workspace is None:
+            workspace = interpreter.workspace(self._files, found.semantics, found.rows())
+            self._workspaces[key] = workspace
+        return workspace
 
 
 def _unreadable(path: str, reason: str) -> Finding:
@@ -67,55 +133,25 @@ def _unreadable(path: str, reason: str) -> Finding:
     )
 
 
-def _refused(finding: Finding, found: Settings) -> Outcome:
-    selected = finding.code in found.selected_in(finding.filename)
-    return Outcome((finding,) if selected else ())
-
-
-def check_bytes(data: bytes, path: str, found: Settings, parses: bool = True) -> Outcome:
-    """Check the contents of one file."""
-    names = syntax.names_something(data)
-    if not (names or parses or b"namecheck:" in data):
-        return Outcome(parsed=False)
-    try:
-        source = syntax.parse(data, path)
-    except Refused as refused:
-        return _refused(refused.finding, found)
-    analysed = analyse(source, found).findings if names else ()
-    selected = found.selected_in(path)
-    kept = [finding for finding in dict.fromkeys(analysed) if finding.code in selected]
-    if source.suppressions:
-        kept = _suppress(source, kept, selected)
-    return Outcome(tuple(sorted(kept, key=lambda finding: (finding.span, finding.code))))
-
-
 def reveal(data: bytes, path: str, found: Settings) -> tuple[Reveal, ...]:
     """The dims of every tensor-valued expression of a file; raises `Refused`."""
-    analysis = analyse(syntax.parse(data, path), found, reveal=True)
-    for finding in analysis.findings:
-        if finding.code in ("NC004", "NC005"):
-            raise Refused(finding)
-    return analysis.reveals
-
-
-def analyse(source: Source, found: Settings, *, reveal: bool = False) -> interpreter.Analysis:
-    """What the interpreter finds out about one file; its own faults become findings."""
+    parsed = syntax.parse(data, path)
+    source = Source(os.path.abspath(path), parsed.text, parsed.tree)
     rows = found.rows()
+    files = ProjectFiles()
+    files.put(source.filename, source)
     try:
-        return interpreter.check(
+        analysis = interpreter.check(
             source,
             semantics=found.semantics,
             rows=rows,
-            reveal=reveal,
+            reveal=True,
             inferences=found.inferences,
+            files=files,
         )
-    except RecursionError as error:
-        if _depth(source.tree) < _DEEP:
-            return _fault(source, error)
-        finding = syntax.too_deep(source.filename, TOP, "the analysis runs out of stack")
-        return interpreter.Analysis((finding,), ())
     except Exception as error:
-        return _fault(source, error)
+        raise Refused(_fault(parsed, error)) from error
+    return analysis.reveals
 
 
 _DEEP: Final = 100
@@ -129,11 +165,13 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def _fault(source: Source, error: Exception) -> interpreter.Analysis:
+def _fault(source: Source, error: Exception) -> Finding:
+    if isinstance(error, RecursionError) and _depth(source.tree) >= _DEEP:
+        return syntax.too_deep(source.filename, TOP, "the analysis runs out of stack")
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
     text = " ".join(f"{type(error).__name__}: {error}".split())
-    return interpreter.Analysis((fault(source.filename, f"{text} (at {where})"),), ())
+    return fault(source.filename, f"{text} (at {where})")
 
 
 def fault(filename: str, what: str) -> Finding:
@@ -145,58 +183,3 @@ def fault(filename: str, what: str) -> Finding:
         TOP,
         help="This is a fault of namecheck; the file was not checked. Please report it.",
     )
-
-
-def _suppress(source: Source, found: list[Finding], selected: frozenset[str]) -> list[Finding]:
-    used: set[tuple[Suppression, str | None]] = set()
-    left = []
-    for finding in found:
-        first, last = source.statement_lines(finding.span.line)
-        lines = {0, first, last, *range(finding.span.line, finding.span.end_line + 1)}
-        covering = {
-            (comment, word)
-            for comment in source.suppressions
-            if comment.line in lines
-            for word in _means(comment, finding.code)
-        }
-        used |= covering
-        if not covering or finding.code == "NC005":
-            left.append(finding)
-    if not any(finding.code in ("NC004", "NC005") for finding in found):
-        left += [item for item in _idle(source, used, selected) if item.code in selected]
-    return left
-
-
-def _means(comment: Suppression, code: str) -> Iterator[str | None]:
-    if comment.words is None:
-        yield None
-    else:
-        yield from (word for word in comment.words if resolve(word) == code)
-
-
-def _idle(
-    source: Source, used: set[tuple[Suppression, str | None]], selected: frozenset[str]
-) -> Iterator[Finding]:
-    for comment in source.suppressions:
-        if comment.words is None:
-            if (comment, None) not in used:
-                yield _unused(source, comment, "This comment suppresses nothing.")
-            continue
-        for word in dict.fromkeys(comment.words):
-            code = resolve(word)
-            if code is None:
-                yield Finding(
-                    "NC011",
-                    f"There is no code '{word}'.",
-                    source.filename,
-                    comment.span,
-                    help="`namecheck rule` lists all codes and their names.",
-                )
-            elif (comment, word) not in used and code in selected:
-                yield _unused(source, comment, f"There is no {word} here to suppress.")
-        if not comment.words:
-            yield _unused(source, comment, "No code stands in the brackets.")
-
-
-def _unused(source: Source, comment: Suppression, message: str) -> Finding:
-    return Finding("NC010", message, source.filename, comment.span, help="Take it out.")

@@ -11,12 +11,25 @@ import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import Final, TypeAlias
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.project import file_check
-from namecheck.project.file_check import Entry, Outcome
+from namecheck.project.file_check import Checker, Entry, Outcome
 
-Task: TypeAlias = tuple[Entry, bool]
+
+class Task(NamedTuple):
+    """A file to check.
+
+    `parses` says that it is parsed even if it names no dimension, `leads` that it is analysed even
+    then.
+    """
+
+    entry: Entry
+    parses: bool
+    leads: bool
+
+
 Progress: TypeAlias = Callable[[int, int], None]
 
 WORTH_IT: Final = 100_000
@@ -26,20 +39,25 @@ _GROUP: Final = 400_000
 _GROUPS_EACH: Final = 3
 
 
-def spread(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
+def spread(tasks: Sequence[Task], progress: Progress, jobs: int | None = None) -> list[Outcome]:
     """The outcome of every task, in their order."""
-    processors = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    )
-    if (processors or 1) < 2 or sum(entry.size for entry, _ in tasks) < WORTH_IT:
+    processes = jobs or _processors()
+    if processes < 2 or sum(task.entry.size for task in tasks) < WORTH_IT:
         return _one_by_one(tasks, progress)
-    return _in_parallel(tasks, progress, processors or 1)
+    return _in_parallel(tasks, progress, processes)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _one_by_one(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
+    checker = Checker()
     outcomes = []
-    for entry, parses in tasks:
-        outcomes.append(file_check.check_file(entry, parses))
+    for task in tasks:
+        outcomes.append(checker.file(*task))
         progress(len(outcomes), len(tasks))
     return outcomes
 
@@ -78,7 +96,7 @@ def _ignore_interrupts() -> None:
 
 def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
     """Runs of files, a few for each processor, and none too large."""
-    total = sum(entry.size + 1_000 for entry, _ in tasks)
+    total = sum(task.entry.size + 1_000 for task in tasks)
     limit = min(_GROUP, total // (processors * _GROUPS_EACH))
     groups: list[list[Task]] = [[]]
     size = 0
@@ -87,12 +105,19 @@ def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
             groups.append([])
             size = 0
         groups[-1].append(task)
-        size += task[0].size + 1_000
+        size += task.entry.size + 1_000
     return groups
 
 
 def _check(group: list[Task]) -> list[Outcome]:
-    return [file_check.check_file(entry, parses) for entry, parses in group]
+    checker = _checker()
+    return [checker.file(*task) for task in group]
+
+
+@cache
+def _checker() -> Checker:
+    """What a process keeps from one group to the next: the files that it has read."""
+    return Checker()
 
 
 def _alone(group: list[Task]) -> list[Outcome]:
@@ -103,4 +128,5 @@ def _alone(group: list[Task]) -> list[Outcome]:
         if len(group) > 1:
             half = len(group) // 2
             return _alone(group[:half]) + _alone(group[half:])
-    return [Outcome((file_check.fault(group[0][0].path, "the process that checked it died"),))]
+    fault = file_check.fault(group[0].entry.location, "the process that checked it died")
+    return [Outcome((fault,))]

@@ -1,0 +1,212 @@
+"""The files of a project as its imports see them; nothing is imported, only looked up.
+
+A dotted name is looked for from the folder that the importing file's package stands in, or its own
+folder if it is in no package; then from the folders above it that hold a ``conftest.py``; then
+from the root of the project and its ``src``. A folder without ``__init__.py`` is a package where
+no file and no real package has the name. The standard library and the libraries that namecheck
+knows are always themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from namecheck import syntax
+from namecheck.syntax import Refused, Source
+
+_KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_extensions")
+_LIBRARIES: Final = sys.stdlib_module_names.union(_KNOWN)
+_INIT: Final = "__init__.py"
+_ROOT_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+_IMPORT: Final = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
+    rb"|import[ \t]+([\w.]+(?:[ \t]*(?:as[ \t]+\w+)?[ \t]*,[ \t]*[\w.]+)*))",
+    re.MULTILINE,
+)
+_WORD: Final = re.compile(r"\w+")
+_DOTTED: Final = re.compile(r"[\w.]+")
+
+
+class ProjectFiles:
+    """Finds and reads files, each once; a location is an absolute path."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source | None] = {}
+        self._matters: dict[str, bool] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._list = cache(_listing)
+        self._roots = cache(self._roots_of)
+        self.characters = 0
+
+    # Sources
+
+    def put(self, location: str, source: Source) -> None:
+        """Keep what was read otherwise."""
+        self.characters += len(source.text)
+        self._sources[location] = source
+        self._matters[location] = True
+
+    def known(self, location: str) -> Source | None:
+        """A file that is kept."""
+        return self._sources.get(location)
+
+    def source(self, location: str) -> Source | None:
+        """The file, None for a folder and for what cannot be read."""
+        if location not in self._sources:
+            data = read(location)
+            try:
+                source = None if data is None else syntax.parse(data, location)
+            except Refused:
+                source = None
+            self.characters += 0 if source is None else len(source.text)
+            self._sources[location] = source
+        return self._sources[location]
+
+    def matters(self, location: str) -> bool:
+        """Whether a file names dimensions."""
+        if location not in self._matters:
+            data = read(location)
+            self._matters[location] = data is not None and syntax.names_something(data)
+        return self._matters[location]
+
+    def imported(self, location: str, data: bytes) -> frozenset[str]:
+        """The files that a file imports, or may import names from; told by its words."""
+        return frozenset(filter(None, self._imported(location, data)))
+
+    def _imported(self, location: str, data: bytes) -> Iterator[str | None]:
+        for dots, module, names, plain in _IMPORT.findall(data):
+            if plain:
+                for dotted in _DOTTED.findall(plain.decode("utf-8", "replace")):
+                    yield self.find(location, 0, dotted)
+                continue
+            found = self.find(location, len(dots), module.decode("utf-8", "replace"))
+            yield found
+            if found is not None and (found.endswith(_INIT) or not found.endswith(".py")):
+                for word in _WORD.findall(names.decode("utf-8", "replace")):
+                    yield self.member(found, word)
+
+    # Names
+
+    def name(self, location: str) -> str:
+        """The dotted name of a module."""
+        folder, file = os.path.split(location)
+        parts = [] if file == _INIT else [os.path.splitext(file)[0]]
+        while _INIT in self._list(folder):
+            folder, package = os.path.split(folder)
+            parts.insert(0, package)
+        return ".".join(parts)
+
+    def find(self, importer: str, level: int, name: str) -> str | None:
+        """What a module is to the file that imports it; None where it is not of the project."""
+        folder = os.path.dirname(importer)
+        parts = name.split(".") if name else []
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._below(folder, parts)
+        if not parts or parts[0] in _LIBRARIES:
+            return None
+        key = folder, name
+        if key not in self._found:
+            self._found[key] = self._absolute(folder, parts)
+        return self._found[key]
+
+    def member(self, package: str, name: str) -> str | None:
+        """The module of this name in a package."""
+        if not package.endswith(".py"):
+            return self._below(package, [name])
+        folder, file = os.path.split(package)
+        return self._below(folder, [name]) if file == _INIT else None
+
+    def _absolute(self, folder: str, parts: list[str]) -> str | None:
+        for real in (True, False):
+            for root in self._roots(folder):
+                first = self._child(root, parts[0])
+                if first is not None and first.endswith(".py") is real:
+                    found = self._below(root, parts)
+                    if real or found is not None:
+                        return found
+        return None
+
+    def _below(self, folder: str, parts: list[str]) -> str | None:
+        location: str | None = self._package(folder)
+        for part in parts:
+            location = self._child(folder, part)
+            if location is None:
+                return None
+            folder = os.path.join(folder, part)
+        return location
+
+    def _package(self, folder: str) -> str:
+        return os.path.join(folder, _INIT) if _INIT in self._list(folder) else folder
+
+    def _child(self, folder: str, name: str) -> str | None:
+        """The module, package or folder of a name in a folder."""
+        listing = self._list(folder)
+        inner = os.path.join(folder, name)
+        if name in listing and _INIT in self._list(inner):
+            return os.path.join(inner, _INIT)
+        if f"{name}.py" in listing:
+            return f"{inner}.py"
+        return inner if name in listing and self._holds_python(inner) else None
+
+    def _holds_python(self, folder: str, depth: int = 0) -> bool:
+        """Whether a folder has modules, or folders that do; a folder of data is no package."""
+        listing = self._list(folder)
+        if any(name.endswith(".py") for name in listing):
+            return True
+        return depth < 2 and any(
+            self._holds_python(os.path.join(folder, name), depth + 1)
+            for name in listing
+            if name.isidentifier()
+        )
+
+    # Roots
+
+    def _roots_of(self, folder: str) -> tuple[str, ...]:
+        """Where absolute imports of the files in a folder are looked for, in order."""
+        package = folder
+        while _INIT in self._list(package) and os.path.dirname(package) != package:
+            package = os.path.dirname(package)
+        roots = [package]
+        above = package
+        while os.path.dirname(above) != above and not self._is_root(above):
+            above = os.path.dirname(above)
+            if "conftest.py" in self._list(above) and _INIT not in self._list(above):
+                roots.append(above)
+        root = above if self._is_root(above) else _working_folder(folder)
+        if root is not None:
+            roots += [root, os.path.join(root, "src")]
+        return tuple(dict.fromkeys(roots))
+
+    def _is_root(self, folder: str) -> bool:
+        return any(mark in self._list(folder) for mark in _ROOT_MARKS)
+
+
+def _working_folder(folder: str) -> str | None:
+    """The folder that the command runs in, for the files below it."""
+    here = os.getcwd()
+    return here if folder == here or folder.startswith(os.path.join(here, "")) else None
+
+
+def _listing(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def read(location: str) -> bytes | None:
+    """The contents of a file of Python; None for a folder and for what cannot be read."""
+    if not location.endswith(".py"):
+        return None
+    try:
+        with open(location, "rb", buffering=0) as file:
+            return file.readall()
+    except OSError:
+        return None

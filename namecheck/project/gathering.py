@@ -1,0 +1,107 @@
+"""What came of all files, put together: each finding once, where no comment suppresses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from namecheck import syntax
+from namecheck.findings import Finding, Kind, Place, register
+from namecheck.project.file_check import Entry, Outcome
+from namecheck.project.suppression import Comments, suppress
+from namecheck.settings import Settings
+from namecheck.syntax import Refused
+
+
+class Gathering:
+    """The outcomes of a run, by the files that its findings stand in."""
+
+    def __init__(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
+        self._paths = {entry.location: entry.path for entry in entries}
+        self._settings = {entry.location: entry.settings for entry in entries}
+        self._comments = {
+            entry.location: outcome.comments
+            for entry, outcome in zip(entries, outcomes, strict=True)
+        }
+        self._by_file: dict[str, list[tuple[bool, Finding]]] = {loc: [] for loc in self._paths}
+        strangers: dict[str, list[tuple[bool, Finding]]] = {}
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            for finding in outcome.findings:
+                place = finding.filename
+                if place in self._by_file:
+                    self._by_file[place].append((place != entry.location, finding))
+                elif not _is_excluded(place, entry.settings):
+                    strangers.setdefault(place, []).append((True, finding))
+                    self._settings.setdefault(place, entry.settings)
+        self._by_file.update(sorted(strangers.items()))
+
+    def findings(self) -> Iterator[Finding]:
+        """What is to be told, file by file."""
+        for location, found in self._by_file.items():
+            comments = self._comments.get(location)
+            if not found and (comments is None or not comments.suppressions):
+                continue
+            settings = self._settings[location]
+            selected = settings.selected_in(self._shown(location))
+            kept = [finding for finding in _once(found) if finding.code in selected]
+            if comments is None and location not in self._comments:
+                comments = _comments_in(location)
+            if comments is not None and comments.suppressions:
+                kept = suppress(comments, kept, selected)
+            for finding in sorted(kept, key=lambda finding: (finding.span, finding.code)):
+                yield self._relative(finding)
+
+    def _shown(self, location: str) -> str:
+        """The path as the user wrote it; of a file that is not asked for, from here."""
+        path = self._paths.get(location)
+        if path is None:
+            here = os.path.join(os.getcwd(), "")
+            path = location.removeprefix(here)
+        return path
+
+    def _relative(self, finding: Finding) -> Finding:
+        return replace(
+            finding,
+            filename=self._shown(finding.filename),
+            marks=self._places(finding.marks),
+            related=self._places(finding.related),
+        )
+
+    def _places(self, places: Iterable[Place]) -> tuple[Place, ...]:
+        return tuple(replace(place, filename=self._shown(place.filename)) for place in places)
+
+
+def _once(found: Iterable[tuple[bool, Finding]]) -> Iterator[Finding]:
+    """Each finding once: as its own file tells it, else by the shortest way to it."""
+    best: dict[object, Finding] = {}
+    for _, finding in sorted(found, key=_way):
+        note = register()[finding.code].kind is Kind.NOTE
+        best.setdefault((finding.span, finding.code, note and finding.message), finding)
+    yield from best.values()
+
+
+def _way(found: tuple[bool, Finding]) -> tuple[object, ...]:
+    foreign, finding = found
+    places = tuple((place.filename, place.span) for place in finding.related)
+    return foreign, len(places), places, finding.message
+
+
+def _is_excluded(location: str, settings: Settings) -> bool:
+    """Whether a file, or a folder that it is in, is left out by the settings."""
+    root = os.path.abspath(settings.root)
+    path = location
+    while path.startswith(os.path.join(root, "")):
+        if settings.excludes(path):
+            return True
+        path = os.path.dirname(path)
+    return False
+
+
+def _comments_in(location: str) -> Comments | None:
+    try:
+        with open(location, "rb") as file:
+            data = file.read()
+        return Comments.of(syntax.parse(data, location)) if b"namecheck:" in data else None
+    except (OSError, Refused):
+        return None
