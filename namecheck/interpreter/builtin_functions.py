@@ -247,18 +247,21 @@ class BuiltinFunctions:
 
     def _zip(self, call: Call) -> Value:
         contents = [self._items(arg, call, whole=False) for arg in call.args]
-        if any(isinstance(content, Repeated) for content in contents):
-            each = [
-                c.each
-                if isinstance(c, Repeated)
-                else c[0]
-                if len(set(c)) == 1
-                else self.machine.fresh("item")
-                for c in contents
-            ]
-            return Repeated(TupleValue(tuple(each)))
-        known = [content for content in contents if not isinstance(content, Repeated)]
-        return self._iterator([TupleValue(row) for row in zip(*known, strict=False)])
+        count = min((len(c) for c in contents if not isinstance(c, Repeated)), default=0)
+        ends = [not c.endless for c in contents if isinstance(c, Repeated)]
+        if any(ends) or len(ends) == len(contents):
+            each = [self._each(content, call.store) for content in contents]
+            return Repeated(TupleValue(tuple(each)), endless=bool(ends) and not any(ends))
+        columns = [
+            [joins.pick(c, self.machine.new_address(), call.store) for _ in range(count)]
+            if isinstance(c, Repeated)
+            else c[:count]
+            for c in contents
+        ]
+        return self._iterator([TupleValue(row) for row in zip(*columns, strict=True)])
+
+    def _each(self, content: tuple[Value, ...] | Repeated, store: Store) -> Value:
+        return content.each if isinstance(content, Repeated) else joins.either(content, store)
 
     def _reversed(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)

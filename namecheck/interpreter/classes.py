@@ -21,6 +21,7 @@ from namecheck.interpreter.objects import (
     Instance,
     TupleValue,
     Value,
+    Wrapped,
 )
 from namecheck.interpreter.store import Store
 
@@ -61,7 +62,27 @@ class Classes:
         cls = replace(cls, fields=tuple(fields.items()))
         if cls.style == "enum":
             self._make_members(cls, store)
+        self._tell_bases(cls, store, activation)
         return cls
+
+    def _tell_bases(self, cls: ClassValue, store: Store, activation: Activation) -> None:
+        """``__init_subclass__`` of the nearest base that has one is told of a new class."""
+        assert cls.node is not None
+        attributes = self.machine.expressions.attributes
+        for base in cls.bases:
+            if not isinstance(base, ClassValue):
+                continue
+            told = attributes.class_attribute(base, "__init_subclass__", store)
+            if told is not None:
+                keywords = {
+                    word.arg: self.machine.expressions.value(word.value, store, activation)
+                    for word in cls.node.keywords
+                    if word.arg is not None and word.arg != "metaclass"
+                }
+                function = told.function if isinstance(told, Wrapped) else told
+                calls = self.machine.calls
+                calls.call_values(function, [cls], cls.node, store, activation, keywords)
+                return
 
     def _fields(
         self, node: ast.ClassDef, cls: ClassValue, store: Store

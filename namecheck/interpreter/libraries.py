@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from namecheck.interpreter import joins, python_operators
@@ -12,6 +13,7 @@ from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
 from namecheck.interpreter.contexts import Contexts
+from namecheck.interpreter.copies import Copier
 from namecheck.interpreter.inheritance import Inheritance
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -34,6 +36,7 @@ from namecheck.interpreter.objects import (
     Value,
     Wrapped,
 )
+from namecheck.interpreter.records import Records
 from namecheck.interpreter.store import Store
 from namecheck.syntax import Located as Node
 from namecheck.values import Constant, Tensor
@@ -95,13 +98,12 @@ class Libraries:
         self.builtins = BuiltinFunctions(machine)
         self.inheritance = Inheritance(machine, self.builtins)
         self.classes = Classes(machine, self.inheritance)
+        self.records = Records(machine, self.classes)
         self._cases: Mapping[str, Callable[[Call], Value]] = {
             "namecheck.reveal_names": self._reveal_names,
             "functools.partial": self._partial,
             "functools.reduce": self._reduce,
             "functools.wraps": lambda call: External("functools.wraps"),
-            "dataclasses.field": self._field,
-            "dataclasses.replace": self._replace,
             "dataclasses.dataclass": lambda call: External("dataclasses.dataclass"),
             "collections.namedtuple": self._namedtuple,
             "collections.OrderedDict": self._ordered_dict,
@@ -110,8 +112,8 @@ class Libraries:
             "types.SimpleNamespace": self._namespace,
             "argparse.Namespace": self._namespace,
             "typing.cast": lambda call: call.argument(1),
-            "copy.copy": self._copy,
-            "copy.deepcopy": self._copy,
+            "copy.copy": partial(self._copy, deep=False),
+            "copy.deepcopy": partial(self._copy, deep=True),
             "math.prod": self._prod,
             "importlib.metadata.version": lambda call: Opaque(("version", call.argument(0))),
             "itertools.chain": self._chain,
@@ -119,7 +121,10 @@ class Libraries:
             "itertools.product": self._product,
             "itertools.islice": self._islice,
             "itertools.accumulate": self._accumulate,
-            "itertools.repeat": lambda call: Repeated(call.argument(0)),
+            "itertools.repeat": lambda call: Repeated(
+                call.argument(0), len(call.args) + len(call.kwargs) == 1
+            ),
+            "itertools.count": lambda call: Repeated(self.machine.fresh("index", "int"), True),
             "itertools.cycle": self._cycle,
             "operator.itemgetter": lambda call: Partial(
                 External("operator.getitem."), tuple(call.args), ()
@@ -132,6 +137,7 @@ class Libraries:
             "torch.nn.Parameter": self._same_tensor,
             "torch.nn.parameter.Parameter": self._same_tensor,
             "torch.Size": self.builtins.tuple_,
+            **{f"dataclasses.{name}": case for name, case in self.records.functions.items()},
         }
 
     def call(self, path: str, call: Call) -> Value:
@@ -253,22 +259,6 @@ class Libraries:
             result = self._invoke(call.argument(0), [result, item], call)
         return result
 
-    def _field(self, call: Call) -> Value:
-        default = call.kwargs.get("default", NONE)
-        factory = call.kwargs.get("default_factory", NONE)
-        return TupleValue((default, factory), ("default", "default_factory"))
-
-    def _replace(self, call: Call) -> Value:
-        value = call.argument(0)
-        if not isinstance(value, Instance):
-            return self.machine.fresh("replaced")
-        made = Instance(self.machine.new_address(), value.cls)
-        for name, _ in value.cls.fields:
-            field = call.kwargs.get(name) or call.store.get((value.address, name))
-            if field is not None:
-                call.store.set((made.address, name), field)
-        return made
-
     def _namedtuple(self, call: Call) -> Value:
         listed = self.machine.torch.lower(call.argument(1, "field_names"), call.store)
         names = listed.replace(",", " ").split() if isinstance(listed, str) else listed
@@ -280,12 +270,7 @@ class Libraries:
         return ClassValue(self.machine.new_address(), name, (), None, fields, "namedtuple")
 
     def _namespace(self, call: Call) -> Value:
-        """An object that has what it was made with."""
-        cls = ClassValue("SimpleNamespace", "SimpleNamespace")
-        made = Instance(self.machine.new_address(), cls)
-        for name, value in call.kwargs.items():
-            call.store.set((made.address, name), value)
-        return made
+        return self.records.namespace(call.kwargs, call.store)
 
     def _ordered_dict(self, call: Call) -> Value:
         made = self.builtins.dict_(call)
@@ -304,17 +289,8 @@ class Libraries:
             return replace(made, factory=call.args[0])
         return made
 
-    def _copy(self, call: Call) -> Value:
-        value = call.argument(0)
-        if isinstance(value, TensorValue):
-            return TensorValue(self.machine.new_address(), joins.held(value, call.store))
-        if isinstance(value, ListValue):
-            return ListValue(self.machine.new_address(), joins.items(value, call.store), value.kind)
-        if isinstance(value, DictValue):
-            return DictValue(
-                self.machine.new_address(), joins.entries(value, call.store), value.factory
-            )
-        return value if isinstance(value, (Const, TupleValue)) else self.machine.fresh("copy")
+    def _copy(self, call: Call, *, deep: bool) -> Value:
+        return Copier(self.machine, call, deep).value(call.argument(0, "x"))
 
     def _math(self, name: str, call: Call) -> Value:
         import math
@@ -431,7 +407,8 @@ class Libraries:
 
     def _cycle(self, call: Call) -> Value:
         content = self._items(call.argument(0), call, whole=False)
-        return content if isinstance(content, Repeated) else Repeated(self.machine.fresh("item"))
+        each = content.each if isinstance(content, Repeated) else joins.either(content, call.store)
+        return Repeated(each, endless=True)
 
     def _accumulate(self, call: Call) -> Value:
         content = self._items(call.argument(0), call, whole=False)

@@ -143,6 +143,11 @@ class Modules:
             return found
         return DictValue(("submodules", module.address), Entries())
 
+    def names(self, module: Instance, store: Store) -> tuple[str, ...]:
+        """The names of the submodules that are set as attributes, in order."""
+        content = joins.entries(self._submodules(module, store), store)
+        return tuple(name.value for name, _ in content.items if isinstance(name, Const))
+
     def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule."""
         held = self._submodules(module, store)

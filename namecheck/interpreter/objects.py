@@ -194,9 +194,13 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Items alike whose number is not known: what a loop over the unknown yields."""
+    """Items alike whose number is not known: what a loop over the unknown yields.
+
+    `endless` ones do not come to an end (``itertools.count()``).
+    """
 
     each: Value
+    endless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
