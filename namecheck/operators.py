@@ -142,7 +142,9 @@ class ShippedTable(Mapping[str, Operator]):
         lines = (line for line in rows.splitlines() if " = " in line and not line.startswith("#"))
         self._lines = {line.partition(" = ")[0].strip('"'): line for line in lines}
         self._rows: dict[str, Operator] = {}
-        self.python: Mapping[str, str] = MappingProxyType(tomllib.loads(symbols))
+        tables = tomllib.loads(f"[python]\n{symbols}")
+        self.python: Mapping[str, str] = MappingProxyType(tables["python"])
+        self.flow: Mapping[str, Sequence[str]] = MappingProxyType(tables["flow"])
 
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
@@ -167,6 +169,11 @@ def table() -> ShippedTable:
         return ShippedTable(file.read())
 
 
+def flow() -> Mapping[str, Sequence[str]]:
+    """Which operators the lints follow, by what they do to what is followed."""
+    return table().flow
+
+
 def python_operators() -> Mapping[str, str]:
     """The operator of the table for each operator of Python, by the name of its syntax node."""
     return table().python
@@ -185,7 +192,7 @@ def read(text: str, filename: str) -> dict[str, Operator]:
         line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
         raise TableError(f"{filename}:{line}: {reason}") from error
     for key, value in data.items():
-        if key not in ("version", "operators", "python"):
+        if key not in ("version", "operators", "python", "flow"):
             raise TableError(
                 f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
                 "the rows of operators stand under the line [operators]"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -44,6 +44,8 @@ __all__ = [
 ]
 
 _RECURSION_LIMIT = 12_000
+_OF_NAMES = "NC1"
+_OF_SIZES = "NC2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,18 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     """
     with _deep_recursion():
         program, uses = project.run(location)
-    findings = program.machine.findings.values()
-    return tuple(sorted(findings, key=lambda f: (f.filename, f.span, f.code))), uses
+    machine = program.machine
+    found = _distinct([*machine.findings.values(), *machine.torch.lints.settle()])
+    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
+
+
+def _distinct(found: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings without those that tell in sizes what another tells in names, at one place."""
+    named = {(f.filename, f.span) for f in found if f.code.startswith(_OF_NAMES)}
+    for finding in found:
+        place = finding.filename, finding.span
+        if place not in named or not finding.code.startswith(_OF_SIZES):
+            yield finding
 
 
 def run(

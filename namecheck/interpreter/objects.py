@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Place
+from namecheck.names import Name
 from namecheck.sizes import Known
 from namecheck.syntax import Located as Node
 
@@ -177,11 +178,21 @@ class Picked:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """What a lint follows: one thing that was done to a dim of a tensor, and where."""
+
+    kind: str
+    name: Name
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a tensor's cell holds: what is known of it, and where each of its names came from."""
 
     tensor: values.Tensor
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, hash=False)
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from namecheck import names as naming
 from namecheck import operators
 from namecheck.findings import Place, Span
 from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter.lints import Lints
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -50,6 +51,7 @@ class TorchCalls:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.lints = Lints(machine)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -188,7 +190,8 @@ class TorchCalls:
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
-        return self._same(result, answer, args, kwargs, store)
+        result = self._same(result, answer, args, kwargs, store)
+        return self.lints.see(operator, args, given, words, result, node, store)
 
     def _placed(
         self,

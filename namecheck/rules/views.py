@@ -138,7 +138,7 @@ class _Part:
 
 
 def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
-    """The dims of a view at these sizes; raises NC111 where it certainly scrambles axes.
+    """The dims of a view at these sizes; raises NC115 where it certainly scrambles axes.
 
     A size of -1 is what is left for it, where that is not known.
     """
@@ -297,7 +297,7 @@ def _scrambled(word: str, parts: Sequence[_Part], sizes: Sequence[Size]) -> Cont
     old = Dims(tuple(part.dim for part in parts))
     new = Dims(tuple(map(new_dim, sizes)))
     return Contradiction(
-        "NC111",
+        "NC115",
         f"A view of {show_sizes(old)} as {show_sizes(new)} scrambles dim '{word}': it is cut up "
         "and filled anew, for a view keeps the order of the elements.",
         names=[word],
