@@ -52,9 +52,10 @@ class Operator:
     names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
     its first name stays. `may_be` is "input" where the result may be the input itself and no new
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
-    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `constants`
-    are what the rule takes besides the call's arguments. `documented` maps forms to the label of
-    the documented table.
+    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
+    is "whole" where torch runs such a class in a function that is in no row, so that at run time
+    the call of the layer is the operator. `constants` are what the rule takes besides the call's
+    arguments. `documented` maps forms to the label of the documented table.
     """
 
     key: str
@@ -65,6 +66,7 @@ class Operator:
     aten_out: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     ctor: str = ""
+    layer: str = ""
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"

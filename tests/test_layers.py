@@ -104,6 +104,25 @@ def test_grouped_queries_have_heads_of_their_own() -> None:
     assert run(operator, q, k, k, enable_gqa=UNKNOWN) == "b ? t d"
 
 
+@pytest.mark.parametrize(
+    ("args", "result"),
+    [
+        (("nn.functional.batch_norm", ":b c h w", ":c", ":c"), "b c h w"),
+        (("nn.functional.batch_norm", ":b c h w", ":h", ":h"), "NC101"),
+        (("nn.functional.group_norm", ":b c h w", 2, ":w"), "NC101"),
+        (("nn.functional.group_norm", ":b c h w", 2), "b c h w"),
+        (("nn.BatchNorm2d", 4, ":b c h"), "NC207"),
+        (("nn.BatchNorm1d", 4, ":b c h"), "b c h"),
+        (("nn.BatchNorm1d", 4, ":b c h w"), "NC207"),
+        (("nn.functional.conv2d", ":b c h w", ":o c 3 3", ":o"), "b o h-2 w-2"),
+        (("nn.functional.conv2d", ":b c h w", ":o c 3 3", ":c"), "NC101"),
+        (("nn.functional.conv_transpose2d", ":b c h w", ":c o 2 2", ":c"), "NC101"),
+    ],
+)
+def test_channels_meet_what_they_are_normalised_by(args: tuple[Any, ...], result: str) -> None:
+    assert run(*args) == result
+
+
 def test_multihead_attention() -> None:
     q, k = annotated("b t d"), annotated("b s d")
     made = infer("nn.MultiheadAttention", D, 8, q, k, k, batch_first=True).result
@@ -127,6 +146,67 @@ def test_multihead_attention() -> None:
     assert padded.contradiction is not None
 
 
+@pytest.mark.parametrize(
+    ("operator", "settings", "args", "result"),
+    [
+        ("nn.GRU", {}, (":t b in", ":1 b hid"), "t b hid | _=1 b hid"),
+        ("nn.GRU", {}, (":t b in", ":1 t hid"), "NC101"),
+        ("nn.GRU", {}, (":t b in", ":1 b in"), "NC101"),
+        ("nn.GRU", {}, (":t b in", ":b hid"), "NC207"),
+        ("nn.GRU", {"batch_first": True}, (":t b in", ":1 b hid"), "NC101"),
+        ("nn.GRU", {"num_layers": 2}, (":t b in", ":1 b hid"), "NC202"),
+        ("nn.RNN", {}, (":t in", ":1 hid"), "t hid | _=1 hid"),
+        ("nn.RNNCell", {}, (":b in", ":b hid"), "b hid"),
+        ("nn.RNNCell", {}, (":b in", ":c hid"), "NC101"),
+        ("nn.GRUCell", {}, (":b in", ":b in"), "NC101"),
+        ("nn.GRUCell", {}, (":in", ":hid"), "hid"),
+    ],
+)
+def test_recurrent_layers_start_from_a_state(
+    operator: str, settings: dict[str, Any], args: tuple[str, ...], result: str
+) -> None:
+    assert run(operator, IN, HID, *args, **settings) == result
+
+
+def test_cells_start_from_a_state_and_a_cell() -> None:
+    x, state, wrong = annotated("b in"), annotated("b hid"), annotated("b in")
+    assert run("nn.LSTMCell", IN, HID, x, (state, state)) == "b hid | b hid"
+    assert run("nn.LSTMCell", IN, HID, x, (state, wrong)) == "NC101"
+    assert run("nn.LSTMCell", IN, HID, x, UNKNOWN) == "b hid | b hid"
+    steps = annotated("t b in")
+    assert run("nn.LSTM", IN, HID, steps, (annotated("1 b hid"), annotated("1 t hid"))) == "NC101"
+
+
+def test_a_gate_lets_the_names_of_the_state_through() -> None:
+    x, state = Tensor(Dims.of("N", "C")), Tensor(Dims.of("N", "H"))
+    assert run("nn.RNNCell", 3, 4, x, state) == "N _=4"
+    assert run("nn.GRUCell", 3, 4, x, state) == "N H=4"
+    assert run("nn.LSTMCell", 3, 4, x, (Tensor(Dims.of("N", "G")), state)) == "N H=4 | N H=4"
+    assert run("nn.GRUCell", 3, 4, x, Tensor(Dims.of("M", "H"))) == "NC101"
+
+
+@pytest.mark.parametrize(
+    ("args", "result"),
+    [
+        (("nn.TransformerEncoderLayer", D, 8, ":b t d"), "b t d"),
+        (("nn.TransformerDecoderLayer", D, 8, ":q b d", ":k b d"), "q b d"),
+        (("nn.TransformerDecoderLayer", D, 8, ":b q d", ":b k d"), "NC101"),
+        (("nn.Transformer", D, 8, ":b k d", ":b q d"), "NC101"),
+    ],
+)
+def test_transformers(args: tuple[Any, ...], result: str) -> None:
+    assert run(*args) == result
+
+
+def test_masks_of_transformers() -> None:
+    layer, x = ("nn.TransformerEncoderLayer", D, 8), annotated("b t d")
+    for mask, result in ((annotated("b t"), "b t d"), (annotated("t b"), "NC101")):
+        assert run(*layer, x, batch_first=True, src_key_padding_mask=mask) == result
+    assert run("nn.TransformerEncoder", UNKNOWN, 2, x, src_key_padding_mask=annotated("t b")) == (
+        "b t d"  # which dim is the batch is not known
+    )
+
+
 def test_labels_of_the_queries_stay() -> None:
     q = Tensor(Dims.of("N", "L", "E", sizes=(2, 5, 8)))
     made = infer("nn.MultiheadAttention", 8, 2, q, q, q, batch_first=True).result
@@ -148,6 +228,9 @@ def test_labels_of_the_queries_stay() -> None:
         ("nn.functional.mse_loss", (":n 1", ":n"), "NC102"),
         ("nn.functional.mse_loss", (":n d", ":n d"), ""),
         ("nn.functional.binary_cross_entropy_with_logits", (":n 1", ":n"), "NC102"),
+        ("nn.functional.binary_cross_entropy_with_logits", (":n ~1", ":n"), "NC201"),
+        ("nn.functional.binary_cross_entropy", (":n d", ":d"), "NC201"),
+        ("nn.BCELoss", (":n d", ":n d"), ""),
         ("nn.functional.kl_div", (":n d", ":d n"), "NC101"),
         ("nn.functional.triplet_margin_loss", (":n d", ":n d", ":d n"), "NC101"),
         ("nn.functional.cosine_embedding_loss", (":n d", ":n d", ":n"), ""),

@@ -60,3 +60,17 @@ def test_labels_of_the_input_stay() -> None:
 )
 def test_index_tensors_put_their_dims_in(index: Any, result: str) -> None:
     assert told(infer("__getitem__", annotated("n d"), index)) == result
+
+
+@pytest.mark.parametrize(
+    ("args", "result"),
+    [
+        (("scatter", ":b t", 1, ":b", 1.0), "NC207"),
+        (("searchsorted", ":n", ":b k"), "b k"),
+        (("searchsorted", ":b n", ":b k"), "b k"),
+        (("searchsorted", ":b n", ":t k"), "NC101"),
+        (("searchsorted", ":b n", ":k"), "NC207"),
+    ],
+)
+def test_ranks_and_rows_agree(args: tuple[Any, ...], result: str) -> None:
+    assert run(*args) == result

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from namecheck.names import UNKNOWN, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Tensor, locate, merged, product
+from namecheck.values import Dim, Dims, Tensor, agree, locate, merged, product
 
 
 @rule
 def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
-    """The names of both inputs, unified (torch.cross)."""
+    """The names of both inputs, unified; `dim` is of size 3 (torch.cross)."""
     unified = broadcast(input.dims, other.dims)
-    if dim is not None:
-        locate(unified, dim)
+    if dim is not None and agree(unified[locate(unified, dim)].size, 3) is Answer.NO:
+        sizes = [one.dims[locate(one.dims, dim)].size for one in (input, other)]
+        raise Contradiction(
+            "NC201",
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {sizes[0]} and "
+            f"{sizes[1]}",
+            help="The vectors are of three elements each.",
+        )
     return unified
 
 

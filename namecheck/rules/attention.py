@@ -173,9 +173,17 @@ def _weights(
 
 
 @rule
-def transformer_layer(src: Tensor, d_model: Size = UNKNOWN) -> Dims:
+def transformer_layer(
+    src: Tensor,
+    d_model: Size = UNKNOWN,
+    batch_first: Flag = UNKNOWN,
+    src_mask: Tensor | Unknown | None = None,
+    src_key_padding_mask: Tensor | Unknown | None = None,
+) -> Dims:
     """The input's dims; the last one is the model's (nn.TransformerEncoderLayer)."""
-    return _of_model("TransformerEncoderLayer", src.dims, d_model)
+    call, dims = "TransformerEncoderLayer", src.dims
+    _check_masks(call, dims, dims, batch_first, src_key_padding_mask, src_mask)
+    return _of_model(call, dims, d_model)
 
 
 def _of_model(call: str, dims: Dims, width: Size) -> Dims:
@@ -185,14 +193,43 @@ def _of_model(call: str, dims: Dims, width: Size) -> Dims:
 
 
 @rule
-def transformer_decoder_layer(tgt: Tensor, memory: Tensor, d_model: Size = UNKNOWN) -> Dims:
+def transformer_decoder_layer(
+    tgt: Tensor,
+    memory: Tensor,
+    d_model: Size = UNKNOWN,
+    batch_first: Flag = UNKNOWN,
+    tgt_mask: Tensor | Unknown | None = None,
+    memory_mask: Tensor | Unknown | None = None,
+    tgt_key_padding_mask: Tensor | Unknown | None = None,
+    memory_key_padding_mask: Tensor | Unknown | None = None,
+) -> Dims:
     """The target's dims; the last one is the model's (nn.TransformerDecoderLayer)."""
-    _of_model("TransformerDecoderLayer", memory.dims, d_model)
-    return _of_model("TransformerDecoderLayer", tgt.dims, d_model)
+    call, given, made = "TransformerDecoderLayer", memory.dims, tgt.dims
+    _check_batches(call, given, made, batch_first)
+    _check_masks(call, made, made, batch_first, tgt_key_padding_mask, tgt_mask)
+    _check_masks(call, made, given, batch_first, memory_key_padding_mask, memory_mask)
+    _of_model(call, given, d_model)
+    return _of_model(call, made, d_model)
+
+
+def _check_batches(call: str, source: Dims, target: Dims, batch_first: Flag) -> None:
+    what = "the batches of source and target"
+    check_one(call, what, _of_batch(source, batch_first), _of_batch(target, batch_first))
 
 
 @rule
-def transformer(src: Tensor, tgt: Tensor, d_model: Size = 512) -> Dims:
+def transformer(
+    src: Tensor,
+    tgt: Tensor,
+    d_model: Size = 512,
+    batch_first: Flag = False,
+    src_key_padding_mask: Tensor | Unknown | None = None,
+    tgt_key_padding_mask: Tensor | Unknown | None = None,
+) -> Dims:
     """The target's dims; the last one is the model's (nn.Transformer)."""
-    _of_model("Transformer", src.dims, d_model)
-    return _of_model("Transformer", tgt.dims, d_model)
+    call, given, made = "Transformer", src.dims, tgt.dims
+    _check_batches(call, given, made, batch_first)
+    _check_masks(call, given, given, batch_first, src_key_padding_mask, None)
+    _check_masks(call, made, made, batch_first, tgt_key_padding_mask, None)
+    _of_model(call, given, d_model)
+    return _of_model(call, made, d_model)

@@ -477,6 +477,7 @@ def cdist(x1: Tensor, x2: Tensor) -> Dims:
             f"X2: {last_dim(right).size}",
             names=words(last_dim(left), last_dim(right)),
         )
+    check_axes(last_dim(left), last_dim(right))
     rows = (left.from_right(2) or ANY_DIM, right.from_right(2) or ANY_DIM)
     result = dim_map.joined(_unify_batch(left, right, "cdist"), Dims(rows))
     _check_unique(left, right, result)

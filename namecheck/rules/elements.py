@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.dim_map import joined
+from namecheck.rules.meetings import check_one
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, new_dim
@@ -37,8 +38,22 @@ def argwhere(input: Tensor) -> Dims:
 
 @rule
 def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
-    """The dims of the values looked up (torch.searchsorted)."""
-    return input.dims if isinstance(input, Tensor) else Dims()
+    """The dims of the values looked up; rows meet rows, or one vector all (torch.searchsorted)."""
+    if not isinstance(input, Tensor):
+        return Dims()
+    sequence, ranks = sorted_sequence.dims, (sorted_sequence.dims.rank, input.dims.rank)
+    if None not in ranks and ranks[0] != 1 and ranks[0] != ranks[1]:
+        raise Contradiction(
+            "NC207",
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+            "dimensions of boundaries tensor and input value tensor must match, but we got "
+            f"boundaries tensor {sequence.show()} and input value tensor {input.dims.show()}",
+            help="Give one vector of boundaries, or one for each row of the input.",
+        )
+    if ranks[0] == ranks[1] and ranks[0] is not None:
+        for one, other in zip(sequence.prefix[:-1], input.dims.prefix[:-1], strict=True):
+            check_one("torch.searchsorted()", "the rows of both", one, other, labels=False)
+    return input.dims
 
 
 @rule

@@ -86,17 +86,38 @@ def _listed(sizes: Size | Sequence[Size]) -> list[Size]:
 
 
 @rule
-def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN) -> Dims:
+def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: int = 0) -> Dims:
     """The input's names; dim 1 is that of the channels (nn.BatchNorm1d, nn.GroupNorm)."""
-    if input.dims.rank is not None and input.dims.rank < 2:
+    rank = input.dims.rank
+    ranks = {0: range(2, 99), 1: (2, 3)}.get(spatial, (spatial + 2,))
+    if rank is not None and rank not in ranks:
+        wanted = {0: "at least 2D", 1: "2D or 3D"}.get(spatial, f"{spatial + 2}D")
         raise Contradiction(
             "NC207",
-            f"expected at least 2D input (got {input.dims.rank}D input)",
+            f"expected {wanted} input (got {rank}D input)",
+            error="ValueError",
             help="The channels are the second dim, after the batch.",
         )
     channels = first(input.dims, 2).prefix[1]
     what = "the second dim and the layer's channels"
     check_one("batch_norm", what, channels, new_dim(num_features), labels=False)
+    return input.dims
+
+
+@rule
+def normalizes_by_vectors(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Dims:
+    """The input's names; its channels, dim 1, are those of what is given (F.batch_norm)."""
+    channels = first(input.dims, 2).prefix[1] if input.dims.min_rank > 1 else ANY_DIM
+    what = "the second dim and the channels that it is normalised by"
+    for vector in (running_mean, running_var, weight, bias):
+        if vector is not None and vector.dims.rank == 1:
+            check_one("batch_norm", what, channels, vector.dims[0], labels=False)
     return input.dims
 
 

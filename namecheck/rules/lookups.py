@@ -33,12 +33,12 @@ def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     return Dims(tuple(dims))
 
 
-def _check_ranks(input: Dims, index: Dims) -> None:
+def _check_ranks(input: Dims, index: Dims, role: str = "input") -> None:
     ranks = input.rank, index.rank
     if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
         raise Contradiction(
             "NC207",
-            "Index tensor must have the same number of dimensions as input tensor",
+            f"Index tensor must have the same number of dimensions as {role} tensor",
             help="Give an index for every element of the result.",
         )
 
@@ -81,6 +81,7 @@ def scatters(
 ) -> Dims:
     """The input's dims; index and source have them too, but for `dim` (torch.scatter)."""
     place = locate(input.dims, dim)
+    _check_ranks(input.dims, index.dims, "self")
     _check_others("scatter", input.dims, index.dims, place)
     if isinstance(src, Tensor):
         _check_others("scatter", input.dims, src.dims, place)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.dim_map import without_right
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules.dim_map import same_shape, show_sizes, without_right
 from namecheck.rules.meetings import broadcast, check_one, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
@@ -24,6 +24,27 @@ def unifies_names_of_inputs_to_scalar(
 ) -> Dims:
     """Both inputs unify; the result is their mean or sum (recorded: l1_loss)."""
     return _reduced(broadcast(input.dims, target.dims), reduction, size_average, reduce)
+
+
+@rule
+def compares_alike(
+    input: Tensor,
+    target: Tensor,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims:
+    """The same of two tensors of one shape (nn.functional.binary_cross_entropy)."""
+    unified = broadcast(input.dims, target.dims)
+    if same_shape(input.dims, target.dims) is Answer.NO:
+        raise Contradiction(
+            "NC201",
+            f"Target size ({show_sizes(target.dims)}) must be the same as input size "
+            f"({show_sizes(input.dims)})",
+            error="ValueError",
+            help="Nothing is broadcast here: give both the same dims.",
+        )
+    return _reduced(unified, reduction, size_average, reduce)
 
 
 def _reduced(

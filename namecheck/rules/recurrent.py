@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.meetings import check_one
+from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.registry import rule
 from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim, product
 
 Flag = bool | Unknown
+# What a layer with cells starts from: a state and a cell.
+Given = Sequence[Tensor | Unknown] | Unknown | None
 
 
 @rule
@@ -19,10 +23,12 @@ def recurs(
     num_layers: Size = 1,
     batch_first: Flag = False,
     bidirectional: Flag = False,
+    hx: Tensor | Unknown | None = None,
 ) -> tuple[Dims, Dims]:
     """The input's dims with hidden features, and the last states (nn.RNN, nn.GRU)."""
     _check_input(input.dims, (2, 3), input_size)
     states = _states(input.dims, hidden_size, num_layers, batch_first, bidirectional)
+    _check_state(hx, states)
     return _outputs(input.dims, hidden_size, bidirectional), states
 
 
@@ -35,12 +41,14 @@ def recurs_with_cells(
     batch_first: Flag = False,
     bidirectional: Flag = False,
     proj_size: Size = 0,
+    hx: Given = None,
 ) -> tuple[Dims, tuple[Dims, Dims]]:
     """The input's dims with hidden features; the last states and cells (nn.LSTM)."""
     _check_input(input.dims, (2, 3), input_size)
     shown = UNKNOWN if proj_size is UNKNOWN else proj_size or hidden_size
     how = (num_layers, batch_first, bidirectional)
     states = _states(input.dims, shown, *how), _states(input.dims, hidden_size, *how)
+    _check_states(hx, states)
     return _outputs(input.dims, shown, bidirectional), states
 
 
@@ -54,6 +62,37 @@ def _check_input(dims: Dims, ranks: tuple[int, int], input_size: Size) -> None:
         )
     what = "the features of the input and the layer's"
     check_one("RNN", what, dims.from_right(1), new_dim(input_size), labels=False)
+
+
+def _check_states(given: Given, states: tuple[Dims, Dims]) -> None:
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        for one, state in zip(given, states, strict=True):
+            _check_state(one, state)
+
+
+def _check_state(given: Tensor | Unknown | None, state: Dims) -> None:
+    """What a layer starts from is like what it ends with."""
+    if not isinstance(given, Tensor):
+        return
+    if given.dims.rank is None or state.rank is None:
+        return
+    if given.dims.rank != state.rank:
+        raise Contradiction(
+            "NC207",
+            f"RNN: Expected hidden state to be {state.rank}D, got {given.dims.rank}D instead: "
+            f"{given.dims.show()}",
+            help="There is a state for every layer and direction, and every one of the batch.",
+        )
+    for place, pair in enumerate(zip(given.dims.prefix, state.prefix, strict=True)):
+        check_one("RNN", f"dim {place} of the hidden state and of the layer's", *pair)
+
+
+def _check_step(given: Tensor | Unknown | None, state: Dims) -> None:
+    """The rows of the state before meet those of the input (recorded: nn.GRUCell)."""
+    if isinstance(given, Tensor) and given.dims.min_rank:
+        rows = joined(without_right(given.dims, 1), Dims((Dim(None),)))
+        broadcast(rows, state)
+    _check_state(given, state)
 
 
 def _outputs(dims: Dims, hidden: Size, bidirectional: Flag) -> Dims:
@@ -74,16 +113,52 @@ def _states(dims: Dims, hidden: Size, layers: Size, batch_first: Flag, bidirecti
 
 
 @rule
-def recurs_once(input: Tensor, input_size: Size = UNKNOWN, hidden_size: Size = UNKNOWN) -> Dims:
-    """The input's batch, with hidden features (nn.RNNCell, nn.GRUCell)."""
+def recurs_once(
+    input: Tensor,
+    input_size: Size = UNKNOWN,
+    hidden_size: Size = UNKNOWN,
+    hx: Tensor | Unknown | None = None,
+) -> Dims:
+    """The input's batch, with hidden features (nn.RNNCell)."""
     _check_input(input.dims, (1, 2), input_size)
-    return joined(without_right(input.dims, 1), Dims((new_dim(hidden_size),)))
+    state = joined(without_right(input.dims, 1), Dims((new_dim(hidden_size),)))
+    _check_step(hx, state)
+    return state
+
+
+@rule
+def recurs_once_gated(
+    input: Tensor,
+    input_size: Size = UNKNOWN,
+    hidden_size: Size = UNKNOWN,
+    hx: Tensor | Unknown | None = None,
+) -> Dims:
+    """The input's batch, with the features of the state before (nn.GRUCell)."""
+    return _kept_state(hx, recurs_once(input, input_size, hidden_size, hx))
+
+
+def _kept_state(before: Tensor | Unknown | None, state: Dims) -> Dims:
+    """A gate lets part of the state before through, and its names with it."""
+    if before is None:
+        return state
+    if not isinstance(before, Tensor):
+        return state.rename([UNKNOWN if name is None else name for name in state.names])
+    return broadcast(state, before.dims)
 
 
 @rule
 def recurs_once_with_cell(
-    input: Tensor, input_size: Size = UNKNOWN, hidden_size: Size = UNKNOWN
+    input: Tensor,
+    input_size: Size = UNKNOWN,
+    hidden_size: Size = UNKNOWN,
+    hx: Given = None,
 ) -> tuple[Dims, Dims]:
-    """A state and a cell (nn.LSTMCell)."""
+    """A state and a cell, with the features of the cell before (nn.LSTMCell)."""
     state = recurs_once(input, input_size, hidden_size)
-    return state, state
+    for given in hx if isinstance(hx, (tuple, list)) else ():
+        _check_step(given, state)
+    if hx is None:
+        return state, state
+    cell = hx[1] if isinstance(hx, (tuple, list)) and len(hx) == 2 else UNKNOWN
+    kept = _kept_state(cell, state)
+    return kept, kept

@@ -257,7 +257,12 @@ def quantile(
         )
     if q.dims.rank is None:
         return OPEN
-    return joined(Dims(tuple(Dim(None, one.size) for one in q.dims.prefix)), left)
+    return joined(Dims(tuple(map(_of_quantiles, q.dims.prefix))), left)
+
+
+def _of_quantiles(dim: Dim) -> Dim:
+    """The dim of several quantiles: a label does not come along, an axis does."""
+    return Dim(None, dim.size) if isinstance(dim.name, str) else dim
 
 
 @rule

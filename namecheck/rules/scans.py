@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.rules.concatenations import cat
 from namecheck.rules.meetings import unify
 from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
 from namecheck.rules.refusals import refuse_named
@@ -94,15 +95,12 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
-    """The input's dims, fewer along `dim`; what is put before and behind unifies (torch.diff)."""
+    """The input's dims, fewer along `dim`, with what is put before and behind (torch.diff)."""
     _check_rank(input.dims, 1, "diff expects input to be at least one-dimensional")
     place = locate(input.dims, dim)
-    whole = input.dims
-    for more in (prepend, append):
-        if more is not None:
-            whole = unify(whole, more.dims, "cat")
-    alone = prepend is None and append is None
-    return resized(whole, place, _lessened(input.dims[place].size, n) if alone else UNKNOWN)
+    parts = [part for part in (prepend, input, append) if part is not None]
+    whole = cat(parts, dim) if len(parts) > 1 else input.dims
+    return resized(whole, place, _lessened(whole[place].size, n))
 
 
 def _lessened(size: Size, count: int | Unknown) -> Size:

@@ -185,9 +185,11 @@ def convolves(
     padding: Extent | str = 0,
     dilation: Extent = 1,
     groups: Size = 1,
+    bias: Tensor | None = None,
 ) -> Dims:
     """Channels become those of the weight's first dim (torch.nn.functional.conv2d)."""
     kernel = _weight(weight.dims, spatial)
+    _check_bias(kernel[0], bias, spatial)
     taken = _times(kernel[1], groups)
     sizes = [dim.size for dim in kernel[2:]]
     return _convolved(input, taken, kernel[0], spatial, sizes, stride, padding, dilation)
@@ -260,6 +262,12 @@ def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
     )
 
 
+def _check_bias(made: Dim, bias: Tensor | None, spatial: int) -> None:
+    if bias is not None and bias.dims.rank == 1:
+        what = "the channels made and the bias"
+        check_one(f"conv{spatial}d", what, made, bias.dims[0], labels=False)
+
+
 def _with_channels(dims: Dims, channels: Dim, sizes: Sequence[Size]) -> Dims:
     whole = _resized(dims, sizes)
     batch = without_right(whole, len(sizes) + 1)
@@ -278,10 +286,12 @@ def convolves_transposed(
     output_padding: Extent = 0,
     groups: Size = 1,
     dilation: Extent = 1,
+    bias: Tensor | None = None,
 ) -> Dims:
     """Channels become those of the weight's second dim (torch.nn.functional.conv_transpose2d)."""
     kernel = _weight(weight.dims, spatial)
     made = _times(kernel[1], groups)
+    _check_bias(made, bias, spatial)
     sizes = [dim.size for dim in kernel[2:]]
     return _transposed(
         input, kernel[0], made, spatial, sizes, stride, padding, output_padding, dilation

@@ -190,10 +190,12 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     for target in targets.all_targets(rows):
         site = Site(target, semantics, said=not recording)
         yield Patch(target.owner, target.attribute, _replacement(target, site, make))
-    if semantics is Semantics.NATIVE:  # whose refusals are those of the module's first operator
-        for target in targets.of_modules(rows):
-            site = Site(target, semantics, said=not recording)
+    for target in targets.of_modules(rows):
+        site = Site(target, semantics, said=not recording)
+        if semantics is Semantics.NATIVE:  # whose refusals are those of the first operator in it
             yield Patch(target.owner, target.attribute, wrappers.make_recorder(site))
+        elif target.row.layer == "whole":
+            yield Patch(target.owner, target.attribute, make(site))
     for target in naming_api.targets(rows):
         site = Site(target, semantics, said=not recording)
         namer = make if recording else wrappers.make_namer
