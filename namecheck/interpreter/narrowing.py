@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter import joins
@@ -296,18 +297,31 @@ def _subject_of_rank(node: ast.expr) -> ast.expr | None:
 def _refine_names(
     machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
 ) -> None:
-    """``x.names == ('N', 'C')``."""
-    if not isinstance(left, ast.Attribute) or left.attr != "names":
+    """``x.names == ('N', 'C')``, ``x.names == y.names``."""
+    if not _reads_names(left):
+        left, right = right, left
+    if not isinstance(left, ast.Attribute) or not _reads_names(left):
         return
+    listed = machine.expressions.value(right, store, activation)
+    if not isinstance(listed, TupleValue) or not all(isinstance(i, Const) for i in listed.items):
+        return
+    names = [item.value for item in listed.items if isinstance(item, Const)]
+    subject = machine.expressions.value(left.value, store, activation)
+    if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
+        store.set(Fact(("tensor", subject.key)), True)  # hardly anything else has such names
     tensor = _tensor(machine, left.value, store, activation)
-    value = machine.expressions.value(right, store, activation)
-    if tensor is None or not isinstance(value, TupleValue):
+    if tensor is None:
         return
-    names = [item.value for item in value.items if isinstance(item, Const)]
     held = joins.held(tensor, store)
-    if len(names) == len(value.items) and held.tensor.dims.open:
+    dims = held.tensor.dims
+    if dims.open or (dims.rank == len(names) and not dims.complete):
+        told = Dims.of(*names) if dims.open else dims.rename(names)
         origins = {name: machine.place(right, "asserted here") for name in names if name}
-        joins.write(tensor, store, Held(replace(held.tensor, dims=Dims.of(*names)), origins))
+        joins.write(tensor, store, Held(replace(held.tensor, dims=told), origins))
+
+
+def _reads_names(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "names"
 
 
 def _refine_call(
