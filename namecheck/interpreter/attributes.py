@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Final
 
@@ -280,6 +281,8 @@ class Attributes:
             if found.kind == "classmethod":
                 owner = receiver.cls if isinstance(receiver, Instance) else receiver
                 return BoundMethod(found.function, owner)
+            if isinstance(found.function, Partial) and found.kind == "partialmethod":
+                return replace(found.function, args=(receiver, *found.function.args))
             if found.kind in ("property", "cached"):
                 calls = self.machine.calls
                 return calls.call_values(found.function, [receiver], node, store, activation)

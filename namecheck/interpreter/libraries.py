@@ -106,6 +106,7 @@ class Libraries:
         self._cases: Mapping[str, Callable[[Call], Value]] = {
             "namecheck.reveal_names": self._reveal_names,
             "functools.partial": self._partial,
+            "functools.partialmethod": lambda call: Wrapped("partialmethod", self._partial(call)),
             "functools.reduce": self._reduce,
             "functools.wraps": lambda call: External("functools.wraps"),
             "dataclasses.dataclass": lambda call: External("dataclasses.dataclass"),

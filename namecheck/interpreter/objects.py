@@ -312,7 +312,7 @@ class BoundMethod:
 class Wrapped:
     """A function under a decorator of the standard library: property, staticmethod, ….
 
-    `kind` is one of property, staticmethod, classmethod, contextmanager.
+    `kind` is one of property, cached, staticmethod, classmethod, partialmethod, contextmanager.
     """
 
     kind: str
