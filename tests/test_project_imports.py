@@ -364,3 +364,41 @@ def test_standard_input_imports_from_where_it_is_said_to_be(check: Check, tmp_pa
     text = b"from .makers import make\nmake().sum('T')\n"
     result = project.check_text(text, os.path.join("pkg", "new.py"), Settings())
     assert [(f.filename, f.code) for f in result.findings] == [("pkg/new.py", "NC103")]
+
+
+def test_annotations_are_followed_over_files(check: Check) -> None:
+    files = {
+        "shapes.py": """
+            from jaxtyping import Float
+            from torch import Tensor
+
+            Image = Float[Tensor, "chan height width"]
+            """,
+        "lib/__init__.py": "from lib.ops import gray\n",
+        "lib/ops.py": """
+            import shapes
+            from jaxtyping import Float
+            from torch import Tensor
+
+            def gray(x: shapes.Image) -> Float[Tensor, "height width"]:
+                return x.mean(2)  # BUG
+            """,
+        "use.py": """
+            from lib import gray
+            from shapes import Image as Picture
+
+            def brightest(x: Picture):
+                rows = gray(x)
+                rows + x.mean(0)
+                return rows + x.mean(2)  # BUG
+            """,
+    }
+    assert check(files) == ["lib/ops.py:6 NC112", "use.py:7 NC101"]
+
+
+def test_aliases_that_go_round_say_nothing(check: Check) -> None:
+    files = {
+        "one.py": "from two import A\n\ndef f(x: A): return x\n",
+        "two.py": "from one import A\n\ndef g(x: A): return x\n",
+    }
+    assert check(files) == []

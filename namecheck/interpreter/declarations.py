@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
 
 from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
 from namecheck.annotations.declarations import (
@@ -26,7 +27,7 @@ from namecheck.annotations.declarations import (
 from namecheck.findings import Place
 from namecheck.interpreter import joins, narrowing
 from namecheck.interpreter.calls import Call
-from namecheck.interpreter.declared import Annotations, Signature, axes_of
+from namecheck.interpreter.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -53,7 +54,24 @@ from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN, Contradiction, word
 from namecheck.sizes import symbol
 from namecheck.syntax import Located as Node
+from namecheck.syntax import Source
 from namecheck.values import Dim, Dims, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An annotation, and the file that it stands in."""
+
+    annotation: ast.expr
+    source: Source
+
+    def place(self, message: str) -> Place:
+        """The place of it, with a word on it."""
+        return Place(self.source.filename, self.source.span(self.annotation), message)
+
+
+# Through how many files an alias is followed.
+_CHAIN: Final = 8
 
 
 class Declarations:
@@ -62,14 +80,36 @@ class Declarations:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._files: dict[ast.Module, Annotations] = {}
+        self._followed: list[Import] = []
 
     def of(self, frame: Frame) -> Annotations:
         """The annotations of the file that the code of a frame stands in."""
-        tree = self.machine.source_of(frame).tree
-        known = self._files.get(tree)
+        return self._of_file(self.machine.source_of(frame))
+
+    def _of_file(self, source: Source) -> Annotations:
+        known = self._files.get(source.tree)
         if known is None:
-            known = self._files[tree] = Annotations(tree)
+            imported = partial(self._imported, source)
+            known = self._files[source.tree] = Annotations(source.tree, imported)
         return known
+
+    def _imported(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+        """The expression of an alias in another file."""
+        if len(self._followed) >= _CHAIN:
+            return None
+        self._followed.append(told)
+        try:
+            return self._elsewhere(source, told, rest)
+        finally:
+            self._followed.pop()
+
+    def _elsewhere(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+        file_of = self.machine.imports.file_of
+        file, name = file_of(source, told.level, told.module, told.member), rest
+        if file is None or not rest:
+            file = file_of(source, told.level, told.module)
+            name = ".".join(filter(None, (told.member, rest)))
+        return None if file is None else self._of_file(file).resolved(name)
 
     # Calls
 
@@ -97,7 +137,12 @@ class Declarations:
         scope = None if call.node is function.node else frame.number
         for name, parameter in signature.parameters.items():
             value = self._refined(
-                parameter.declared, values[name], bindings, scope, parameter.annotation, store
+                parameter.declared,
+                values[name],
+                bindings,
+                scope,
+                self._written(parameter.annotation, frame),
+                store,
             )
             store.set((frame.number, name), value)
         return True
@@ -118,8 +163,8 @@ class Declarations:
         words = set(contradiction.message.splitlines()[0].split("'")[1::2])
         for name, parameter in signature.parameters.items():
             if name in words:
-                span = source.span(parameter.annotation)
-                origins.append(Place(source.filename, span, f"'{name}' is declared here"))
+                written = Written(parameter.annotation, source)
+                origins.append(written.place(f"'{name}' is declared here"))
         machine.report(
             contradiction, call.node, call.store, call.activation, tuple(marks), tuple(origins)
         )
@@ -136,9 +181,13 @@ class Declarations:
         signature = self.of(frame).signature(function.node)
         if bindings is None or self.machine.scope(function.node).generator:
             return value
-        node = getattr(function.node, "returns", None)
         scope = self.machine.new_address()
-        return self._refined(signature.result, value, bindings, scope, node, store)
+        written = self._written(getattr(function.node, "returns", None), frame)
+        try:
+            meet(signature.result, self._known(value, store), bindings, "result", returned=True)
+        except Contradiction:  # it is told where the body contradicts
+            return self.made(signature.result, bindings, scope, written)
+        return self._refined(signature.result, value, bindings, scope, written, store)
 
     def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
         """What the axes of a function stand for in a call; None where its result says nothing."""
@@ -168,7 +217,8 @@ class Declarations:
         parameter = signature.parameters.get(name)
         if parameter is None:
             return None
-        return self.made(parameter.declared, Bindings(function.name), None, parameter.annotation)
+        written = self._written(parameter.annotation, function.frame)
+        return self.made(parameter.declared, Bindings(function.name), None, written)
 
     # Variables
 
@@ -190,7 +240,9 @@ class Declarations:
             return self.machine.fresh("contradiction")
         owner = frame.receiver if isinstance(node.target, ast.Attribute) else None
         self._write(bindings, owner if isinstance(owner, Instance) else frame, store)
-        return self._refined(declared, value, bindings, None, node.annotation, store)
+        return self._refined(
+            declared, value, bindings, None, self._written(node.annotation, frame), store
+        )
 
     def _report(
         self,
@@ -222,7 +274,8 @@ class Declarations:
             annotation = annotations.fields(node).get(name)
             declared = None if annotation is None else annotations.read(annotation)
             if declared is not None and annotation is not None and speaks(declared):
-                return self.of_instance(instance, declared, annotation, frame, store)
+                written = self._written(annotation, frame)
+                return self._of_instance(instance, declared, written, frame, store)
         return None
 
     def filled(
@@ -262,7 +315,12 @@ class Declarations:
             self._write(bindings, instance, call.store)
         for name, (told, annotation) in declared.items():
             values[name] = self._refined(
-                told, values[name], bindings, scope, annotation, call.store
+                told,
+                values[name],
+                bindings,
+                scope,
+                self._written(annotation, frame),
+                call.store,
             )
         return values
 
@@ -274,11 +332,11 @@ class Declarations:
         items = tuple((key, value) for key, value in made if value is not None)
         return DictValue(self.machine.new_address(), Entries(items, self.machine.fresh("item")))
 
-    def of_instance(
+    def _of_instance(
         self,
         instance: Instance,
         declared: Declared,
-        annotation: ast.expr,
+        written: Written | None,
         frame: Frame,
         store: Store,
     ) -> Value:
@@ -288,7 +346,7 @@ class Declarations:
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
         bindings = meet(declared, self._declared(declared, bindings, scope), bindings, "field")
         self._write(bindings, instance, store)
-        return self.made(declared, bindings, scope, annotation)
+        return self.made(declared, bindings, scope, written)
 
     # What the axes stand for
 
@@ -367,18 +425,18 @@ class Declarations:
         declared: Declared,
         bindings: Bindings,
         scope: int | None,
-        annotation: ast.expr | None,
+        written: Written | None,
     ) -> Value:
         """A value of which only the declaration is known."""
         machine = self.machine
         if isinstance(declared, Declaration):
             dims = bindings.dims_of(declared.pattern, scope)
-            return machine.torch.tensor(Tensor(dims), self._origins(dims, annotation))
+            return machine.torch.tensor(Tensor(dims), _origins(dims, written))
         if isinstance(declared, Items):
-            made = [self.made(each, bindings, scope, annotation) for each in declared.each]
+            made = [self.made(each, bindings, scope, written) for each in declared.each]
             return TupleValue(tuple(made))
         if isinstance(declared, Every):
-            each = self.made(declared.each, bindings, scope, annotation)
+            each = self.made(declared.each, bindings, scope, written)
             if declared.kind == "mapping":
                 return DictValue(machine.new_address(), Entries((), each))
             if declared.kind == "list":
@@ -387,7 +445,7 @@ class Declarations:
         if isinstance(declared, OneOf):
             told = [option for option in declared.options if not isinstance(option, Undeclared)]
             if len(told) == 1 and declared.optional:
-                filled = self.made(told[0], bindings, scope, annotation)
+                filled = self.made(told[0], bindings, scope, written)
                 return joins.union([Alternative(NONE), Alternative(filled)], machine.ledger)
         return machine.fresh("declared")
 
@@ -397,31 +455,31 @@ class Declarations:
         value: Value | None,
         bindings: Bindings,
         scope: int | None,
-        annotation: ast.expr | None,
+        written: Written | None,
         store: Store,
     ) -> Value:
         """A value with the dims that are declared, where it has none that are known."""
         if value is None or not speaks(declared):
             return self.machine.fresh("declared") if value is None else value
         if isinstance(declared, Declaration):
-            return self._refined_tensor(declared, value, bindings, scope, annotation, store)
+            return self._refined_tensor(declared, value, bindings, scope, written, store)
         if isinstance(declared, Items) and isinstance(value, TupleValue):
             if len(declared.each) == len(value.items):
                 items = tuple(
-                    self._refined(each, item, bindings, scope, annotation, store)
+                    self._refined(each, item, bindings, scope, written, store)
                     for each, item in zip(declared.each, value.items, strict=True)
                 )
                 return replace(value, items=items)
             return value
         if isinstance(declared, Every) and isinstance(value, Repeated):
-            each = self._refined(declared.each, value.each, bindings, scope, annotation, store)
+            each = self._refined(declared.each, value.each, bindings, scope, written, store)
             return Repeated(each)
         if isinstance(declared, OneOf) and isinstance(value, TensorValue):
             told = [option for option in declared.options if isinstance(option, Declaration)]
             if len(told) == 1:
-                return self._refined(told[0], value, bindings, scope, annotation, store)
+                return self._refined(told[0], value, bindings, scope, written, store)
         if isinstance(value, Opaque) and not isinstance(declared, OneOf):
-            return self.made(declared, bindings, scope, annotation)
+            return self.made(declared, bindings, scope, written)
         return value
 
     def _refined_tensor(
@@ -430,7 +488,7 @@ class Declarations:
         value: Value,
         bindings: Bindings,
         scope: int | None,
-        annotation: ast.expr | None,
+        written: Written | None,
         store: Store,
     ) -> Value:
         torch = self.machine.torch
@@ -442,7 +500,7 @@ class Declarations:
             choices = [
                 replace(
                     choice,
-                    value=self._refined(declared, choice.value, bindings, scope, annotation, store),
+                    value=self._refined(declared, choice.value, bindings, scope, written, store),
                 )
                 for choice in value.alternatives
             ]
@@ -452,15 +510,19 @@ class Declarations:
         held = joins.held(value, store)
         dims = refined(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
         if dims != held.tensor.dims:
-            origins = {**self._origins(dims, annotation), **held.origins}
+            origins = {**_origins(dims, written), **held.origins}
             joins.write(value, store, Held(replace(held.tensor, dims=dims), origins))
         return value
 
-    def _origins(self, dims: Dims, annotation: ast.expr | None) -> dict[str, Place]:
-        if annotation is None:
-            return {}
-        place = self.machine.place(annotation, "declared here")
-        return {told: place for name in dims.names if (told := word(name)) is not None}
+    def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
+        return None if annotation is None else Written(annotation, self.machine.source_of(frame))
+
+
+def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
+    if written is None:
+        return {}
+    place = written.place("declared here")
+    return {told: place for name in dims.names if (told := word(name)) is not None}
 
 
 def refined(known: Dims, declared: Dims) -> Dims:

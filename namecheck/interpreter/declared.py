@@ -6,8 +6,9 @@ Nothing here depends on how the code is run. Source of the language: `namecheck.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from namecheck.annotations import declarations
 from namecheck.annotations.declarations import (
@@ -53,11 +54,25 @@ class Signature:
         )
 
 
+class Import(NamedTuple):
+    """What a name was imported as: from a module, so many dots up, a member of it or all."""
+
+    level: int
+    module: str
+    member: str
+
+
+Imported: TypeAlias = Callable[[Import, str], ast.expr | None]
+"""The expression that a member of what was imported is an alias of."""
+
+
 class Annotations:
     """The annotations of one file."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, imported: Imported) -> None:
         self._aliases = dict(_aliases(tree))
+        self._imports = dict(_imports(tree))
+        self._imported = imported
         self._read: dict[ast.expr, Declared] = {}
         self._signatures: dict[ast.AST, Signature] = {}
         self._classes = {
@@ -73,11 +88,16 @@ class Annotations:
         """What an annotation declares."""
         known = self._read.get(annotation)
         if known is None:
-            known = self._read[annotation] = declarations.read(annotation, self._resolved)
+            known = self._read[annotation] = declarations.read(annotation, self.resolved)
         return known
 
-    def _resolved(self, name: str) -> ast.expr | None:
-        return self._aliases.get(name)
+    def resolved(self, name: str) -> ast.expr | None:
+        """The expression that a dotted name is an alias of, in this file or in one it imports."""
+        if name in self._aliases:
+            return self._aliases[name]
+        head, _, rest = name.partition(".")
+        imported = self._imports.get(head)
+        return None if imported is None else self._imported(imported, rest)
 
     def signature(self, node: ast.AST) -> Signature:
         """What a function declares; nothing for a lambda."""
@@ -147,6 +167,18 @@ def axes_of(declared: Declared) -> frozenset[str]:
 
 def _is_int(annotation: ast.expr | None) -> bool:
     return isinstance(annotation, ast.Name) and annotation.id == "int"
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                told = Import(node.level, node.module or "", alias.name)
+                yield alias.asname or alias.name, told
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                path = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.asname or path, Import(0, path, "")
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:

@@ -67,6 +67,10 @@ class Imports:
         held: Value | None = store.get((frame.number, name))
         return External(f"{path}.{name}") if held is None else held
 
+    def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
+        """The file that a module is to a file, or the module of this name in that package."""
+        return None
+
     def resolve(self, value: Value, store: Store) -> Value:
         """What a variable really holds."""
         return value

@@ -72,6 +72,13 @@ class Links(Imports):
                 value = self.resolve(value, store)
             self._bind(alias.asname or alias.name, value, store, activation)
 
+    def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
+        """The file that a module is to a file, or the module of this name in that package."""
+        location = self._workspace.find(source, level, module)
+        if location is not None and member:
+            location = self._workspace.member(location, member)
+        return None if location is None else self._workspace.source(location)
+
     def _source(self, activation: Activation) -> Source:
         return self.machine.source_of(activation.frame)
 
