@@ -63,7 +63,8 @@ class Finding:
 
     `marks` are places in the same expression, to be underlined under the source line (the
     operands, each with its names); `related` are other places (where each name came from, the
-    call that brought the tensor); `error` is the type of the exception that torch raises.
+    call that brought the tensor); `error` is the type of the exception that torch raises. One
+    `by_axes` rests on the names that annotations give, which no tensor has at run time.
     """
 
     code: str
@@ -74,6 +75,7 @@ class Finding:
     marks: tuple[Place, ...] = ()
     related: tuple[Place, ...] = ()
     error: str | None = None
+    by_axes: bool = False
 
 
 @cache

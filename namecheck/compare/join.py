@@ -115,7 +115,8 @@ def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
     if seen.findings or seen.errors:
         known = any(_could_find(static, finding) for finding in seen.findings)
         return Fault.MISSED if known and not _found(static) else None
-    return Fault.UNFOUNDED if static.findings and seen.clean else None
+    raised = any(not finding.by_axes for finding in static.findings)
+    return Fault.UNFOUNDED if raised and seen.clean else None
 
 
 def _could_find(static: Observation, finding: Finding) -> bool:

@@ -166,7 +166,13 @@ class Declarations:
                 written = Written(parameter.annotation, source)
                 origins.append(written.place(f"'{name}' is declared here"))
         machine.report(
-            contradiction, call.node, call.store, call.activation, tuple(marks), tuple(origins)
+            contradiction,
+            call.node,
+            call.store,
+            call.activation,
+            tuple(marks),
+            tuple(origins),
+            by_axes=contradiction.code == "NC112",
         )
 
     def result(
@@ -259,7 +265,15 @@ class Declarations:
             if isinstance(value, TensorValue) and machine.torch.show(value, store)
         )
         origins = machine.torch.origins_of(contradiction.names, given, store)
-        machine.report(contradiction, node, store, activation, marks, origins)
+        machine.report(
+            contradiction,
+            node,
+            store,
+            activation,
+            marks,
+            origins,
+            by_axes=contradiction.code == "NC112",
+        )
 
     # Fields
 

@@ -245,6 +245,8 @@ class Machine:
         activation: Activation,
         marks: tuple[Place, ...] = (),
         origins: tuple[Place, ...] = (),
+        *,
+        by_axes: bool = False,
     ) -> None:
         """Enter a finding at a node; where an error is expected the path ends instead.
 
@@ -262,6 +264,7 @@ class Machine:
                 marks,
                 (*origins, *self._calls(activation)),
                 contradiction.error,
+                by_axes,
             )
             if self.recorder is not None:
                 self.recorder.finding(node, finding)

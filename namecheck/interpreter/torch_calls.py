@@ -34,7 +34,7 @@ from namecheck.interpreter.objects import (
     sized,
 )
 from namecheck.interpreter.store import Fact, Store
-from namecheck.names import UNKNOWN
+from namecheck.names import UNKNOWN, Axis
 from namecheck.sizes import Expression
 from namecheck.syntax import Located as Node
 from namecheck.values import ANY_DIM, OPEN, Constant, Dims, Many, Maybe, Tensor
@@ -178,7 +178,10 @@ class TorchCalls:
                 if isinstance(value, (TensorValue, Opaque)) and self.show(value, store)
             )
             origins = self.origins_of(contradiction.names, every, store)
-            self.machine.report(contradiction, node, store, activation, marks, origins)
+            by_axes = any(map(_has_axes, inputs))
+            self.machine.report(
+                contradiction, node, store, activation, marks, origins, by_axes=by_axes
+            )
             return self.machine.fresh("contradiction")
         before = self._gather(every, store)
         for key, tensor in answer.after.items():
@@ -384,6 +387,16 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
+
+
+def _has_axes(operand: Any) -> bool:
+    """Whether an operand has names, or sizes, that annotations give."""
+    if isinstance(operand, Tensor):
+        named = any(isinstance(name, Axis) for name in operand.names)
+        return named or any(isinstance(size, Expression) for size in operand.dims.sizes)
+    if isinstance(operand, (tuple, list)):
+        return any(map(_has_axes, operand))
+    return isinstance(operand, Expression)
 
 
 def _is_sized(operand: Any) -> bool:
