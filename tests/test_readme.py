@@ -27,8 +27,19 @@ def check_tour(*flags: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_shows_what_the_command_prints() -> None:
-    [shown, _] = blocks("text")
+    [shown, *_] = blocks("text")
     assert shown in check_tour().stdout
+
+
+def test_shows_four_mistakes() -> None:
+    [_, shown, _] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, told), run.stderr
+    lines = (ROOT / words[-1]).read_text().splitlines()
+    marked = [n for n, line in enumerate(lines, 1) if "# error: " in line]
+    assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
 
 
 def test_shows_named_tensors_on_this_torch() -> None:
@@ -51,7 +62,7 @@ def test_shows_named_tensors_on_this_torch() -> None:
 
 
 def test_shows_what_both_sides_say() -> None:
-    [_, shown] = blocks("text")
+    [*_, shown] = blocks("text")
     command, _, told = shown.partition("\n")
     words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -35,3 +35,16 @@ def test_a_program_does_what_its_comments_say(program: Program) -> None:
     finally:
         if namecheck.installed():
             namecheck.uninstall()
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"line {program.offset}")
+def test_the_linter_finds_what_is_raised(program: Program) -> None:
+    told = [
+        (number, line.partition("# raises: ")[2])
+        for number, line in enumerate(program.lines, 1)
+        if "# raises: " in line
+    ]
+    found = [(finding.span.line, finding.message.splitlines()[0]) for finding in program.findings]
+    assert [line for line, _ in found] == [line for line, _ in told], found
+    for (_, message), (_, words) in zip(found, told, strict=True):
+        assert words in message
