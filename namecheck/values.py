@@ -232,21 +232,29 @@ def agree(left: Size, right: Size) -> Answer:
 
 def is_whole(dim: Dim) -> bool:
     """Whether a dim is an axis of its own size, or of that but for a constant: ``seq-1``."""
+    return _excess(dim) is not None
+
+
+def _excess(dim: Dim) -> int | None:
+    """By how much the size of a dim is over that of its axis: -1 of ``seq-1``; None if unknown."""
     if not isinstance(dim.name, Axis) or not isinstance(dim.size, Expression):
-        return False
+        return None
     own = own_size(dim.name)
-    return not isinstance(own, Unknown) and isinstance(dim.size - own, int)
+    excess = UNKNOWN if isinstance(own, Unknown) else dim.size - own
+    return excess if isinstance(excess, int) else None
 
 
 def clash(a: Dim, b: Dim) -> bool:
     """Whether two dims certainly have different names, which no size excuses.
 
-    An axis of which only a part is left, a slice of unknown extent say, need not differ.
+    An axis of which only a part is left need not differ: a slice of unknown extent, or what is
+    left of ``edges`` after the first, which may well be called ``bins`` elsewhere.
     """
     if naming.match(a.name, b.name) is not Answer.NO:
         return False
     if isinstance(a.name, Axis) and isinstance(b.name, Axis):
-        return is_whole(a) and is_whole(b)
+        excess = _excess(a)
+        return excess is not None and excess == _excess(b)
     return True
 
 

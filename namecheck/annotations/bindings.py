@@ -60,7 +60,8 @@ class Bindings:
     """What is bound so far in a call of `function`.
 
     `answer` is YES as long as everything that was asked had a definite answer, else MAYBE; NO is
-    a `Contradiction`.
+    a `Contradiction`. The axes that are `given` are sizes of the caller's, by an argument each:
+    without a name of the caller's they have none, for two of them may be one.
     """
 
     function: str
@@ -68,6 +69,7 @@ class Bindings:
     runs: Mapping[str, Run] = field(default_factory=dict)
     pending: tuple[Pending, ...] = ()
     answer: Answer = Answer.YES
+    given: frozenset[str] = frozenset()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -87,6 +89,8 @@ class Bindings:
 
     def _dim(self, axis: str, scope: int | None) -> Dim:
         bound = self.axes.get(axis, Bound())
+        if axis in self.given and bound.name is UNKNOWN:
+            return Dim(None if isinstance(bound.size, int) else UNKNOWN, bound.size)
         own = naming.scoped(axis, scope) if scope is not None else axis
         name = Axis(own) if bound.name is UNKNOWN else bound.name
         fresh = bound.name is UNKNOWN and bound.size is UNKNOWN

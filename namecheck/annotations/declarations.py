@@ -210,6 +210,11 @@ def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> De
     return _read(annotation, resolve, 0)
 
 
+def _except_for(name: str, resolve: Resolve) -> Resolve:
+    """The aliases but for one: an alias that stands in itself says nothing there."""
+    return lambda other: None if other == name else resolve(other)
+
+
 _DEEPEST: Final = 20
 
 
@@ -229,7 +234,7 @@ def _read(node: ast.expr, resolve: Resolve, depth: int) -> Declared:
         return ANYTHING
     alias = resolve(name)
     if alias is not None:
-        return _read(alias, resolve, depth + 1)
+        return _read(alias, _except_for(name, resolve), depth + 1)
     return NO_TENSOR if name in _NO_TENSORS else ANYTHING
 
 

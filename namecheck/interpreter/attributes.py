@@ -45,6 +45,18 @@ cdouble uint8 uint16 uint32 uint64 int8 int16 short int32 int int64 long bool fl
 float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2
 """
 _DTYPES: Final = frozenset(_DTYPES_WORDS.split())
+# torch has these dtypes under two words; the other one is the dtype's own.
+_OWN_WORDS: Final = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "chalf": "complex32",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+}
 _LAYOUTS: Final = frozenset(
     ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
 )
@@ -70,7 +82,7 @@ def torch_constant(path: str) -> Constant | None:
         ("memory_format", _MEMORY_FORMATS),
     ):
         if name in names:
-            return Constant(kind, name)
+            return Constant(kind, _OWN_WORDS.get(name, name))
     return None
 
 

@@ -200,7 +200,8 @@ class Declarations:
         signature = self.of(frame).signature(function.node)
         if not speaks(signature.result):
             return None
-        return self._bindings(signature.axes, frame, store, function.name)
+        bindings = self._bindings(signature.axes, frame, store, function.name)
+        return replace(bindings, given=signature.numbers)
 
     def leave(self, node: ast.Return, value: Value, store: Store, activation: Activation) -> None:
         """Hold what a function returns against what it declares."""

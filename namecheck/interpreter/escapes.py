@@ -9,7 +9,7 @@ with it would leave nothing known of any tensor. Code whose name says so (``set_
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.interpreter import joins, merges
@@ -61,27 +61,19 @@ class Escapes:
                 if isinstance(value, TensorValue):
                     joins.write(value, call.store, Held(Tensor()))
 
-    def containers(self, values: Iterable[Value], store: Store, depth: int = 0) -> None:
+    def containers(self, values: Iterable[Value], store: Store) -> None:
         """Nothing is known any more of these lists and dicts, and of those in them."""
-        for value in values:
+        for value in list(_within(values, store)):
             if isinstance(value, ListValue):
-                content = joins.items(value, store)
                 joins.write(value, store, Repeated(self.machine.fresh("item")))
-                parts = (content.each,) if isinstance(content, Repeated) else content
             elif isinstance(value, DictValue):
-                entries = joins.entries(value, store)
                 joins.write(value, store, Entries((), self.machine.fresh("item")))
-                parts = tuple(entry for _, entry in entries.items)
-            else:
-                parts = value.items if isinstance(value, TupleValue) else ()
-            if depth < _DEEP:
-                self.containers(parts, store, depth + 1)
 
-    def _hand_over(self, values: Iterable[Value], store: Store, activation: Activation) -> None:
-        for value in values:
-            if isinstance(value, (ListValue, DictValue, TupleValue)):
-                self.containers([value], store)
-            elif isinstance(value, Generator):
+    def _hand_over(self, values: Sequence[Value], store: Store, activation: Activation) -> None:
+        given = list(_within(values, store))
+        self.containers(values, store)
+        for value in given:
+            if isinstance(value, Generator):
                 self.machine.generators.give_away(value, store, activation)
             elif isinstance(value, Instance):
                 self._instance(value, store)
@@ -147,6 +139,22 @@ class Escapes:
         if found is None:
             found = self._effects[function.node] = any(map(_changes, _below(function.node)))
         return found
+
+
+def _within(values: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
+    """These values, and those in the tuples, lists and dicts among them."""
+    for value in values:
+        parts: Iterable[Value] = ()
+        if isinstance(value, TupleValue):
+            parts = value.items
+        elif isinstance(value, ListValue):
+            content = joins.items(value, store)
+            parts = (content.each,) if isinstance(content, Repeated) else content
+        elif isinstance(value, DictValue):
+            parts = tuple(entry for _, entry in joins.entries(value, store).items)
+        yield value
+        if depth < _DEEP:
+            yield from _within(parts, store, depth + 1)
 
 
 def _below(node: ast.AST) -> Iterable[ast.AST]:

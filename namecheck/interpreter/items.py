@@ -93,7 +93,7 @@ class Items:
             position = index.value
             if -len(content) <= position < len(content):
                 return content[position]
-            return self.machine.fresh("item")
+            self.machine.fail("IndexError")
         return joins.pick(content, joins.identity(index, store), store)
 
     def _slice_of(

@@ -20,7 +20,7 @@ from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
 from namecheck.sizes import Expression, is_at_least
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Size, Tensor
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor
 
 _MASKS = ("bool", "uint8")
 
@@ -237,7 +237,7 @@ def _check_scalar(item: Any) -> None:
 def _check_item(item: Any) -> None:
     if isinstance(item, str):
         raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
-    known = (int, Expression, slice, EllipsisType, Tensor, tuple, list, Unknown, type(None))
+    known = (int, Expression, slice, EllipsisType, Tensor, Many, tuple, list, Unknown, type(None))
     if not isinstance(item, known):
         raise Contradiction(
             "NC114",
@@ -264,7 +264,7 @@ def _check_slice(item: slice) -> None:
 
 def _is_doubtful(item: Any) -> bool:
     """Whether it is not known how many dims an item takes."""
-    if isinstance(item, Unknown):
+    if isinstance(item, (Unknown, Many)):
         return True
     if isinstance(item, list):
         return any(isinstance(part, Unknown) for part in item)  # it may hold a list or a slice
