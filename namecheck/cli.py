@@ -31,11 +31,22 @@ class Usage(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        used: argparse.ArgumentParser = getattr(arguments, "parser", parser)
+        used.error(_unrecognized(unknown, used.prog))
     if "run" not in arguments:
-        _parser().print_help()
+        parser.print_help()
         return WRONG
     return _run(arguments) if arguments.unguarded else _guarded(arguments)
+
+
+def _unrecognized(unknown: Sequence[str], verb: str) -> str:
+    """What to say of options that a verb has not."""
+    if verb.endswith((" run", " compare")) and unknown[0] == "-c":
+        return "-c is no option: a finding has to stand in a file, so put the code into one"
+    return f"unrecognized arguments: {' '.join(unknown)}"
 
 
 def _guarded(arguments: argparse.Namespace) -> int:
@@ -204,7 +215,7 @@ def _verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser
     verb: argparse.ArgumentParser = verbs.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}."
     )
-    verb.set_defaults(run=run, unguarded=False)
+    verb.set_defaults(run=run, unguarded=False, parser=verb)
     return verb
 
 

@@ -256,3 +256,20 @@ def test_a_path_that_the_run_does_not_take_is_unsettled(recorded: Recording) -> 
         """),
     )
     assert found["x.sum('N')"].verdict is Verdict.UNSETTLED
+
+
+@pytest.mark.parametrize("mode", ["record", "warn", "error"])
+def test_a_contradiction_that_the_program_takes_itself(recorded: Recording, mode: str) -> None:
+    program = f"""
+    import contextlib
+    import namecheck
+    x = torch.zeros(3, 3, names=('N', 'C'))
+    with contextlib.suppress(ValueError), namecheck.runtime({mode!r}) as taken:
+        y = x + x.t()
+        z = x * x.t()
+    """
+    found = joined(recorded, program)["x + x.t()"]
+    assert (found.verdict, found.fault) == (Verdict.AGREE, None)
+    space = run(recorded, program)
+    assert len(space["taken"].findings) == (0 if mode == "error" else 2)
+    assert ("error" in space) is (mode == "error")

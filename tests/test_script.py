@@ -279,3 +279,11 @@ def test_an_option_that_does_not_exist(folder: Path) -> None:
     finished = run(folder, "--mod", "warn", "--unknown", "three.py")
     assert finished.returncode == 2
     assert "unrecognized arguments: --unknown" in finished.stderr
+    assert finished.stderr.startswith("usage: namecheck run ")
+
+
+def test_code_on_the_command_line(folder: Path) -> None:
+    finished = run(folder, "-c", "print(1)")
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("usage: namecheck run ")
+    assert "-c is no option: a finding has to stand in a file" in finished.stderr

@@ -66,6 +66,8 @@ def deliver(finding: Finding, default: Mode) -> None:
     places.pass_over()
     entry = modes.innermost()
     record = entry.record if entry is not None else TABLE.record
+    if record is not TABLE.record:
+        TABLE.record.overhear(finding)
     if record.add(finding) and mode == "warn":
         modes.warn(finding)
 

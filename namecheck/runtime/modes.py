@@ -44,6 +44,9 @@ class Record:
             tally.count += 1
             return tally.count == 1
 
+    def overhear(self, finding: Finding) -> None:
+        """Hear of a finding that another record takes."""
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Every finding once, in the order in which they were met."""

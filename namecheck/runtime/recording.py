@@ -190,15 +190,20 @@ class Recording:
 
     def contradicted(self, finding: Finding) -> None:
         """A contradiction was met; raises it where the program would catch it."""
+        frame = self.overheard(finding)
+        error = error_of(finding)
+        if frame is not None and self._catching.catches(frame, type(error)):
+            raise error
+
+    def overheard(self, finding: Finding) -> FrameType | None:
+        """A contradiction was met, and is noted; the frame of the program that it was met in."""
         frame = places.user_frame()
         if frame is None:
-            return
+            return None
         node = self._instructions.running(frame)
         if node is not None and not self.lost:
             self._note_finding(finding, self._of(frame, node))
-        error = error_of(finding)
-        if self._catching.catches(frame, type(error)):
-            raise error
+        return frame
 
     def _note_finding(self, finding: Finding, seen: Seen) -> None:
         self._noted.add(finding)
@@ -238,6 +243,10 @@ class _Met(Record):
         first = super().add(finding)
         self._recording.contradicted(finding)
         return first
+
+    def overhear(self, finding: Finding) -> None:
+        """Hear of a finding that the program itself takes, in a block of its own."""
+        self._recording.overheard(finding)
 
 
 def _note_error(seen: Seen, error: BaseException) -> None:

@@ -41,8 +41,8 @@ class Flows(Pieces):
         )
         self.pieces = (*small, *((8, piece) for piece in large), (8, self.idiom))
 
-    def named(self) -> str:
-        """A variable with a tensor of which every dim has a name."""
+    def named(self) -> tuple[str, Any]:
+        """A variable with a tensor of which every dim has a name, and the tensor."""
         space = self.space
         found = [
             key
@@ -51,7 +51,8 @@ class Flows(Pieces):
         ]
         if not found:
             raise Failed
-        return self.rng.choice(found[-8:])
+        chosen = self.rng.choice(found[-8:])
+        return chosen, space[chosen]
 
     def flow(self, name: str, value: Any, length: int = 2) -> tuple[str, Any]:
         """An expression on a variable that holds a value, and what it gives."""
@@ -83,8 +84,7 @@ class Flows(Pieces):
 
     def helpers(self) -> str:
         """Functions that call functions, with defaults, keywords, stars, recursion."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         one, two, three = self.fresh("f"), self.fresh("f"), self.fresh("f")
         first, middle = self.flow("p", value, 1)
         second, _ = self.flow("q", middle, 2)
@@ -111,8 +111,7 @@ class Flows(Pieces):
 
     def results(self) -> str:
         """Results in tuples, dicts, lists, named tuples and data classes."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         first, _ = self.flow("p", value, 1)
         second, _ = self.flow("p", value, 2)
         function, cls = self.fresh("f"), self.fresh("Out")
@@ -148,8 +147,7 @@ class Flows(Pieces):
 
     def decorated(self) -> str:
         """Decorators: one that passes on, one with options, torch.no_grad, a cache."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         text, _ = self.flow("p", value, 2)
         names = tuple(self.layout(value))
         around, function, kept = self.fresh("around"), self.fresh("f"), self.fresh("f")
@@ -179,8 +177,8 @@ class Flows(Pieces):
 
     def wrapped(self) -> str:
         """Names are stripped for a function that takes none, and put on again."""
-        x = self.named()
-        self.layout(self.space[x])
+        x, value = self.named()
+        self.layout(value)
         strip, function = self.fresh("f"), self.fresh("f")
         operation = self.one_of("torch.relu(x)", "x.reshape(x.shape)", "x * 2", "torch.sigmoid(x)")
         back = self.one_of("refine_names(*names)", "rename(*names)")
@@ -197,8 +195,7 @@ class Flows(Pieces):
 
     def optional(self) -> str:
         """Parameters that may be None, of one of several types, or of several layouts."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         names = self.layout(value)
         text, _ = self.flow("x", value, 1)
         dim, function = self.rng.choice(names), self.fresh("f")
@@ -221,8 +218,7 @@ class Flows(Pieces):
 
     def hierarchy(self) -> str:
         """A base class with a hook, a class that derives from it, properties, class methods."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         names = tuple(self.layout(value))
         before, middle = self.flow("x", value, 1)
         hook, _ = self.flow("x", middle, 1)
@@ -269,8 +265,7 @@ class Flows(Pieces):
 
     def network(self) -> str:
         """Layers in a network: Sequential, ModuleList, ModuleDict, parameters, buffers."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         names = self.layout(value)
         last, size = names[-1], value.shape[-1]
         layer, net, model = self.fresh("Layer"), self.fresh("Net"), self.fresh("m")
@@ -322,8 +317,7 @@ class Flows(Pieces):
 
     def state(self) -> str:
         """An object that changes in a loop: its attributes, its list, its dict."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         dim = self.rng.choice(self.layout(value))
         text, after = self.flow("x", value, 1)
         alike = after.names == value.names and after.shape == value.shape
@@ -362,8 +356,7 @@ class Flows(Pieces):
 
     def collected(self) -> str:
         """Loops that call functions and collect what these give."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         self.layout(value)
         text, result = self.flow("p", value, 1)
         function, items = self.fresh("f"), self.fresh("l")
@@ -393,8 +386,7 @@ class Flows(Pieces):
 
     def pipeline(self) -> str:
         """Generators, partials, tables of functions, reduce, closures."""
-        x = self.named()
-        value = self.space[x]
+        x, value = self.named()
         names = self.layout(value)
         dim = self.rng.choice(names)
         text, _ = self.flow("p", value, 1)
