@@ -41,6 +41,7 @@ SILENT: Final = {
     **dict.fromkeys(("bincount", "tensor_split"), "the size or number depends on the data"),
     "stride": "strides depend on how the tensor was made",
     "cast_or_type": "without a dtype it answers with a string",
+    "solves_least_squares": "what it tells of the errors is not followed",
     "reduced_loss": "the result without a reduction is not followed yet",
     **dict.fromkeys(
         ("trapezoid_natively", "cumulative_trapezoid_natively"), "not followed with named x"
@@ -48,7 +49,7 @@ SILENT: Final = {
     **dict.fromkeys(
         (
             *("hstack", "chain_matmul", "tensordot", "bilinear", "embedding", "gather"),
-            *("quantile", "quantile_natively"),
+            *("quantile", "quantile_natively", "solves", "solves_with_info"),
         ),
         "shapes that torch refuses are left unknown",
     ),

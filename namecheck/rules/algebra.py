@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.names import Answer, Contradiction, Unknown
 from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named
@@ -40,17 +40,6 @@ def vecdot_natively(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     if x.dims.rank == 1 and y.dims.rank == 1:
         refuse_named("vdot", [x, y])
     return vecdot(x, y, dim)
-
-
-@rule
-def cov_natively(input: Tensor) -> Dims | Unknown:
-    """torch 2.12 puts a dim into the means, which have the name of the rows (recorded: cov)."""
-    if input.dims.rank == 1:
-        refuse_named("view", [input])
-    if input.dims.rank != 2:
-        return UNKNOWN
-    refuse_named("unsqueeze", [Tensor(Dims(input.dims.prefix[:1]))])
-    return Dims.of(None, None)
 
 
 @rule

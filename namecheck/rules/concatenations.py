@@ -68,6 +68,12 @@ def _joined(unified: Dim, parts: Sequence[Dim]) -> Dim:
     return Dim(_joined_name([part.name for part in parts], size), size)
 
 
+def put_together(parts: Sequence[Dim]) -> Dim:
+    """The same of dims whose labels are no concern of each other."""
+    unknown = any(part.name is UNKNOWN for part in parts)
+    return _joined(Dim(UNKNOWN if unknown else None), parts)
+
+
 def _joined_name(names: Sequence[Name], size: Size) -> Name:
     """One axis stays what it is; of several the sum of their sizes tells."""
     axes = {name.name for name in names if isinstance(name, Axis)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from namecheck.names import UNKNOWN, Contradiction, Unknown
 from namecheck.rules.dim_map import joined
 from namecheck.rules.meetings import check_one
+from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, new_dim
+from namecheck.rules.scans import resized
+from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, locate, new_dim
 
 
 @rule
@@ -97,6 +99,55 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
 def embedding_module(input: Tensor, embedding_dim: Size = UNKNOWN) -> Dims:
     """A vector for each index, which its size may tell (nn.Embedding)."""
     return embedding(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))))
+
+
+@rule
+def unique(
+    input: Tensor,
+    return_inverse: bool | Unknown = False,
+    return_counts: bool | Unknown = False,
+    dim: DimArgument | None = None,
+) -> Dims | tuple[Dims, ...] | Unknown:
+    """The elements that differ, or the slices along `dim`; where each went; counts (torch.unique).
+
+    A label along `dim` stays; of an axis some are left.
+    """
+    if isinstance(return_inverse, Unknown) or isinstance(return_counts, Unknown):
+        return UNKNOWN
+    if dim is None:
+        values, inverse = Dims.of(None), input.dims
+    else:
+        place = locate(input.dims, dim)
+        values, inverse = resized(input.dims, place), Dims((input.dims[place],))
+    counts = Dims.of(None)
+    several = [values, *[inverse] * return_inverse, *[counts] * return_counts]
+    return tuple(several) if len(several) > 1 else values
+
+
+@rule
+def counts(input: Tensor, bins: Size = 100) -> Dims:
+    """A number for each bin, without a name but that of the size (torch.histc)."""
+    return Dims((Dim() if isinstance(bins, Unknown) else new_dim(bins),))
+
+
+@rule
+def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims]:
+    """A number for each bin, and the edges of the bins (torch.histogram)."""
+    if not isinstance(bins, Tensor):
+        more = UNKNOWN if isinstance(bins, Unknown) else bins + 1
+        return counts(input, bins), counts(input, more)
+    edges = bins.dims.prefix[0].size if bins.dims.rank == 1 else UNKNOWN
+    fewer = UNKNOWN if isinstance(edges, Unknown) else edges - 1
+    return Dims((Dim(None, fewer),)), bins.dims
+
+
+@rule
+def distances_of_pairs(input: Tensor) -> Dims:
+    """A number for each pair of rows (nn.functional.pdist)."""
+    rows = input.dims.from_right(2)
+    size = UNKNOWN if rows is None else rows.size
+    count = UNKNOWN if isinstance(size, Unknown) else size * (size - 1) // 2
+    return Dims((Dim(None, count),))
 
 
 @rule

@@ -10,29 +10,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from namecheck.names import UNKNOWN, Unknown
+from namecheck.names import UNKNOWN, Axis, Unknown
+from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.reductions import DimArgument, DimArguments
 from namecheck.rules.registry import rule
-from namecheck.values import Dims, Size, Tensor, locate
+from namecheck.rules.splits import part_of
+from namecheck.sizes import Known
+from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate, new_dim
 
-Length: TypeAlias = int | Unknown | None
+Length: TypeAlias = Size | None
 Lengths: TypeAlias = Sequence[Length] | Length
 # The size of the last dim, of its size before and of the length that was asked for.
-_Last: TypeAlias = Callable[[int, int | None], int]
+_Last: TypeAlias = Callable[[Known, Known | None], Known]
 
 _PLANE = (-2, -1)
 
 
-def _same(size: int, length: int | None) -> int:
+def _same(size: Known, length: Known | None) -> Known:
     return size if length is None else length
 
 
-def _half(size: int, length: int | None) -> int:
+def _half(size: Known, length: Known | None) -> Known:
     return _same(size, length) // 2 + 1
 
 
-def _double(size: int, length: int | None) -> int:
-    return _same(2 * (size - 1), length)
+def _double(size: Known, length: Known | None) -> Known:
+    return _same((size - 1) * 2, length)
 
 
 @rule
@@ -126,12 +129,41 @@ def _transformed(
             return dims.sizeless()
         changed = last if place == places[-1] else _same
         size = _size(dims[place].size, length, changed)
-        result = result.replace(place, replace(dims[place], size=size))
+        result = result.replace(place, _resized(dims[place], size))
     return result
+
+
+def _resized(dim: Dim, size: Size) -> Dim:
+    """A dim of another size: a label stays, an axis unless the size tells of another one."""
+    return part_of(dim, size) if isinstance(dim.name, Axis) else replace(dim, size=size)
 
 
 def _size(size: Size, length: Length, changed: _Last) -> Size:
     wanted = None if length == -1 else length
-    if isinstance(wanted, Unknown) or (wanted is None and not isinstance(size, int)):
+    if isinstance(wanted, Unknown) or (wanted is None and isinstance(size, Unknown)):
         return UNKNOWN
-    return changed(size if isinstance(size, int) else 0, wanted)
+    return changed(0 if isinstance(size, Unknown) else size, wanted)
+
+
+@rule
+def spectrogram(
+    input: Tensor,
+    n_fft: Size,
+    onesided: bool | Unknown | None = None,
+    return_complex: bool | Unknown | None = None,
+) -> Dims:
+    """The batch, frequencies, times, and real and imaginary parts (torch.stft)."""
+    if input.dims.rank is None or isinstance(return_complex, Unknown):
+        return OPEN
+    parts = () if return_complex else (Dim(None, 2),)
+    count = n_fft if onesided is False else UNKNOWN
+    return joined(without_right(input.dims, 1), Dims((Dim(None, count), Dim(None), *parts)))
+
+
+@rule
+def signals(input: Tensor, length: Size | None = None) -> Dims:
+    """The batch, and the samples (torch.istft)."""
+    if input.dims.rank is None:
+        return OPEN
+    samples = Dim(None) if length is None else Dim() if length is UNKNOWN else new_dim(length)
+    return joined(without_right(input.dims, 2), Dims((samples,)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from namecheck.names import UNKNOWN, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import joined, rearrange, without_right
+from namecheck.rules.grids import side_of_square
 from namecheck.rules.meetings import diagonal_dim
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named, variant
@@ -63,7 +64,7 @@ def _spoken(dim: DimArgument | None, place: Position) -> int | str:
 
 @rule
 def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
-    """A matrix of a vector, or the diagonal of a matrix, without names (torch.diag)."""
+    """A matrix of a vector, or the diagonal of a matrix, without labels (torch.diag)."""
     if input.dims.rank is None:
         return OPEN
     if input.dims.rank not in (1, 2):
@@ -72,7 +73,15 @@ def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
             f"diag(): Supports 1D or 2D tensors. Got {input.dims.rank}D",
             help="Use `diagonal`.",
         )
-    return Dims.of(None, None) if input.dims.rank == 1 else Dims.of(None)
+    if input.dims.rank == 1:
+        return _square(input.dims.prefix[0], diagonal)
+    rows, columns = input.dims.prefix
+    return Dims((diagonal_dim(rows, columns, diagonal),))
+
+
+def _square(vector: Dim, offset: int | Unknown) -> Dims:
+    side = side_of_square(vector, offset)
+    return Dims((side, side))
 
 
 @rule
@@ -85,12 +94,6 @@ def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None
 
 
 @rule
-def counts(input: Tensor) -> Dims:
-    """One dim without a name (torch.histc)."""
-    return Dims.of(None)
-
-
-@rule
 def bincount(input: Tensor) -> Dims | Unknown:
     """One dim without a name; only vectors of integers are counted (torch.bincount)."""
     fits = input.dims.rank == 1 and isinstance(input.dtype, str) and "int" in input.dtype
@@ -98,9 +101,11 @@ def bincount(input: Tensor) -> Dims | Unknown:
 
 
 @rule
-def flat_square(input: Tensor) -> Dims:
-    """A square matrix without names (torch.diagflat)."""
-    return Dims.of(None, None)
+def flat_square(input: Tensor, offset: int | Unknown = 0) -> Dims:
+    """A square matrix of all elements, without labels (torch.diagflat)."""
+    if input.dims.rank is None:
+        return Dims((Dim(), Dim()))
+    return _square(merged(input.dims.prefix) if input.dims.prefix else Dim(None, 1), offset)
 
 
 @rule

@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, show_name
+from namecheck.names import Answer, Axis, Contradiction, Name, Unknown, show_name
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Position, Tensor, locate, product
+from namecheck.values import (
+    OPEN,
+    SCALAR,
+    Dim,
+    Dims,
+    Position,
+    Tensor,
+    agree,
+    clash,
+    locate,
+    product,
+)
 
 DimArgument = int | str | Unknown
 DimArguments = tuple[DimArgument, ...] | list[DimArgument]
@@ -194,14 +205,14 @@ def to_scalar(input: Tensor) -> Dims:
 @rule
 def removes_last_two(input: Tensor) -> Dims:
     """One number for each matrix (torch.det)."""
-    _check_square(input.dims, "linalg.det")
+    check_square(input.dims, "linalg.det")
     return without_right(input.dims, 2)
 
 
 @rule
 def logdet(input: Tensor) -> Dims:
     """One number for each matrix (torch.logdet)."""
-    _check_square(input.dims, "logdet")
+    check_square(input.dims, "logdet")
     return without_right(input.dims, 2)
 
 
@@ -214,21 +225,22 @@ def logdet_natively(input: Tensor) -> Dims:
     return result
 
 
-def _check_square(dims: Dims, operator: str) -> None:
+def check_square(dims: Dims, operator: str) -> None:
+    """Refuse matrices of which the sides certainly differ."""
     if dims.rank is not None and dims.rank < 2:
         raise Contradiction(
             "NC207",
             f"{operator}: The input tensor A must have at least 2 dimensions.",
-            help="Only matrices have a determinant.",
+            help=f"The dims of the tensor are {dims.show()}.",
         )
-    rows, columns = dims.from_right(2), dims.from_right(1)
-    sizes = (rows.size if rows else UNKNOWN, columns.size if columns else UNKNOWN)
-    if UNKNOWN not in sizes and sizes[0] != sizes[1]:
+    rows, columns = dims.from_right(2) or Dim(), dims.from_right(1) or Dim()
+    axes = isinstance(rows.name, Axis) and isinstance(columns.name, Axis)
+    if (axes and clash(rows, columns)) or agree(rows.size, columns.size) is Answer.NO:
         raise Contradiction(
             "NC201",
-            f"{operator}: A must be batches of square matrices, but they are {sizes[0]} by "
-            f"{sizes[1]} matrices",
-            help="Only square matrices have a determinant.",
+            f"{operator}: A must be batches of square matrices, but they are {rows.size} by "
+            f"{columns.size} matrices",
+            help="Rows and columns of a square matrix are of one size.",
         )
 
 
@@ -287,11 +299,13 @@ def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
     if keepdim is False:
         return SCALAR
     if keepdim is True:
-        return Dims(tuple(map(_kept, dims.prefix)), tuple(map(_kept, dims.suffix)), dims.open)
+        return Dims(
+            tuple(map(kept_at_one, dims.prefix)), tuple(map(kept_at_one, dims.suffix)), dims.open
+        )
     return OPEN
 
 
-def _kept(dim: Dim) -> Dim:
+def kept_at_one(dim: Dim) -> Dim:
     """A dim of size 1, put there on purpose; what is left of an axis is none."""
     if isinstance(dim.name, Axis):
         return Dim(None, 1, purposeful=True)
@@ -323,7 +337,7 @@ def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> D
     if keepdim:
         for place in places:
             certain = isinstance(place, int)
-            dims = dims.replace(place, _kept(dims[place])) if certain else dims.sizeless()
+            dims = dims.replace(place, kept_at_one(dims[place])) if certain else dims.sizeless()
         return dims
     fixed = sorted(
         (p for p in places if isinstance(p, int)), key=lambda p: (p < 0, -p if p >= 0 else p)

@@ -31,6 +31,8 @@ SECTIONS: Final = (
     "einsum",
     "einops",
     "packing",
+    "matrices",
+    "grids",
     "elements",
     "lookups",
     "concatenations",

@@ -10,7 +10,7 @@ from namecheck.rules.meetings import unify
 from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Position, Size, Tensor, locate
+from namecheck.values import Dim, Dims, Many, Position, Size, Tensor, locate
 
 
 @rule
@@ -151,6 +151,28 @@ def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) 
     if x is not None and x.dims.rank != 1:
         whole = unify(y.dims, x.dims)
     return reduce(whole, [locate(whole, dim)], False)
+
+
+@rule
+def differs_along(
+    input: Tensor, dim: DimArgument | DimArguments | None = None
+) -> tuple[Dims, ...] | Many:
+    """The input's dims, for each dim along which it changes (torch.gradient)."""
+    if isinstance(dim, Unknown) or (dim is None and input.dims.rank is None):
+        return Many(Tensor(input.dims))
+    if dim is None:
+        return (input.dims,) * (input.dims.rank or 0)
+    return (input.dims,) * len(positions(input.dims, dim))
+
+
+@rule
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
+    """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
+    whole = y.dims
+    if x is not None and x.dims.rank != 1:
+        whole = unify(y.dims, x.dims)
+    place = locate(whole, dim)
+    return resized(whole, place, _lessened(whole[place].size, 1))
 
 
 @rule

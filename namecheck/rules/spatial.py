@@ -12,7 +12,7 @@ from typing import Any
 
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Contradiction, Unknown
-from namecheck.rules.dim_map import joined, last, of_rank, show_rank, without_right
+from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
 from namecheck.rules.meetings import check_one
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
@@ -538,6 +538,26 @@ def samples_grid(input: Tensor, grid: Tensor) -> Dims:
     result = Dims((*input.dims.prefix[:2], *grid.dims.prefix[1:-1]))
     naming.check_distinct(result.names)
     return result
+
+
+@rule
+def affine_grid(theta: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+    """The batch, the places of an image of this size, coordinates (nn.functional.affine_grid)."""
+    if not isinstance(size, (tuple, list)):
+        return OPEN
+    if len(size) not in (4, 5):
+        raise Contradiction(
+            "NC114",
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+            f"respectively. Got size {show_sizes(Dims.of(*[None] * len(size), sizes=size))}.",
+            error="NotImplementedError",
+            help="Give the sizes of a batch of images: batch, channels, and two or three more.",
+        )
+    batch, _, *places = map(new_dim, size)
+    what = "the batch of the maps and that of the size"
+    check_one("affine_grid_generator", what, theta.dims[0], batch, labels=False)
+    own = theta.dims[0] if theta.dims.rank else batch
+    return Dims((own, *places, Dim(None, len(places))))
 
 
 @rule

@@ -1,0 +1,158 @@
+"""Tensors made of vectors and matrices: grids, products of sets, blocks, diagonals, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.rules.concatenations import put_together
+from namecheck.rules.dim_map import show_sizes
+from namecheck.rules.reductions import DimArgument, kept_at_one
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import unknown_of_rank
+from namecheck.rules.shapes import Sizes
+from namecheck.values import (
+    ANY_DIM,
+    ANYWHERE,
+    OPEN,
+    Dim,
+    Dims,
+    Many,
+    Size,
+    Tensor,
+    added,
+    agree,
+    locate,
+    merged,
+)
+
+Tensors = Sequence[Tensor] | Many | Unknown
+NEW = Dim(None, 1, purposeful=True)
+
+
+@rule
+def meshgrid(tensors: Tensors, indexing: str | Unknown | None = None) -> tuple[Dims, ...] | Unknown:
+    """A grid over all vectors, for each of them (torch.meshgrid)."""
+    if isinstance(tensors, (Many, Unknown)):
+        return UNKNOWN
+    for tensor in tensors:
+        if tensor.dims.min_rank > 1:
+            raise Contradiction(
+                "NC207",
+                "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
+                f"{tensor.dims.show()}",
+                help="A grid is made of vectors.",
+            )
+    dims = [_vector(tensor.dims) for tensor in tensors]
+    if isinstance(indexing, Unknown) and len(dims) > 1:
+        dims[:2] = [ANY_DIM, ANY_DIM]
+    elif indexing == "xy":
+        dims[:2] = dims[1::-1]
+    grid = Dims(tuple(dims))
+    naming.check_distinct(grid.names)
+    return (grid,) * len(tensors)
+
+
+def _vector(dims: Dims) -> Dim:
+    """The dim of a vector; a number is one of size 1."""
+    if dims.rank is None:
+        return dims.prefix[0] if dims.prefix else ANY_DIM
+    return dims.prefix[0] if dims.prefix else NEW
+
+
+@rule
+def cartesian_prod(tensors: Tensors) -> Dims:
+    """A row for each combination; of one vector the vector (torch.cartesian_prod)."""
+    if isinstance(tensors, (Many, Unknown)):
+        return OPEN
+    dims = [_vector(tensor.dims) for tensor in tensors]
+    if len(dims) == 1:
+        return Dims(tuple(dims))
+    return Dims((merged(dims) if dims else Dim(), Dim(None, len(dims))))
+
+
+@rule
+def combinations(
+    input: Tensor, r: int | Unknown = 2, with_replacement: bool | Unknown = False
+) -> Dims:
+    """A row for each combination of elements (torch.combinations)."""
+    size = _vector(input.dims).size
+    count: Size = UNKNOWN
+    if isinstance(size, int) and isinstance(r, int) and isinstance(with_replacement, bool):
+        count = comb(size + (r - 1) * with_replacement, r) if r > 0 else 0
+    return Dims((Dim(None, count), Dim(None, r)))
+
+
+@rule
+def block_diag(tensors: Tensors) -> Dims:
+    """Matrices along the diagonal, their rows and columns put together (torch.block_diag)."""
+    if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
+        return unknown_of_rank(2)
+    blocks = [(NEW,) * (2 - tensor.dims.min_rank) + tensor.dims.prefix for tensor in tensors]
+    sides = list(zip(*blocks, strict=True)) if blocks else [(), ()]
+    return Dims(tuple(put_together(side) for side in sides))
+
+
+@rule
+def diag_embed(
+    input: Tensor,
+    offset: int | Unknown = 0,
+    dim1: DimArgument | None = -2,
+    dim2: DimArgument | None = -1,
+) -> Dims:
+    """The last dim becomes the diagonal of a square (torch.diag_embed)."""
+    if input.dims.rank is None:
+        return OPEN
+    rank = input.dims.rank
+    places = {locate(Dims((Dim(None),) * (rank + 1)), dim) for dim in (dim1, dim2)}
+    if ANYWHERE in places:
+        return unknown_of_rank(rank + 1)
+    if rank == 0 or len(places) < 2:
+        raise Contradiction(
+            "NC203",
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+            help="Give a vector, and two different dimensions of the result.",
+        )
+    side = side_of_square(input.dims.prefix[-1], offset)
+    others = iter(input.dims.prefix[:-1])
+    return Dims(tuple(side if place in places else next(others) for place in range(rank + 1)))
+
+
+def side_of_square(diagonal: Dim, offset: int | Unknown) -> Dim:
+    """The side of the square that a vector is the diagonal of."""
+    if isinstance(offset, Unknown):
+        return Dim(None if isinstance(diagonal.name, str) else UNKNOWN)
+    size = added((diagonal.size, abs(offset)))
+    if isinstance(diagonal.name, Axis):
+        return Dim(Axis(diagonal.name.name, ordered=diagonal.name.ordered), size)
+    return Dim(UNKNOWN if diagonal.name is UNKNOWN else None, size)
+
+
+@rule
+def sum_to_size(input: Tensor, size: Sizes) -> Dims:
+    """The dims summed until they have these sizes, which broadcast to them (sum_to_size)."""
+    if isinstance(size, Unknown) or input.dims.rank is None:
+        return OPEN
+    if len(size) > input.dims.rank:
+        raise _not_expandable(size, input.dims)
+    kept = input.dims.prefix[input.dims.rank - len(size) :]
+    for dim, wanted in zip(kept, size, strict=True):
+        if wanted != 1 and agree(dim.size, wanted) is Answer.NO:
+            raise _not_expandable(size, input.dims)
+    return Dims(
+        tuple(
+            kept_at_one(dim) if wanted == 1 else ANY_DIM if isinstance(wanted, Unknown) else dim
+            for dim, wanted in zip(kept, size, strict=True)
+        )
+    )
+
+
+def _not_expandable(size: Sequence[Size], dims: Dims) -> Contradiction:
+    wanted = show_sizes(Dims.of(*[None] * len(size), sizes=size))
+    return Contradiction(
+        "NC201",
+        f"size {{{wanted}}} is not expandable to size {{{show_sizes(dims)}}}.",
+        help="Each size is that of the dim, or 1.",
+    )

@@ -1,0 +1,298 @@
+"""Linear algebra: what becomes of the rows and columns of matrices, batch by batch (torch.linalg).
+
+A dim that a decomposition makes, that of its eigenvalues say, is the axis that the matrix has
+twice; of other matrices it has no name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from namecheck import names as naming
+from namecheck.names import UNKNOWN, Axis, Contradiction, Unknown
+from namecheck.rules.dim_map import joined, show_rank, without_right
+from namecheck.rules.meetings import broadcast, check_one, diagonal_dim
+from namecheck.rules.permutations import transposes_last_two
+from namecheck.rules.reductions import DimArguments, check_square, removes_dimensions
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+
+Flag = bool | Unknown
+Two: TypeAlias = tuple[Dims, Dims]
+Three: TypeAlias = tuple[Dims, Dims, Dims]
+
+
+def _matrix(dims: Dims, operator: str) -> tuple[Dims, Dim, Dim]:
+    """The batch, the rows and the columns."""
+    if dims.rank is not None and dims.rank < 2:
+        raise Contradiction(
+            "NC207",
+            f"{operator}: The input tensor A must have at least 2 dimensions.",
+            help=f"The dims of the tensor are {dims.show()}.",
+        )
+    rows, columns = dims.from_right(2) or ANY_DIM, dims.from_right(1) or ANY_DIM
+    return without_right(dims, 2), rows, columns
+
+
+def _made(batch: Dims, *dims: Dim) -> Dims:
+    """New matrices, or vectors, for every one of the batch."""
+    result = joined(batch, Dims(dims))
+    naming.check_distinct(result.names)
+    return result
+
+
+def _twin(dim: Dim) -> Dim:
+    """A new dim that counts what another does: the same axis, of a label none."""
+    if isinstance(dim.name, Axis):
+        return Dim(replace(dim.name, occurrence=0), dim.size)
+    return Dim(UNKNOWN, dim.size) if dim.name is UNKNOWN else new_dim(dim.size)
+
+
+def _square(A: Tensor, operator: str) -> Dims:
+    check_square(A.dims, operator)
+    return A.dims
+
+
+@rule
+def keeps_square(input: Tensor) -> Dims:
+    """The dims of a square matrix, which stay (torch.linalg.cholesky)."""
+    return _square(input, "linalg.cholesky")
+
+
+@rule
+def matrix_power(input: Tensor) -> Dims:
+    """The dims of a square matrix, which stay (recorded: matrix_power)."""
+    return _square(input, "linalg.matrix_power")
+
+
+@rule
+def keeps_square_with_info(input: Tensor) -> Two:
+    """The same, and a number for each matrix (torch.linalg.cholesky_ex)."""
+    return _square(input, "linalg.cholesky"), without_right(input.dims, 2)
+
+
+@rule
+def inverts(A: Tensor) -> Dims:
+    """Rows become columns, and columns rows (torch.linalg.inv)."""
+    return _inverted(_square(A, "linalg.inv"))
+
+
+def _inverted(dims: Dims) -> Dims:
+    """Of an axis that stands in it twice it is not told which occurrence went where."""
+    turned = _turned(dims)
+    return turned.rename(map(naming.either, turned.names))
+
+
+def _turned(dims: Dims) -> Dims:
+    return transposes_last_two(Tensor(dims)) if dims.min_rank > 1 or dims.rank is None else dims
+
+
+@rule
+def inverts_with_info(A: Tensor) -> Two:
+    """The same, and a number for each matrix (torch.linalg.inv_ex)."""
+    return inverts(A), without_right(A.dims, 2)
+
+
+@rule
+def inverts_any(input: Tensor) -> Dims:
+    """The same of a matrix that need not be square (torch.linalg.pinv)."""
+    _matrix(input.dims, "linalg.pinv")
+    return _inverted(input.dims)
+
+
+@rule
+def eigenvalues(input: Tensor) -> Dims:
+    """A vector for each matrix (torch.linalg.eigvalsh)."""
+    batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
+    return _made(batch, diagonal_dim(rows, columns))
+
+
+@rule
+def eigenvectors(input: Tensor) -> Two:
+    """Values, and vectors that are columns (torch.linalg.eigh)."""
+    batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
+    each = diagonal_dim(rows, columns)
+    return _made(batch, each), _made(batch, rows, _twin(each))
+
+
+@rule
+def singular_values(A: Tensor) -> Dims:
+    """As many for each matrix as its smaller side (torch.linalg.svdvals)."""
+    batch, rows, columns = _matrix(A.dims, "linalg.svd")
+    return _made(batch, diagonal_dim(rows, columns))
+
+
+@rule
+def singular_vectors(A: Tensor, full_matrices: Flag = True) -> Three:
+    """Vectors of the rows, values, vectors of the columns (torch.linalg.svd)."""
+    batch, rows, columns = _matrix(A.dims, "linalg.svd")
+    least = diagonal_dim(rows, columns)
+    left, right = (
+        _either(_twin(rows), least, full_matrices),
+        _either(_twin(columns), least, full_matrices),
+    )
+    return _made(batch, rows, left), _made(batch, least), _made(batch, right, columns)
+
+
+@rule
+def singular_vectors_of_old(input: Tensor, some: Flag = True) -> Three:
+    """Vectors of the rows, values, vectors of the columns as columns (torch.svd)."""
+    full = UNKNOWN if isinstance(some, Unknown) else not some
+    left, values, right = singular_vectors(input, full)
+    return left, values, _turned(right)
+
+
+def _either(full: Dim, least: Dim, whole: Flag) -> Dim:
+    if isinstance(whole, Unknown):
+        return ANY_DIM
+    return full if whole else least
+
+
+@rule
+def factors_orthogonally(A: Tensor, mode: str | Unknown = "reduced") -> Two | Unknown:
+    """An orthogonal factor and a triangular one (torch.linalg.qr)."""
+    if isinstance(mode, Unknown) or mode == "r":
+        return UNKNOWN  # the first is empty
+    batch, rows, columns = _matrix(A.dims, "linalg.qr")
+    inner = diagonal_dim(rows, columns) if mode == "reduced" else _twin(rows)
+    return _made(batch, rows, inner), _made(batch, inner, columns)
+
+
+@rule
+def factors_orthogonally_of_old(input: Tensor, some: Flag = True) -> Two | Unknown:
+    """The same, where `some` says which (torch.qr)."""
+    if isinstance(some, Unknown):
+        return UNKNOWN
+    return factors_orthogonally(input, "reduced" if some else "complete")
+
+
+@rule
+def factors_triangularly(A: Tensor) -> Three:
+    """A permutation, a lower and an upper triangle (torch.linalg.lu)."""
+    batch, rows, columns = _matrix(A.dims, "linalg.lu")
+    inner = diagonal_dim(rows, columns)
+    return _made(batch, rows, _twin(rows)), _made(batch, rows, inner), _made(batch, inner, columns)
+
+
+@rule
+def factors_in_one(A: Tensor) -> Two:
+    """Both triangles in one matrix, and the pivots (torch.linalg.lu_factor, ldl_factor)."""
+    batch, rows, columns = _matrix(A.dims, "linalg.lu_factor")
+    return A.dims, _made(batch, diagonal_dim(rows, columns))
+
+
+@rule
+def factors_in_one_with_info(A: Tensor) -> Three:
+    """The same, and a number for each matrix (torch.linalg.lu_factor_ex)."""
+    return *factors_in_one(A), without_right(A.dims, 2)
+
+
+@rule
+def numbers_of_matrices(input: Tensor) -> Dims:
+    """A number for each matrix (torch.linalg.matrix_rank, cond)."""
+    return _matrix(input.dims, "linalg.matrix_rank")[0]
+
+
+@rule
+def sign_and_logdet(A: Tensor) -> Two:
+    """Two numbers for each matrix (torch.linalg.slogdet)."""
+    batch = without_right(_square(A, "linalg.slogdet"), 2)
+    return batch, batch
+
+
+@rule
+def matrix_norm(
+    input: Tensor, dim: DimArguments | Unknown = (-2, -1), keepdim: Flag = False
+) -> Dims:
+    """Without the two dims of the matrices (torch.linalg.matrix_norm)."""
+    _matrix(input.dims, "linalg.matrix_norm")
+    return removes_dimensions(input, dim, keepdim)
+
+
+@rule
+def solves(A: Tensor, B: Tensor, left: Flag = True) -> Dims:
+    """What the matrix must be multiplied with to give `B` (torch.linalg.solve)."""
+    given, wanted = _square(A, "linalg.solve"), B.dims
+    if given.rank is None or wanted.rank is None or isinstance(left, Unknown):
+        return OPEN
+    what = "the rows of A and of B" if left else "the columns of A and of B"
+    if wanted.rank == 1:
+        check_one("linalg.solve", what, given[-2], wanted[0], labels=False)
+        return _made(Dims(given.prefix[:-2]), given[-1])
+    if wanted.rank < given.rank:
+        return OPEN  # vectors, or one matrix for all
+    own, other, place = (given[-2], given[-1], -2) if left else (given[-1], given[-2], -1)
+    check_one("linalg.solve", what, own, wanted[place], labels=False)
+    batch = broadcast(without_right(given, 2), without_right(wanted, 2))
+    return _made(batch, *((other, wanted[-1]) if left else (wanted[-2], other)))
+
+
+@rule
+def solves_with_info(A: Tensor, B: Tensor, left: Flag = True) -> tuple[Dims, Dims | Unknown]:
+    """The same, and a number for each matrix (torch.linalg.solve_ex)."""
+    return solves(A, B, left), without_right(A.dims, 2)
+
+
+@rule
+def solves_least_squares(input: Tensor, b: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
+    """The solution, and what is known of its errors (torch.linalg.lstsq)."""
+    _, rows, columns = _matrix(input.dims, "linalg.lstsq")
+    if input.dims.rank is None or b.dims.rank != input.dims.rank:
+        return OPEN, UNKNOWN, UNKNOWN, UNKNOWN
+    check_one("linalg.lstsq", "the rows of A and of B", rows, b.dims[-2], labels=False)
+    batch = broadcast(without_right(input.dims, 2), without_right(b.dims, 2))
+    return _made(batch, columns, b.dims[-1]), UNKNOWN, UNKNOWN, UNKNOWN
+
+
+@rule
+def solves_by_factors(B: Tensor) -> Dims:
+    """The dims of the right side, where the matrix is given by factors (torch.cholesky_solve)."""
+    return B.dims
+
+
+@rule
+def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
+    """The solution and the triangle (torch.triangular_solve)."""
+    return input.dims, A.dims
+
+
+@rule
+def covariances(input: Tensor) -> Dims:
+    """A square of the rows, which are the variables; of a vector a number (torch.cov)."""
+    if input.dims.rank is None:
+        return OPEN
+    if input.dims.rank > 2:
+        raise Contradiction(
+            "NC207",
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{show_rank(input.dims)} dimensions",
+            help="The rows are the variables, the columns the observations.",
+        )
+    if input.dims.rank < 2:
+        return Dims()
+    each = _twin(input.dims.prefix[0])
+    return Dims((each, each))
+
+
+@rule
+def cov_natively(input: Tensor) -> Dims:
+    """torch 2.12 puts a dim into the means, which have the name of the rows (recorded: cov)."""
+    if input.dims.rank == 1:
+        refuse_named("view", [input])
+    if input.dims.rank != 2:
+        return covariances(input)
+    refuse_named("unsqueeze", [Tensor(Dims(input.dims.prefix[:1]))])
+    return Dims.of(None, None)
+
+
+@rule
+def powers(x: Tensor, N: Size | None = None) -> Dims:
+    """A row of powers for each element (torch.vander)."""
+    if x.dims.rank == 0:
+        raise Contradiction("NC207", "vander: x must be a one-dimensional tensor.")
+    last = x.dims.from_right(1) or ANY_DIM
+    if N is None:
+        return joined(x.dims, Dims((_twin(last),)))
+    return joined(x.dims, Dims((Dim() if isinstance(N, Unknown) else new_dim(N),)))
