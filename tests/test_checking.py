@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -317,7 +318,53 @@ def test_classes_like_those_of_jaxtyping() -> None:
 def test_text_that_is_no_pattern_declares_nothing() -> None:
     def scale(x: Annotated[Tensor, "the image, of any size"]) -> None: ...
 
-    assert checked(scale) is scale
+    with pytest.warns(UserWarning, match="the annotation of 'x' is not checked"):
+        assert checked(scale) is scale
+
+
+MALFORMED = {
+    "N,C": "'N,C' in \"N,C\": dimensions are separated by spaces, not by commas",
+    "N +": "'+' in \"N +\": no name, number or expression",
+    "... *N": "only one item can stand for several dimensions",
+}
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_a_malformed_annotation_is_told_once(text: str) -> None:
+    def scale(x, y): ...  # type: ignore[no-untyped-def]
+
+    pattern = Annotated[Tensor, text]
+    scale.__annotations__ = {"x": pattern, "y": N, "return": tuple[pattern, int]}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        function = checked(scale)
+        for _ in range(2):
+            with contextlib.suppress(ValueError):
+                function(GOOD, FLAT)
+    messages = [str(warning.message) for warning in told]
+    assert [message.split(" is not checked: ")[0].split(": ")[1] for message in messages] == [
+        "the annotation of 'x'",
+        "the annotation of its result",
+    ]
+    assert all(MALFORMED[text] in message for message in messages)
+    assert all(message.startswith("test_a_malformed") for message in messages)
+    assert {(w.filename, w.lineno) for w in told} == {(__file__, scale.__code__.co_firstlineno)}
+
+
+def test_a_malformed_annotation_that_is_settled_later_is_told_once() -> None:
+    space: dict[str, Any] = {"checked": checked, "Annotated": Annotated}
+    source = """
+@checked
+def scale(x: 'Annotated[Later, "N,C"]'): ...
+"""
+    exec(source, space)
+    space["Later"] = Tensor
+    with pytest.warns(UserWarning, match="dimensions are separated by spaces"):
+        space["scale"](GOOD)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        space["scale"](GOOD)
+    assert not told
 
 
 def test_annotations_that_raise_declare_nothing() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
+import warnings
 from collections import ChainMap
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
@@ -98,9 +99,23 @@ def _contract(function: FunctionType, frame: FrameType | None, *, final: bool) -
     closed = {name: cell.cell_contents for name, cell in cells if not _is_empty(cell)}
     inner = ChainMap(closed, *_locals(function, frame))
     found = contract(_annotations(function), function.__globals__, inner, final=final)
+    for name, fault in found.faults:
+        _warn(function, name, fault)
     own = Parameters.of(function)
     stars = {name: Every(told) for name, told in found.parameters.items() if name in own.stars}
     return replace(found, parameters={**found.parameters, **stars}) if stars else found
+
+
+def _warn(function: FunctionType, name: str, fault: str) -> None:
+    """Tell that an annotation is not checked, at the definition of its function."""
+    code = function.__code__
+    whose = "its result" if name == "return" else f"'{name}'"
+    warnings.warn_explicit(
+        f"{function.__qualname__}: the annotation of {whose} is not checked: {fault}",
+        UserWarning,
+        code.co_filename,
+        code.co_firstlineno,
+    )
 
 
 def _locals(function: FunctionType, frame: FrameType | None) -> Iterator[dict[str, Any]]:

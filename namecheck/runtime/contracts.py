@@ -28,10 +28,15 @@ from namecheck.annotations.declarations import (
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a function declares of tensors: of its parameters by name, and of its result."""
+    """What a function declares of tensors: of its parameters by name, and of its result.
+
+    `faults` tell of strings that are not of the annotation language, each with its parameter
+    ("return" for the result) and the reason.
+    """
 
     parameters: Mapping[str, Declared]
     result: Declared = ANYTHING
+    faults: tuple[tuple[str, str], ...] = ()
 
     @property
     def speaks(self) -> bool:
@@ -50,10 +55,15 @@ def contract(
 
     Raises `Unresolved` where a name is not defined yet; if `final`, it is read as source instead.
     """
-    reader = _Reader(outer, inner, final)
-    found = {name: reader.read(annotation) for name, annotation in annotations.items()}
+    found: dict[str, Declared] = {}
+    faults: list[tuple[str, str]] = []
+    for name, annotation in annotations.items():
+        reader = _Reader(outer, inner, final)
+        found[name] = reader.read(annotation)
+        faults += [(name, fault) for fault in reader.faults]
     result = found.pop("return", ANYTHING)
-    return Contract({name: told for name, told in found.items() if speaks(told)}, result)
+    parameters = {name: told for name, told in found.items() if speaks(told)}
+    return Contract(parameters, result, tuple(faults))
 
 
 _SEQUENCES: Final = (list, set, frozenset)
@@ -67,6 +77,7 @@ class _Reader:
         self.outer = outer
         self.inner = inner
         self.final = final
+        self.faults: list[str] = []
 
     def read(self, annotation: Any) -> Declared:
         """What one annotation declares."""
@@ -77,7 +88,7 @@ class _Reader:
         if annotation is None or annotation is type(None):
             return NOTHING
         if isinstance(annotation, type) and hasattr(annotation, "dim_str"):
-            return _of_jaxtyping(annotation)
+            return self._of_jaxtyping(annotation)
         origin = typing.get_origin(annotation)
         if origin is not None:
             return self._of_generic(annotation, origin)
@@ -119,16 +130,27 @@ class _Reader:
         return ANYTHING
 
     def _of_annotated(self, inner: Any, metadata: Sequence[Any]) -> Declared:
-        text = next((item for item in metadata if _is_pattern(item)), None)
-        if text is None:
-            return self.read(inner)
         options = typing.get_args(inner) if _is_union(inner) else (inner,)
         if not any(isinstance(each, type) and issubclass(each, torch.Tensor) for each in options):
+            return self.read(inner)
+        texts = [item for item in metadata if isinstance(item, str)]
+        text = next(filter(_is_pattern, texts), None)
+        if text is None:
+            self.faults += [_fault(item) for item in texts[:1]]
             return self.read(inner)
         dtype = next((item for item in metadata if isinstance(item, torch.dtype)), None)
         name = str(dtype).removeprefix("torch.")
         told = tensor(text, frozenset({name}), str(dtype)) if dtype else tensor(text)
         return union([told, NO_TENSOR]) if len(options) > 1 else told
+
+    def _of_jaxtyping(self, annotation: Any) -> Declared:
+        """``Float[Tensor, "b d"]``, which at run time is a class that tells what it was made of."""
+        dtypes, text = annotation.dtypes, annotation.dim_str
+        if fault := _fault(text):
+            self.faults.append(fault)
+        listed = isinstance(dtypes, (list, tuple)) and all(isinstance(each, str) for each in dtypes)
+        word = getattr(getattr(annotation, "dtype", None), "__name__", "")
+        return tensor(text, frozenset(dtypes) if listed else None, word)
 
 
 @cache
@@ -140,22 +162,17 @@ def _is_union(annotation: Any) -> bool:
     return typing.get_origin(annotation) in (typing.Union, types.UnionType)
 
 
-def _is_pattern(item: Any) -> bool:
-    if not isinstance(item, str):
-        return False
+def _is_pattern(text: str) -> bool:
+    return not _fault(text)
+
+
+def _fault(text: str) -> str:
+    """Why a string is not of the annotation language; empty where it is."""
     try:
-        parse(item)
-    except AnnotationError:
-        return False
-    return True
-
-
-def _of_jaxtyping(annotation: Any) -> Declared:
-    """``Float[Tensor, "b d"]``, which at run time is a class that tells what it was made of."""
-    dtypes = annotation.dtypes
-    listed = isinstance(dtypes, (list, tuple)) and all(isinstance(each, str) for each in dtypes)
-    word = getattr(getattr(annotation, "dtype", None), "__name__", "")
-    return tensor(annotation.dim_str, frozenset(dtypes) if listed else None, word)
+        parse(text)
+    except AnnotationError as error:
+        return str(error)
+    return ""
 
 
 def _is_no_tensor(annotation: Any) -> bool:
