@@ -38,9 +38,9 @@ __all__ = [
     "analysed",
     "below",
     "check",
+    "new_workspace",
     "observe",
     "run",
-    "workspace",
 ]
 
 _RECURSION_LIMIT = 12_000
@@ -73,7 +73,7 @@ def check(
     """
     recorder = Recorder() if reveal else None
     found = Alone(source) if files is None else files
-    analysis = workspace(found, semantics, rows, inferences, recorder)
+    analysis = new_workspace(found, semantics, rows, inferences, recorder)
     findings, _ = analysed(analysis, source.filename)
     return Analysis(
         findings,
@@ -81,7 +81,7 @@ def check(
     )
 
 
-def workspace(
+def new_workspace(
     files: Files,
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
@@ -122,7 +122,7 @@ def run(
     inferences: Inferences | None = None,
 ) -> Program:
     """Run one file, and hand back its variables with the findings."""
-    project = workspace(Alone(source), semantics, rows, inferences)
+    project = new_workspace(Alone(source), semantics, rows, inferences)
     with _deep_recursion():
         return project.run(source.filename)[0]
 

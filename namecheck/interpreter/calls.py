@@ -416,6 +416,7 @@ class Calls:
         """Run the body of a function: the paths that leave it, and what they return."""
         machine = self.machine
         outer, machine.source = machine.source, machine.source_of(activation.frame)
+        kept = machine.abroad(outer)
         try:
             if isinstance(function.node, ast.Lambda):
                 value = machine.expressions.value(function.node.body, layer, activation)
@@ -424,6 +425,7 @@ class Calls:
             return [*activation.returns, *((end, NONE) for end in ends)]
         finally:
             machine.source = outer
+            machine.budget += kept
 
     def leave(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> None:
         """Write what the paths through a function changed to the caller's store."""

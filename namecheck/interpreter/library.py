@@ -13,17 +13,19 @@ from namecheck.syntax import Source
 _SMALL: Final = 200
 
 
-def _no_words(source: Source) -> frozenset[str]:
-    return frozenset()
-
-
 class Library:
     """The files of an analysis, by their trees.
 
-    `imported_words` tells the words under which a file imports what can matter to names.
+    `names` tells whether a file names dimensions, `imported_words` the words under which it
+    imports from files that do.
     """
 
-    def __init__(self, imported_words: Callable[[Source], frozenset[str]] = _no_words) -> None:
+    def __init__(
+        self,
+        names: Callable[[Source], bool] = lambda source: True,
+        imported_words: Callable[[Source], frozenset[str]] = lambda source: frozenset(),
+    ) -> None:
+        self.names = names
         self.sources: dict[ast.AST, Source] = {}
         self._imported_words = imported_words
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}

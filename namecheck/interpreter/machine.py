@@ -49,6 +49,8 @@ PATHS: Final = 8
 SPARING_PATHS: Final = 3
 RECURSION: Final = 8
 BUDGET: Final = 100_000
+# What one call may cost in files that name nothing.
+_ABROAD: Final = 1_000
 # An error whose type is not known.
 UNKNOWN_ERROR: Final = ""
 _WAYS: Final = ("return", "break", "continue")
@@ -208,6 +210,14 @@ class Machine:
         """Take from what the analysis of this file may cost; False when it is used up."""
         self.budget -= cost
         return self.budget > 0
+
+    def abroad(self, outer: Source) -> int:
+        """Set aside what a call from one file into another, that names nothing, may not spend."""
+        if self.source is outer or self.library.names(self.source):
+            return 0
+        kept = max(self.budget - _ABROAD, 0)
+        self.budget -= kept
+        return kept
 
     def enter(self, source: Source) -> None:
         """Run code of this file from here on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Final
 
 from namecheck import values
 from namecheck.interpreter import merges, scopes
@@ -24,6 +25,9 @@ from namecheck.interpreter.objects import Const, Frame, FunctionValue, Held, Val
 from namecheck.interpreter.statements import Statements
 from namecheck.interpreter.store import Store
 from namecheck.interpreter.torch_calls import TorchCalls
+
+# What running the functions that the top level of a file calls may cost, if it names nothing.
+_FOR_OTHERS: Final = 2_000
 
 
 class Program:
@@ -57,6 +61,8 @@ class Program:
     def load(self, name: str, *, sparing: bool) -> None:
         """Run the top level, as an import does; `sparing` for a file that names nothing itself."""
         self.machine.sparing = sparing
+        if sparing:
+            self.machine.budget = _FOR_OTHERS
         self.store.set((self.frame.number, "__name__"), Const(name))
         self._settle(self.machine.imports.run_file(Activation(self.frame), self.store))
 

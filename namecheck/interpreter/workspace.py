@@ -130,7 +130,7 @@ class Workspace:
         recorder: Recorder | None = None,
     ) -> None:
         self.files = files
-        self.library = Library(self._imported_words)
+        self.library = Library(self._names, self._imported_words)
         self._semantics = semantics
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
@@ -210,6 +210,9 @@ class Workspace:
         if self._users:
             self._users[-1].modules.add(location)
         return self.files.source(location)
+
+    def _names(self, source: Source) -> bool:
+        return self.files.matters(self._locations[source.tree])
 
     def _imported_words(self, source: Source) -> frozenset[str]:
         """The words under which a file imports from modules that name dimensions."""

@@ -17,6 +17,9 @@ from namecheck.project.reach import leading, words_of
 from namecheck.project.workers import Task
 from namecheck.settings import Settings
 
+FOLLOWED_TREE: Final = 4_000_000
+"""Bytes of Python up to which files are analysed that name nothing, but import what does."""
+
 LARGE_TREE: Final = 20_000_000
 """Bytes of Python (about 450,000 lines) from which on files that name nothing are not parsed."""
 
@@ -131,15 +134,16 @@ def check(
 
 
 def _tasks(entries: Sequence[Entry]) -> list[Task]:
-    """What is to be done with each file; in a large tree only what names dimensions itself."""
+    """What is to be done with each file."""
     walked = sum(entry.size for entry in entries if not entry.explicit)
-    parsed = [entry for entry in entries if _parses(entry, walked)]
     files = ProjectFiles()
-    locations = [entry.location for entry in parsed]
-    told = {location: words_of(location, read(location), files) for location in locations}
-    known = set(locations)
-    leads = leading(told, files) & known
-    return [Task(entry, entry.location in known, entry.location in leads) for entry in entries]
+    told = {
+        entry.location: words_of(entry.location, read(entry.location), files)
+        for entry in entries
+        if entry.explicit or walked < FOLLOWED_TREE
+    }
+    asked = told.keys() & leading(dict(told), files)
+    return [Task(entry, _parses(entry, walked), entry.location in asked) for entry in entries]
 
 
 def check_text(data: bytes, filename: str, found: Settings) -> Result:

@@ -118,7 +118,7 @@ class Checker:
         key = found.semantics, found.extend_operators
         workspace = self._workspaces.get(key)
         if workspace is None:
-            workspace = interpreter.workspace(self._files, found.semantics, found.rows())
+            workspace = interpreter.new_workspace(self._files, found.semantics, found.rows())
             self._workspaces[key] = workspace
         return workspace
 
