@@ -374,7 +374,7 @@ class Calls:
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
-        if not self.machine.sparing or self.machine.can_matter(function):
+        if self.machine.is_followed(function):
             return True
         if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
             return True
@@ -396,6 +396,10 @@ class Calls:
             content = joins.items(value, store)
             parts = (content.each,) if isinstance(content, Repeated) else content
             return any(self._informative(item, store, depth + 1) for item in parts)
+        if isinstance(value, Repeated):
+            return self._informative(value.each, store, depth + 1)
+        if isinstance(value, Union):
+            return any(self._informative(c.value, store, depth + 1) for c in value.alternatives)
         return True
 
     def too_deep(self, function: FunctionValue, activation: Activation) -> bool:

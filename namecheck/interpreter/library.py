@@ -46,6 +46,8 @@ class Library:
         relevant = self._relevant.get(source.tree)
         if relevant is None:
             words = self._imported_words(source)
+            if self.names(source):
+                words |= relevance.VOCABULARY
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant
         return node in relevant

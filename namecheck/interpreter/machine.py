@@ -196,6 +196,12 @@ class Machine:
         """Whether a function can matter to names."""
         return self.library.can_matter(function.node, self.source_of(function.frame))
 
+    def is_followed(self, function: FunctionValue) -> bool:
+        """Whether a call of a function is followed whatever its arguments are."""
+        if not self.sparing and self.library.names(self.source_of(function.frame)):
+            return True
+        return self.can_matter(function)
+
     @property
     def renames_in_place(self) -> bool:
         """Whether the code that is being run gives other names to tensors that have some."""

@@ -47,15 +47,11 @@ def renames_in_place(tree: ast.Module) -> bool:
 
 
 def relevant_definitions(
-    tree: ast.Module, imported: frozenset[str] = frozenset()
+    tree: ast.Module, vocabulary: frozenset[str] = VOCABULARY
 ) -> frozenset[ast.AST]:
-    """The functions, lambdas and classes of a file that can matter to names.
-
-    `imported` are the words under which it imports such from other files.
-    """
+    """The functions, lambdas and classes of a file that can matter to names, by these words."""
     units: list[_Unit] = []
     _collect(tree, units)
-    vocabulary = VOCABULARY | imported
     naming = [unit for unit in units if unit.words & vocabulary]
     users = _spread(units, vocabulary, lambda unit: unit.words, lambda unit: unit.binds)
     wanted = frozenset().union(*(unit.words for unit in naming))

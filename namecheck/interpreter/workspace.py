@@ -186,7 +186,7 @@ class Workspace:
 
     def find(self, source: Source, level: int, name: str) -> str | None:
         """The location of what a file imports."""
-        query = Query(self._locations[source.tree], level, name)
+        query = Query(self._location(source), level, name)
         location = self.files.find(*query)
         if self._users:
             self._users[-1].found[query] = location
@@ -211,12 +211,15 @@ class Workspace:
             self._users[-1].modules.add(location)
         return self.files.source(location)
 
+    def _location(self, source: Source) -> str:
+        return self._locations.get(source.tree, source.filename)
+
     def _names(self, source: Source) -> bool:
-        return self.files.matters(self._locations[source.tree])
+        return self.files.matters(self._location(source))
 
     def _imported_words(self, source: Source) -> frozenset[str]:
         """The words under which a file imports from modules that name dimensions."""
-        location = self._locations[source.tree]
+        location = self._location(source)
         words: set[str] = set()
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Import):

@@ -17,7 +17,7 @@ from namecheck.project.reach import leading, words_of
 from namecheck.project.workers import Task
 from namecheck.settings import Settings
 
-FOLLOWED_TREE: Final = 4_000_000
+FOLLOWED_TREE: Final = 400_000
 """Bytes of Python up to which files are analysed that name nothing, but import what does."""
 
 LARGE_TREE: Final = 20_000_000

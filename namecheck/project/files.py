@@ -49,7 +49,7 @@ class ProjectFiles:
         """Keep what was read otherwise."""
         self.characters += len(source.text)
         self._sources[location] = source
-        self._matters[location] = True
+        self._matters[location] = syntax.names_something(source.text.encode("utf-8", "replace"))
 
     def known(self, location: str) -> Source | None:
         """A file that is kept."""
