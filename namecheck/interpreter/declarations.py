@@ -51,7 +51,7 @@ from namecheck.interpreter.objects import (
     sized,
 )
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN, Contradiction, word
+from namecheck.names import UNKNOWN, Contradiction, Unknown, word
 from namecheck.sizes import symbol
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
@@ -446,7 +446,7 @@ class Declarations:
         machine = self.machine
         if isinstance(declared, Declaration):
             dims = bindings.dims_of(declared.pattern, scope)
-            return machine.torch.tensor(Tensor(dims), _origins(dims, written))
+            return machine.torch.tensor(Tensor(dims, _dtype(declared)), _origins(dims, written))
         if isinstance(declared, Items):
             made = [self.made(each, bindings, scope, written) for each in declared.each]
             return TupleValue(tuple(made))
@@ -524,13 +524,21 @@ class Declarations:
             return value
         held = joins.held(value, store)
         dims = refined(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
-        if dims != held.tensor.dims:
+        dtype = _dtype(declared) if held.tensor.dtype is UNKNOWN else held.tensor.dtype
+        if (dims, dtype) != (held.tensor.dims, held.tensor.dtype):
             origins = {**_origins(dims, written), **held.origins}
-            joins.write(value, store, Held(replace(held.tensor, dims=dims), origins))
+            told = replace(held.tensor, dims=dims, dtype=dtype)
+            joins.write(value, store, Held(told, origins))
         return value
 
     def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
         return None if annotation is None else Written(annotation, self.machine.source_of(frame))
+
+
+def _dtype(declared: Declaration) -> str | Unknown:
+    """The dtype, where only one is declared."""
+    only = declared.dtypes or ()
+    return next(iter(only)) if len(only) == 1 else UNKNOWN
 
 
 def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Activation, Machine
@@ -25,9 +25,14 @@ from namecheck.interpreter.objects import (
     TorchModule,
     TupleValue,
     Value,
+    size_of,
+    sized,
 )
 from namecheck.interpreter.store import Store
+from namecheck.sizes import symbol
 from namecheck.syntax import Located as Node
+
+_SOMEWHERE: Final = sized(symbol("?"))
 
 
 class Items:
@@ -43,7 +48,7 @@ class Items:
         if isinstance(value, TensorValue):
             operands = [(getattr(node, "value", node), value)]
             return self.machine.torch.call(
-                "__getitem__", [value, index], {}, node, store, activation, operands
+                "__getitem__", [value, _index(index)], {}, node, store, activation, operands
             )
         if isinstance(value, (TupleValue, ListValue, Repeated)):
             return self._item_of(value, index, store)
@@ -165,9 +170,8 @@ class Items:
         """``target[index] = value``."""
         if isinstance(target, TensorValue):
             operands = [(getattr(node, "value", node), target), (node, value)]
-            self.machine.torch.call(
-                "__setitem__", [target, index, value], {}, node, store, activation, operands[:1]
-            )
+            given = [target, _index(index), value]
+            self.machine.torch.call("__setitem__", given, {}, node, store, activation, operands[:1])
         elif isinstance(target, DictValue):
             self._write_entry(target, index, value, store)
         elif isinstance(target, ListValue):
@@ -343,3 +347,12 @@ def _bounds(index: SliceValue) -> slice | None:
     if known[2] == 0:
         return None
     return slice(*known)
+
+
+def _index(index: Value) -> Value:
+    """An index of a tensor, where an int of which nothing is known stands for some position."""
+    if isinstance(index, TupleValue):
+        return replace(index, items=tuple(map(_index, index.items)))
+    if isinstance(index, Opaque) and index.kind == "int" and size_of(index) is None:
+        return _SOMEWHERE
+    return index

@@ -40,6 +40,9 @@ from namecheck.syntax import Located as Node
 from namecheck.values import ANY_DIM, OPEN, Constant, Dims, Many, Maybe, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
+_COUNTS: Final = frozenset(
+    {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}
+)
 
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
 # What modules have, too.
@@ -357,7 +360,8 @@ class TorchCalls:
         if isinstance(answer, Expression):
             return sized(answer)
         if answer is UNKNOWN:
-            return Opaque(("answer", *query)) if query else self.machine.fresh("unknown")
+            kind = "int" if query and _is_count(str(query[0])) else None
+            return Opaque(("answer", *query), kind) if query else self.machine.fresh("unknown")
         if isinstance(answer, tuple):
             parts = [
                 self.lift(part, before, node, (*query, index) if query else ())
@@ -387,6 +391,11 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
+
+
+def _is_count(operator: str) -> bool:
+    """Whether what an operator answers are ints."""
+    return operator.removeprefix("Tensor.").removeprefix("torch.") in _COUNTS
 
 
 def _has_axes(operand: Any) -> bool:

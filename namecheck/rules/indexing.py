@@ -20,7 +20,7 @@ from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
 from namecheck.sizes import Expression, is_at_least
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor
+from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor, clash
 
 _MASKS = ("bool", "uint8")
 
@@ -385,8 +385,14 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
         return _Advanced(over, dims, by_tensor=False, mask=mask, named=named(item))
     if item.dtype in _MASKS:
         return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
-    dims = item.dims if item.dtype is not UNKNOWN else item.dims.sizeless()
+    certain = item.dtype is not UNKNOWN or _is_no_mask(item.dims, over)
+    dims = item.dims if certain else item.dims.sizeless()
     return _Advanced(over, dims, by_tensor=True, mask=False, named=item.dims.named())
+
+
+def _is_no_mask(index: Dims, over: tuple[Dim, ...]) -> bool:
+    """Whether a tensor has other axes than a mask of these dims would have."""
+    return any(clash(own, dim) for own, dim in zip(index.prefix, over, strict=False))
 
 
 def _is_mask(item: Sequence[Any]) -> bool:
