@@ -337,7 +337,7 @@ def test_a_malformed_annotation_is_told_once(text: str) -> None:
     scale.__annotations__ = {"x": pattern, "y": N, "return": tuple[pattern, int]}
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        function = checked(scale)
+        function: Any = checked(scale)
         for _ in range(2):
             with contextlib.suppress(ValueError):
                 function(GOOD, FLAT)
