@@ -13,6 +13,7 @@ from namecheck.version import VERSION, table_version
 
 if TYPE_CHECKING:
     from namecheck.project import Result
+    from namecheck.project.cache import Cache
     from namecheck.report.painter import Painter
     from namecheck.settings import Settings
 
@@ -124,6 +125,19 @@ def _check_parser(verbs: Any) -> None:
         choices=("auto", "all", "named"),
         help="which files are parsed though they name no dimension: all, none (named), or "
         "all but those of trees over 20 MB (auto, the default)",
+    )
+    verb.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="the number of processes (default: one for each processor)",
+    )
+    verb.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
+    verb.add_argument(
+        "--cache-dir",
+        metavar="FOLDER",
+        help="where outcomes are kept (default: .namecheck_cache in the project)",
     )
     verb.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
     verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
@@ -243,7 +257,10 @@ def _check(arguments: argparse.Namespace) -> int:
     for path in walk.missing:
         print(f"namecheck: there is no {path}", file=sys.stderr)
     with Progress(sys.stderr) as progress:
-        result = project.check(entries, progress)
+        cache = _cache(arguments, here)
+        result = project.check(entries, progress, arguments.jobs, cache)
+    for note in cache.notes if cache is not None else ():
+        print(f"namecheck: {note}", file=sys.stderr)
     if "-" in paths:
         name, data = _standard_input(arguments)
         given[name] = data
@@ -255,6 +272,23 @@ def _check(arguments: argparse.Namespace) -> int:
     if walk.missing or result.faults:
         return WRONG
     return FOUND if result.errors and not arguments.exit_zero else CLEAN
+
+
+def _cache(arguments: argparse.Namespace, found: Settings) -> Cache | None:
+    from namecheck import settings
+    from namecheck.project.cache import FOLDER, Cache
+
+    if arguments.no_cache:
+        return None
+    folder = arguments.cache_dir or found.cache_dir
+    return Cache(folder or os.path.join(settings.project_root("."), FOLDER))
+
+
+def _jobs(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
 
 
 def _print_findings(

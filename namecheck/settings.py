@@ -8,9 +8,10 @@ A path that is given on the command line is checked even if a pattern excludes i
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Final
@@ -59,6 +60,7 @@ class Settings:
     output_format: str = "full"
     color: str = "auto"
     syntax: str = "auto"
+    cache_dir: str | None = None
 
     @cached_property
     def selected(self) -> frozenset[str]:
@@ -83,20 +85,25 @@ class Settings:
 
     def excludes(self, path: str) -> bool:
         """Whether a walk leaves out this file or directory."""
-        return self._meets(path, (*ALWAYS_EXCLUDED, *self.exclude))
+        return self._meets(path, self._excluded)
 
     def includes(self, path: str) -> bool:
         """Whether a walk takes this file, if it is not excluded."""
-        return self._meets(path, self.include)
+        return self._meets(path, self._included)
 
-    def _meets(self, path: str, patterns: Sequence[str]) -> bool:
-        name = os.path.basename(path)
-        return any(
-            fnmatchcase(self._relative(path), _bare(pattern))
-            if "/" in _bare(pattern)
-            else fnmatchcase(name, _bare(pattern))
-            for pattern in patterns
-        )
+    @cached_property
+    def _excluded(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return _patterns((*ALWAYS_EXCLUDED, *self.exclude))
+
+    @cached_property
+    def _included(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return _patterns(self.include)
+
+    def _meets(self, path: str, patterns: tuple[re.Pattern[str], re.Pattern[str] | None]) -> bool:
+        of_names, of_paths = patterns
+        if of_names.match(os.path.basename(path)):
+            return True
+        return of_paths is not None and of_paths.match(self._relative(path)) is not None
 
     def _is_under(self, path: str, pattern: str) -> bool:
         relative, pattern = self._relative(path), _bare(pattern)
@@ -126,6 +133,15 @@ class Settings:
         """
         tables = tuple((file, _text(file)) for file in self.extend_operators)
         return _rows(tables) if tables else None
+
+
+def _patterns(patterns: Sequence[str]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """One pattern for names, and one for paths if any has a slash."""
+    bare = [_bare(pattern) for pattern in patterns]
+    names = [translate(pattern) for pattern in bare if "/" not in pattern]
+    paths = [translate(pattern) for pattern in bare if "/" in pattern]
+    of_paths = re.compile("|".join(paths)) if paths else None
+    return re.compile("|".join(names) or r"(?!)"), of_paths
 
 
 def _bare(pattern: str) -> str:
@@ -212,6 +228,8 @@ def read(data: bytes, path: str) -> Settings | None:
         except ValueError as error:
             raise SettingsError(f"{path}: [tool.namecheck] {key}: {error}") from error
     files = values.get("extend_operators", ())
+    if "cache_dir" in values:
+        values["cache_dir"] = os.path.join(values["root"], values["cache_dir"])
     values["extend_operators"] = tuple(os.path.join(values["root"], file) for file in files)
     return Settings(**values)
 
@@ -227,6 +245,12 @@ def _strings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError(f"a list of strings is wanted, not {_shown(value)}")
     return tuple(value)
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"a string is wanted, not {_shown(value)}")
+    return value
 
 
 def codes(words: Sequence[str]) -> tuple[str, ...]:
@@ -283,4 +307,5 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "output-format": _choice(OUTPUT_FORMATS),
     "color": _choice(COLORS),
     "syntax": _choice(SYNTAX),
+    "cache-dir": _string,
 }

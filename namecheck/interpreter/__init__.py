@@ -21,7 +21,7 @@ from namecheck.interpreter.observations import (
     Reveal,
 )
 from namecheck.interpreter.program import Program
-from namecheck.interpreter.workspace import Alone, Files, Uses, Workspace
+from namecheck.interpreter.workspace import Alone, Files, Query, Uses, Workspace
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
 
@@ -32,6 +32,7 @@ __all__ = [
     "Inferences",
     "Observation",
     "Observations",
+    "Query",
     "Reveal",
     "Uses",
     "Workspace",

@@ -10,6 +10,7 @@ from typing import Final
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
 from namecheck.project import workers
+from namecheck.project.cache import Cache
 from namecheck.project.file_check import Checker, Entry, reason_of
 from namecheck.project.files import ProjectFiles, read
 from namecheck.project.gathering import Gathering
@@ -83,7 +84,7 @@ class Walk:
             return
         self._files.add(whole)
         try:
-            yield Entry(path, found, os.stat(path).st_size, explicit)
+            yield Entry(path, found, os.stat(path).st_size, explicit, location=whole)
         except OSError as error:
             yield Entry(path, found, explicit=explicit, refusal=reason_of(error))
 
@@ -122,12 +123,24 @@ def check(
     entries: Sequence[Entry],
     progress: Callable[[int, int], None] | None = None,
     jobs: int | None = None,
+    cache: Cache | None = None,
 ) -> Result:
     """Check all files; `progress` is told how many of how many are done.
 
-    `jobs` is the number of processes, by default one for each processor.
+    `jobs` is the number of processes, by default one for each processor. What the `cache` knows is
+    not checked again.
     """
-    outcomes = workers.spread(_tasks(entries), progress or (lambda done, total: None), jobs)
+    tasks = _tasks(entries)
+    known = [None if cache is None else cache.get(task) for task in tasks]
+    stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
+    if cache is not None:
+        for task in stale:
+            cache.contents.digest(task.entry.location)
+    made = workers.spread(stale, progress or (lambda done, total: None), jobs)
+    if cache is not None:
+        cache.put(list(zip(stale, made, strict=True)))
+    anew = iter(made)
+    outcomes = [next(anew) if outcome is None else outcome for outcome in known]
     findings = Gathering(entries, outcomes).findings()
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     return Result(tuple(findings), len(outcomes), unparsed)

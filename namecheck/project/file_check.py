@@ -27,18 +27,18 @@ _KEPT: Final = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file to check; `refusal` says why it can not even be opened."""
+    """One file to check; `refusal` says why it can not even be opened, `location` is absolute."""
 
     path: str
     settings: Settings
     size: int = 0
     explicit: bool = False
     refusal: str | None = None
+    location: str = ""
 
-    @property
-    def location(self) -> str:
-        """The absolute path."""
-        return os.path.abspath(self.path)
+    def __post_init__(self) -> None:
+        if not self.location:
+            object.__setattr__(self, "location", os.path.abspath(self.path))
 
 
 @dataclass(frozen=True, slots=True)
