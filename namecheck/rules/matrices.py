@@ -137,9 +137,13 @@ def singular_vectors(A: Tensor, full_matrices: Flag = True) -> Three:
 
 
 @rule
-def singular_vectors_of_old(input: Tensor, some: Flag = True) -> Three:
-    """Vectors of the rows, values, vectors of the columns as columns (torch.svd)."""
-    full = UNKNOWN if isinstance(some, Unknown) else not some
+def singular_vectors_of_old(input: Tensor, some: Flag = True, compute_uv: Flag = True) -> Three:
+    """Vectors of the rows, values, vectors of the columns as columns (torch.svd).
+
+    Without `compute_uv` the vectors are zeros, as many as there can be.
+    """
+    known = not isinstance(some, Unknown) and not isinstance(compute_uv, Unknown)
+    full: Flag = not (some and compute_uv) if known else UNKNOWN
     left, values, right = singular_vectors(input, full)
     return left, values, _turned(right)
 
@@ -260,7 +264,7 @@ def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
 
 @rule
 def covariances(input: Tensor) -> Dims:
-    """A square of the rows, which are the variables; of a vector a number (torch.cov)."""
+    """A square of the rows, which are the variables; of only one a number (torch.cov)."""
     if input.dims.rank is None:
         return OPEN
     if input.dims.rank > 2:
@@ -273,7 +277,9 @@ def covariances(input: Tensor) -> Dims:
     if input.dims.rank < 2:
         return Dims()
     each = _twin(input.dims.prefix[0])
-    return Dims((each, each))
+    if each.size == 1:
+        return Dims()
+    return Dims((each, each)) if isinstance(each.size, int) else OPEN
 
 
 @rule
@@ -284,7 +290,7 @@ def cov_natively(input: Tensor) -> Dims:
     if input.dims.rank != 2:
         return covariances(input)
     refuse_named("unsqueeze", [Tensor(Dims(input.dims.prefix[:1]))])
-    return Dims.of(None, None)
+    return covariances(input).unnamed()
 
 
 @rule

@@ -1,0 +1,73 @@
+"""Random single calls: what the shim makes of them is what `infer` says, in both semantics.
+
+Longer, by hand: ``NAMECHECK_CALLS=20000 NAMECHECK_SEED=7 python -m pytest`` with this file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from namecheck.conformance import cases, live, static
+from namecheck.conformance.cases import Case, Raised
+from namecheck.conformance.verdicts import Judgement, Verdict, about_names, judge
+from namecheck.operators import Semantics
+from namecheck.runtime import errors
+from namecheck.runtime.errors import Contradicted
+from tests.oracle.random_calls import Catalogue, draw
+from tests.oracle.record_random import record
+
+SEED = os.environ.get("NAMECHECK_SEED", "0")
+COUNT = int(os.environ.get("NAMECHECK_CALLS", "500"))
+# Our exceptions by the builtin that each is.
+OURS = {
+    cls.__name__: next(base.__name__ for base in cls.__mro__ if base.__module__ == "builtins")
+    for cls in vars(errors).values()
+    if isinstance(cls, type) and issubclass(cls, Contradicted)
+}
+
+
+def made(semantics: Semantics) -> Iterator[Case]:
+    """Random calls with the answers of the shim, those left out that torch itself refuses."""
+    catalogue = Catalogue.of_table()
+    with live.shim(semantics), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for number in range(COUNT):
+            call = draw(random.Random(f"{SEED}/{number}"), catalogue, torch)
+            line = record(torch, call, f"{SEED}/{number}")
+            result = line["result"]
+            if isinstance(result, dict) and "error_type" in result:
+                if result["error_type"] not in OURS:
+                    continue
+                result["error_type"] = OURS[result["error_type"]]
+            yield cases.parse(json.dumps(line))
+
+
+def show(judgement: Judgement) -> str:
+    call = json.dumps({k: v for k, v in judgement.case.recorded.items() if k != "result"})
+    return f"{call}\n    shim     {judgement.expected_text}\n    inferred {judgement.got_text}"
+
+
+def is_wrong(judgement: Judgement) -> bool:
+    """Whether an answer differs, or a contradiction of names was found by the shim alone."""
+    expected = judgement.case.result
+    missed = isinstance(expected, Raised) and about_names(expected.message)
+    return judgement.verdict is Verdict.DISAGREE or (judgement.differs and missed)
+
+
+@pytest.mark.parametrize("semantics", Semantics, ids=lambda semantics: semantics.value)
+def test_the_shim_and_the_interpreter_say_the_same(semantics: Semantics) -> None:
+    print(f"seed {SEED}, {COUNT} calls")
+    every = list(made(semantics))
+    judged = [judge(*pair) for pair in zip(every, static.see(every, semantics), strict=True)]
+    wrong = [show(judgement) for judgement in judged if is_wrong(judgement)]
+    assert not wrong, "\n".join(wrong)
+    verdicts = Counter(judgement.verdict for judgement in judged)
+    assert verdicts[Verdict.AGREE] > 0.95 * len(every) > 0.5 * COUNT
