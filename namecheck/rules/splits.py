@@ -78,20 +78,21 @@ def split(
 
 @rule
 def split_with_sizes(
-    input: Tensor, split_sizes: Sequence[Size] | Unknown, dim: DimArgument | None = 0
+    input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces of the sizes listed, which must add up (recorded: split_with_sizes)."""
     place = _cut(input, "split", dim)
     if isinstance(split_sizes, Unknown):
         return _any_number(input.dims, place)
-    size, known = input.dims[place].size, [part for part in split_sizes if isinstance(part, int)]
+    parts: list[Size] = [UNKNOWN if isinstance(part, Tensor) else part for part in split_sizes]
+    size, known = input.dims[place].size, [part for part in parts if isinstance(part, int)]
     if any(part < 0 for part in known):
         raise _refused(
             "NC206",
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
             f"split_sizes={list(split_sizes)}",
         )
-    if agree(added(split_sizes), size) is Answer.NO:
+    if agree(added(parts), size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
@@ -99,7 +100,7 @@ def split_with_sizes(
             f"split_sizes={list(split_sizes)}",
             help=f"The sizes must add up to {size}.",
         )
-    return _pieces(input.dims, place, list(split_sizes))
+    return _pieces(input.dims, place, parts)
 
 
 @rule
