@@ -133,6 +133,11 @@ def _check_parser(verbs: Any) -> None:
         metavar="N",
         help="the number of processes (default: one for each processor)",
     )
+    verb.add_argument(
+        "--statistics",
+        action="store_true",
+        help="count the tensor expressions with known names, and tell what lost most of them",
+    )
     verb.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
     verb.add_argument(
         "--cache-dir",
@@ -258,7 +263,8 @@ def _check(arguments: argparse.Namespace) -> int:
         print(f"namecheck: there is no {path}", file=sys.stderr)
     with Progress(sys.stderr) as progress:
         cache = _cache(arguments, here)
-        result = project.check(entries, progress, arguments.jobs, cache)
+        counting = arguments.statistics
+        result = project.check(entries, progress, arguments.jobs, cache, counting)
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
     if "-" in paths:
@@ -278,7 +284,7 @@ def _cache(arguments: argparse.Namespace, found: Settings) -> Cache | None:
     from namecheck import settings
     from namecheck.project.cache import FOLDER, Cache
 
-    if arguments.no_cache:
+    if arguments.no_cache or arguments.statistics:
         return None
     folder = arguments.cache_dir or found.cache_dir
     return Cache(folder or os.path.join(settings.project_root("."), FOLDER))
@@ -295,10 +301,15 @@ def _print_findings(
     result: Result, given: dict[str, bytes], found: Settings, *, complete: bool
 ) -> None:
     from namecheck import report
+    from namecheck.report import statistics
     from namecheck.report.wording import counted
 
     if found.output_format == "json":
-        print(report.as_json(result.findings))
+        if result.statistics is None:
+            print(report.as_json(result.findings))
+        else:
+            told = statistics.as_object(result.statistics, result.files)
+            print(report.as_json(result.findings, told))
         return
     if found.output_format == "github":
         _print(report.github(result.findings))
@@ -316,6 +327,9 @@ def _print_findings(
             f"{files} that name no dimension were not parsed, as the tree is large: "
             "--syntax all parses them too."
         )
+    if result.statistics is not None:
+        print()
+        _print(statistics.as_text(result.statistics, result.files, paint))
 
 
 def _adjusted(found: Settings, arguments: argparse.Namespace) -> Settings:

@@ -21,6 +21,7 @@ from namecheck.interpreter.observations import (
     Reveal,
 )
 from namecheck.interpreter.program import Program
+from namecheck.interpreter.statistics import Loss, Statistics, collect
 from namecheck.interpreter.workspace import Alone, Files, Query, Uses, Workspace
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
@@ -30,15 +31,19 @@ __all__ = [
     "Files",
     "Finder",
     "Inferences",
+    "Loss",
     "Observation",
     "Observations",
     "Query",
+    "Recorder",
     "Reveal",
+    "Statistics",
     "Uses",
     "Workspace",
     "analysed",
     "below",
     "check",
+    "collect",
     "new_workspace",
     "observe",
     "run",

@@ -61,8 +61,11 @@ class Reveal:
 
 
 @dataclass(slots=True)
-class _Record:
-    """One expression: the different values it had, its findings, and how often it was reached."""
+class Record:
+    """One expression: the different values it had, its findings, and how often it was reached.
+
+    `unknown` tells that it may have had any value at all.
+    """
 
     seen: list[Any] = field(default_factory=list)
     findings: dict[tuple[Span, str], Finding] = field(default_factory=dict)
@@ -71,6 +74,7 @@ class _Record:
     operator: bool = False
     informed: bool = True
     sized: bool = True
+    unknown: bool = False
 
     def add(self, value: Any) -> None:
         """Enter a value; of many different ones what covers them all is kept."""
@@ -84,12 +88,12 @@ class Recorder:
     """Records expressions while the program is run."""
 
     def __init__(self) -> None:
-        self._records: dict[ast.AST, _Record] = {}
+        self._records: dict[ast.AST, Record] = {}
 
-    def _record(self, node: Node) -> _Record:
+    def _record(self, node: Node) -> Record:
         record = self._records.get(node)
         if record is None:
-            record = self._records[node] = _Record()
+            record = self._records[node] = Record()
         return record
 
     def value(self, node: Node, value: Value, store: Store) -> None:
@@ -98,6 +102,7 @@ class Recorder:
         record.times += 1
         values = [one for one in _alternatives(value, store) if not _is_contradiction(one)]
         record.gave += bool(values)
+        record.unknown |= any(isinstance(one, Opaque) and one.kind is None for one in values)
         for one in values:
             record.add(observed(one, store))
 
@@ -112,7 +117,8 @@ class Recorder:
         """A contradiction was found at an expression."""
         self._record(node).findings.setdefault((finding.span, finding.code), finding)
 
-    def _of(self, source: Source) -> Iterator[tuple[Node, _Record]]:
+    def records(self, source: Source) -> Iterator[tuple[Node, Record]]:
+        """The expressions of a file that were reached, with what was recorded of them."""
         for node in ast.walk(source.tree):
             record = self._records.get(node)
             if record is not None and not isinstance(node, (ast.Constant, ast.Slice)):
@@ -131,12 +137,12 @@ class Recorder:
                 record.operator and record.informed,
                 record.operator and record.informed and record.sized,
             )
-            for node, record in self._of(source)
+            for node, record in self.records(source)
         }
 
     def reveals(self, source: Source) -> Iterator[Reveal]:
         """The dims of the tensor-valued expressions of a file."""
-        for node, record in self._of(source):
+        for node, record in self.records(source):
             dims = [seen.dims.brief() for seen in record.seen if isinstance(seen, Tensor)]
             if dims:
                 span = source.span(node)

@@ -9,6 +9,7 @@ from typing import Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
+from namecheck.interpreter import Statistics
 from namecheck.project import workers
 from namecheck.project.cache import Cache
 from namecheck.project.file_check import Checker, Entry, reason_of
@@ -32,6 +33,7 @@ class Result:
     findings: tuple[Finding, ...]
     files: int
     unparsed: int
+    statistics: Statistics | None = None
 
     @property
     def faults(self) -> int:
@@ -124,11 +126,12 @@ def check(
     progress: Callable[[int, int], None] | None = None,
     jobs: int | None = None,
     cache: Cache | None = None,
+    counting: bool = False,
 ) -> Result:
     """Check all files; `progress` is told how many of how many are done.
 
     `jobs` is the number of processes, by default one for each processor. What the `cache` knows is
-    not checked again.
+    not checked again. With `counting` the tensor expressions are counted.
     """
     tasks = _tasks(entries)
     known = [None if cache is None else cache.get(task) for task in tasks]
@@ -136,14 +139,15 @@ def check(
     if cache is not None:
         for task in stale:
             cache.contents.digest(task.entry.location)
-    made = workers.spread(stale, progress or (lambda done, total: None), jobs)
+    made = workers.spread(stale, progress or (lambda done, total: None), jobs, counting)
     if cache is not None:
         cache.put(list(zip(stale, made, strict=True)))
     anew = iter(made)
     outcomes = [next(anew) if outcome is None else outcome for outcome in known]
-    findings = Gathering(entries, outcomes).findings()
+    gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
-    return Result(tuple(findings), len(outcomes), unparsed)
+    counted = gathering.statistics() if counting else None
+    return Result(tuple(gathering.findings()), len(outcomes), unparsed, counted)
 
 
 def _tasks(entries: Sequence[Entry]) -> list[Task]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span
-from namecheck.interpreter import Reveal, Uses, Workspace
+from namecheck.interpreter import Recorder, Reveal, Statistics, Uses, Workspace, collect
 from namecheck.operators import Semantics
 from namecheck.project.files import ProjectFiles
 from namecheck.project.suppression import Comments
@@ -53,6 +53,7 @@ class Outcome:
     parsed: bool = True
     comments: Comments | None = None
     uses: Uses | None = None
+    statistics: Statistics | None = None
 
 
 def reason_of(error: OSError) -> str:
@@ -61,12 +62,17 @@ def reason_of(error: OSError) -> str:
 
 
 class Checker:
-    """Checks files that import each other: what several need is read and run once."""
+    """Checks files that import each other: what several need is read and run once.
 
-    def __init__(self) -> None:
+    While it is `counting`, each is checked by itself, and its expressions are counted.
+    """
+
+    def __init__(self, counting: bool = False) -> None:
+        self._counting = counting
         self._begin()
 
     def _begin(self) -> None:
+        self._recorder = Recorder() if self._counting else None
         self._files = ProjectFiles()
         self._workspaces: dict[tuple[Semantics, tuple[str, ...]], Workspace] = {}
 
@@ -100,11 +106,12 @@ class Checker:
         if not analysed:
             return Outcome(comments=Comments.of(source))
         findings, uses = self._analyse(source, found)
-        return Outcome(findings, True, Comments.of(source), uses)
+        counted = None if self._recorder is None else collect(self._recorder, source)
+        return Outcome(findings, True, Comments.of(source), uses, counted)
 
     def _analyse(self, source: Source, found: Settings) -> tuple[tuple[Finding, ...], Uses]:
         """What the interpreter finds out about one file; its own faults become findings."""
-        if self._files.characters > _KEPT:
+        if self._counting or self._files.characters > _KEPT:
             self._begin()
         self._files.put(source.filename, source)
         workspace = self._workspace_of(found)
@@ -118,7 +125,9 @@ class Checker:
         key = found.semantics, found.extend_operators
         workspace = self._workspaces.get(key)
         if workspace is None:
-            workspace = interpreter.new_workspace(self._files, found.semantics, found.rows())
+            workspace = interpreter.new_workspace(
+                self._files, found.semantics, found.rows(), None, self._recorder
+            )
             self._workspaces[key] = workspace
         return workspace
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from namecheck import syntax
 from namecheck.findings import Finding, Kind, Place, register
+from namecheck.interpreter import Statistics
 from namecheck.project.file_check import Entry, Outcome
 from namecheck.project.suppression import Comments, suppress
 from namecheck.settings import Settings
@@ -25,6 +27,7 @@ class Gathering:
             for entry, outcome in zip(entries, outcomes, strict=True)
         }
         self._by_file: dict[str, list[tuple[bool, Finding]]] = {loc: [] for loc in self._paths}
+        self._statistics = [o.statistics for o in outcomes if o.statistics is not None]
         strangers: dict[str, list[tuple[bool, Finding]]] = {}
         for entry, outcome in zip(entries, outcomes, strict=True):
             for finding in outcome.findings:
@@ -51,6 +54,15 @@ class Gathering:
                 kept = suppress(comments, kept, selected)
             for finding in sorted(kept, key=lambda finding: (finding.span, finding.code)):
                 yield self._relative(finding)
+
+    def statistics(self) -> Statistics:
+        """The tensor expressions of all files."""
+        found = reduce(Statistics.joined, self._statistics, Statistics())
+        losses = {
+            word: replace(loss, filename=self._shown(loss.filename))
+            for word, loss in found.losses.items()
+        }
+        return replace(found, losses=losses)
 
     def _shown(self, location: str) -> str:
         """The path as the user wrote it; of a file that is not asked for, from here."""

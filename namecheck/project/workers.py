@@ -39,12 +39,17 @@ _GROUP: Final = 400_000
 _GROUPS_EACH: Final = 3
 
 
-def spread(tasks: Sequence[Task], progress: Progress, jobs: int | None = None) -> list[Outcome]:
-    """The outcome of every task, in their order."""
+def spread(
+    tasks: Sequence[Task],
+    progress: Progress,
+    jobs: int | None = None,
+    counting: bool = False,
+) -> list[Outcome]:
+    """The outcome of every task, in their order; `counting` also counts their expressions."""
     processes = jobs or _processors()
     if processes < 2 or sum(task.entry.size for task in tasks) < WORTH_IT:
-        return _one_by_one(tasks, progress)
-    return _in_parallel(tasks, progress, processes)
+        return _one_by_one(tasks, progress, counting)
+    return _in_parallel(tasks, progress, processes, counting)
 
 
 def _processors() -> int:
@@ -53,8 +58,8 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _one_by_one(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
-    checker = Checker()
+def _one_by_one(tasks: Sequence[Task], progress: Progress, counting: bool) -> list[Outcome]:
+    checker = Checker(counting)
     outcomes = []
     for task in tasks:
         outcomes.append(checker.file(*task))
@@ -62,14 +67,16 @@ def _one_by_one(tasks: Sequence[Task], progress: Progress) -> list[Outcome]:
     return outcomes
 
 
-def _in_parallel(tasks: Sequence[Task], progress: Progress, processors: int) -> list[Outcome]:
+def _in_parallel(
+    tasks: Sequence[Task], progress: Progress, processors: int, counting: bool
+) -> list[Outcome]:
     groups = _grouped(tasks, processors)
     answers: dict[int, list[Outcome]] = {}
     done = 0
     with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
         futures: dict[Future[list[Outcome]], int] = {}
         try:
-            futures = {pool.submit(_check, group): n for n, group in enumerate(groups)}
+            futures = {pool.submit(_check, group, counting): n for n, group in enumerate(groups)}
             for future in as_completed(futures):
                 number = futures[future]
                 try:
@@ -86,7 +93,7 @@ def _in_parallel(tasks: Sequence[Task], progress: Progress, processors: int) -> 
     return [
         outcome
         for number, group in enumerate(groups)
-        for outcome in answers.get(number) or _alone(group)
+        for outcome in answers.get(number) or _alone(group, counting)
     ]
 
 
@@ -109,24 +116,24 @@ def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
     return groups
 
 
-def _check(group: list[Task]) -> list[Outcome]:
-    checker = _checker()
+def _check(group: list[Task], counting: bool) -> list[Outcome]:
+    checker = _checker(counting)
     return [checker.file(*task) for task in group]
 
 
 @cache
-def _checker() -> Checker:
+def _checker(counting: bool) -> Checker:
     """What a process keeps from one group to the next: the files that it has read."""
-    return Checker()
+    return Checker(counting)
 
 
-def _alone(group: list[Task]) -> list[Outcome]:
+def _alone(group: list[Task], counting: bool) -> list[Outcome]:
     try:
         with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
-            return pool.submit(_check, group).result()
+            return pool.submit(_check, group, counting).result()
     except BrokenProcessPool:
         if len(group) > 1:
             half = len(group) // 2
-            return _alone(group[:half]) + _alone(group[half:])
+            return _alone(group[:half], counting) + _alone(group[half:], counting)
     fault = file_check.fault(group[0].entry.location, "the process that checked it died")
     return [Outcome((fault,))]

@@ -94,9 +94,15 @@ def concise(findings: Iterable[Finding], paint: Painter) -> Iterator[str]:
         yield f"{paint('bold', frame.visible(place))}: {label}: {frame.visible(message)}"
 
 
-def as_json(findings: Iterable[Finding]) -> str:
-    """An array of objects of the shape that ruff gives, with `kind`, `help` and `related`."""
-    return json.dumps([_object(finding) for finding in findings], indent=2, ensure_ascii=False)
+def as_json(findings: Iterable[Finding], statistics: Mapping[str, Any] | None = None) -> str:
+    """An array of objects of the shape that ruff gives, with `kind`, `help` and `related`.
+
+    With statistics it is an object that holds both.
+    """
+    told: Any = [_object(finding) for finding in findings]
+    if statistics is not None:
+        told = {"findings": told, "statistics": statistics}
+    return json.dumps(told, indent=2, ensure_ascii=False)
 
 
 def _object(finding: Finding) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""How much of the names is known, and what to annotate next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from namecheck.interpreter import Statistics
+from namecheck.report.painter import Painter
+from namecheck.report.wording import counted
+
+SHOWN: Final = 10
+_BAR: Final = 30
+
+
+def as_text(found: Statistics, files: int, paint: Painter) -> Iterator[str]:
+    """A table of the tensor expressions, and of what lost most of their names."""
+    yield paint("bold", f"{counted(found.total, 'tensor expression')} in {counted(files, 'file')}")
+    if not found.total:
+        return
+    width = len(str(found.total))
+    for words, number in _rows(found):
+        share = number / found.total
+        bar = "█" * round(share * _BAR)
+        line = f"  {words:<22}{number:>{width}}  {share:>6.1%}  {paint('gutter', bar)}"
+        yield line.rstrip()
+    worst = found.worst(SHOWN)
+    if worst:
+        yield ""
+        yield paint("bold", "Names went in and were lost at")
+        times = len(str(worst[0][1].times))
+        longest = max(len(word) for word, _ in worst)
+        for word, loss in worst:
+            yield f"  {loss.times:>{times}} x  {word:<{longest}}  {loss.filename}:{loss.line}"
+        yield paint("help", "Annotate what comes out there, or name it with refine_names.")
+
+
+def _rows(found: Statistics) -> tuple[tuple[str, int], ...]:
+    return (
+        ("all names known", found.full),
+        ("some names known", found.part),
+        ("no name known", found.none),
+    )
+
+
+def as_object(found: Statistics, files: int) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "files": files,
+        "expressions": found.total,
+        "full": found.full,
+        "part": found.part,
+        "none": found.none,
+        "losses": [
+            {"what": word, "times": loss.times, "filename": loss.filename, "row": loss.line}
+            for word, loss in found.worst(SHOWN)
+        ],
+    }
