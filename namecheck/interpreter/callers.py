@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from namecheck.interpreter import joins
 from namecheck.interpreter.calls import Arguments, Call
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
+    Alternative,
     BoundMethod,
     ClassValue,
     External,
@@ -17,8 +19,11 @@ from namecheck.interpreter.objects import (
     Generator,
     Held,
     Instance,
+    ListValue,
     Opaque,
+    Repeated,
     TensorValue,
+    TupleValue,
     Value,
     Wrapped,
 )
@@ -29,6 +34,8 @@ from namecheck.values import Tensor
 _LEAST: Final = 500
 _NUMBERS: Final = ("int", "float", "str", "bool")
 _SUBCLASSES: Final = 3
+_LISTS: Final = frozenset({"list", "List"})
+_TUPLES: Final = frozenset({"tuple", "Tuple"})
 
 
 class Callers:
@@ -144,6 +151,7 @@ class Callers:
         if "classmethod" in decorators or function.name == "__new__":
             return cls
         instance = Instance(self.machine.new_address(), cls)
+        self.machine.declarations.claim(instance, store)
         if function.name != "__init__":
             self._initialise(instance, store, activation)
             self._leave_open(instance, store)
@@ -221,6 +229,12 @@ class Callers:
                 annotation = ast.parse(annotation.value, mode="eval").body
             except SyntaxError:
                 return self.machine.fresh("parameter")
+        if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+            return self._of_union([annotation.left, annotation.right], store, activation)
+        if isinstance(annotation, ast.Subscript):
+            return self._of_generic(annotation, store, activation)
+        if isinstance(annotation, ast.Constant) and annotation.value is None:
+            return NONE
         if not isinstance(annotation, (ast.Name, ast.Attribute)):
             return self.machine.fresh("parameter")
         kind = self.machine.expressions.value(annotation, store, activation)
@@ -233,11 +247,37 @@ class Callers:
                 return self.machine.fresh("parameter", name)
         if isinstance(kind, ClassValue) and kind.style == "typeddict":
             return self.machine.declarations.entries(kind, store)
+        if isinstance(kind, ClassValue) and kind.style == "namedtuple":
+            return self.machine.declarations.named_tuple(kind, store)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
             instance = Instance(self.machine.new_address(), kind)
             self._leave_open(instance, store)
             return instance
         return Opaque(("parameter", self.machine.new_address()))
+
+    def _of_union(self, options: list[ast.expr], store: Store, activation: Activation) -> Value:
+        """A value of one type, or None; of several types nothing is known."""
+        made = [self._of_type(option, store, activation) for option in options]
+        if NONE in made and not any(isinstance(value, Opaque) for value in made):
+            return joins.union([Alternative(value) for value in made], self.machine.ledger)
+        return self.machine.fresh("parameter")
+
+    def _of_generic(self, annotation: ast.Subscript, store: Store, activation: Activation) -> Value:
+        """``list[Sample]``, ``tuple[Sample, ...]``, ``Optional[Sample]``."""
+        word = ast.unparse(annotation.value).rpartition(".")[2]
+        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
+        if word == "Optional":
+            return self._of_union([annotation.slice, ast.Constant(None)], store, activation)
+        several = len(parts) == 2 and ast.unparse(parts[1]) == "..."
+        if word in _TUPLES and parts and not several:
+            items = [self._of_type(part, store, activation) for part in parts]
+            return TupleValue(tuple(items))
+        if word in _LISTS or (word in _TUPLES and several):
+            each = self._of_type(parts[0] if several else annotation.slice, store, activation)
+            if not isinstance(each, Opaque):
+                all_ = Repeated(each)
+                return ListValue(self.machine.new_address(), all_) if word in _LISTS else all_
+        return self.machine.fresh("parameter")
 
 
 def _annotations(node: ast.ClassDef) -> dict[str, ast.expr]:

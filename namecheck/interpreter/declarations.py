@@ -31,6 +31,7 @@ from namecheck.interpreter.declared import Annotations, Import, Signature, axes_
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
+    TRUE,
     Alternative,
     ClassValue,
     Const,
@@ -339,6 +340,18 @@ class Declarations:
             )
         return values
 
+    def claim(self, instance: Instance, store: Store) -> None:
+        """From here on the axes of an instance are those of the code being read: its methods."""
+        store.set((instance.address, _OWN), TRUE)
+
+    def named_tuple(self, cls: ClassValue, store: Store) -> Value:
+        """An unknown named tuple: its axes are its own."""
+        holder = Instance(self.machine.new_address(), cls)
+        names = tuple(name for name, _ in cls.fields)
+        made = (self.field(holder, name, store) for name in names)
+        items = tuple(value or self.machine.fresh("field") for value in made)
+        return TupleValue(items, names, cls)
+
     def entries(self, cls: ClassValue, store: Store) -> Value:
         """An unknown dict of a TypedDict: its axes are those of the dict."""
         holder = Instance(self.machine.new_address(), cls)
@@ -356,7 +369,8 @@ class Declarations:
         store: Store,
     ) -> Value:
         """A value that an instance is declared to hold; its axes are those of the instance."""
-        scope = instance.address if isinstance(instance.address, int) else None
+        own = store.get((instance.address, _OWN)) is not None
+        scope = instance.address if isinstance(instance.address, int) and not own else None
         inner = replace(frame, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
         bindings = meet(declared, self._declared(declared, bindings, scope), bindings, "field")
@@ -560,6 +574,10 @@ def _refined_dim(known: Dim, declared: Dim) -> Dim:
     if known.name is None and known.size == 1:
         return known
     return replace(known, name=name, size=declared.size if known.size is UNKNOWN else known.size)
+
+
+# Under this name an instance has the mark that its axes are those of the code being read.
+_OWN: Final = "axes"
 
 
 def _key(axis: str) -> str:

@@ -48,6 +48,10 @@ class Applied:
                 yield place, value, known.dims
                 place += 1
 
+    def is_scaled(self) -> bool:
+        """Whether all but one of the operands are plain numbers."""
+        return sum(not isinstance(known, (int, float)) for known in self.given) == 1
+
     def mark(self, value: TensorValue, kind: str) -> Mark | None:
         """The mark of a kind that a tensor has."""
         mark = joins.held(value, self.store).mark
@@ -108,7 +112,8 @@ class Lints:
         if first is None:
             return None
         _, value, dims = first
-        if applied.flow == "carries":
+        alone = applied.flow == "scales" and applied.is_scaled()
+        if applied.flow == "carries" or alone:
             return joins.held(value, applied.store).mark
         name = _name_at(dims, applied.dim())
         if name in (None, UNKNOWN):
