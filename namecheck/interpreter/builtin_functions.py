@@ -326,7 +326,7 @@ class BuiltinFunctions:
             test = item if call.argument(0) == NONE else self._invoke(call.args[0], [item], call)
             truth = self.machine.expressions.truth(test, call.store)
             if truth is None:
-                return Repeated(self.machine.fresh("item"))
+                return Repeated(joins.either(content, call.store))
             if truth:
                 kept.append(item)
         return self._iterator(kept)

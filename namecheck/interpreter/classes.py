@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Final
 
 from namecheck.interpreter import merges
 from namecheck.interpreter.calls import Arguments, Call
 from namecheck.interpreter.inheritance import Inheritance
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
-    NONE,
+    FALSE,
     BoundMethod,
     ClassValue,
     Const,
@@ -25,6 +26,9 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Store
 
+# What stands for a default that a field has not, and the parts of what ``field(…)`` gives.
+MISSING: Final = External("dataclasses.MISSING")
+FIELD: Final = ("default", "default_factory", "init")
 _STYLES = {
     "NamedTuple": "namedtuple",
     "TypedDict": "typeddict",
@@ -91,7 +95,7 @@ class Classes:
         fields: list[tuple[str, Value | None]] = []
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if "ClassVar" not in ast.dump(statement.annotation):
+                if _last_word(statement.annotation) not in ("ClassVar", "KW_ONLY"):
                     name = statement.target.id
                     fields.append((name, store.get((cls.address, name))))
             elif cls.style == "enum" and isinstance(statement, ast.Assign):
@@ -130,38 +134,41 @@ class Classes:
         return instance
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
-        given = dict(zip((name for name, _ in cls.fields), call.args, strict=False))
+        """What the fields of a new instance hold; those that nothing is given for are left out."""
+        taken = [name for name, default in cls.fields if not _is_set_later(default)]
+        given = dict(zip(taken, call.args, strict=False))
         given.update(call.kwargs)
         for name, default in cls.fields:
-            if name not in given and call.arguments.open:
+            if name in given:
+                continue
+            if default is None or (call.arguments.open and not _is_set_later(default)):
                 given[name] = self.machine.fresh("field")
-            elif name not in given:
-                made = NONE if default is None else self._default(default, call)
-                given[name] = self.machine.fresh("field") if default is None else made
+            elif (made := self._default(default, call)) is not None:
+                given[name] = made
         return given
 
-    def _default(self, default: Value, call: Call) -> Value:
-        """The default of a field; ``field(default_factory=f)`` calls it."""
-        if isinstance(default, TupleValue) and default.fields == ("default", "default_factory"):
-            plain, factory = default.items
-            if factory != NONE:
-                return self.machine.calls.call_values(
-                    factory, [], call.node, call.store, call.activation
-                )
-            return plain
-        return default
+    def _default(self, default: Value, call: Call) -> Value | None:
+        """The default of a field, if it has one; ``field(default_factory=f)`` calls it."""
+        if not isinstance(default, TupleValue) or default.fields != FIELD:
+            return default
+        plain, factory, _ = default.items
+        if factory != MISSING:
+            calls = self.machine.calls
+            return calls.call_values(factory, [], call.node, call.store, call.activation)
+        return None if plain == MISSING else plain
 
     def _fill(self, instance: Instance, call: Call) -> None:
         """What the ``__init__`` of a dataclass does."""
         attributes = self.machine.expressions.attributes
         given = self._arguments(instance.cls, call)
         given = self.machine.declarations.filled(instance.cls, given, call, instance)
+        passed = [given.pop(name) for name in _passed_on(instance.cls) if name in given]
         for name, value in given.items():
             call.store.set((instance.address, name), value)
         after = attributes.class_attribute(instance.cls, "__post_init__", call.store)
         if after is not None:
-            empty = Call(Arguments(), call.node, call.store, call.activation)
-            self.machine.calls.call(BoundMethod(after, instance), empty)
+            rest = Call(Arguments(passed), call.node, call.store, call.activation)
+            self.machine.calls.call(BoundMethod(after, instance), rest)
 
     def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
         given = self.machine.declarations.filled(cls, self._arguments(cls, call), call)
@@ -182,6 +189,36 @@ class Classes:
             if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
                 return member
         return self.machine.fresh("member")
+
+
+def _is_set_later(default: Value | None) -> bool:
+    """Whether a field is none of the arguments: ``field(init=False)``."""
+    return isinstance(default, TupleValue) and default.fields == FIELD and default.items[2] == FALSE
+
+
+def _passed_on(cls: ClassValue) -> list[str]:
+    """The fields that are handed to ``__post_init__`` alone: those of ``InitVar``."""
+    statements = [] if cls.node is None else cls.node.body
+    inherited = [
+        name for base in cls.bases if isinstance(base, ClassValue) for name in _passed_on(base)
+    ]
+    own = [
+        statement.target.id
+        for statement in statements
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and _last_word(statement.annotation) == "InitVar"
+    ]
+    return list(dict.fromkeys([*inherited, *own]))
+
+
+def _last_word(annotation: ast.expr) -> str:
+    """The last part of the name that an annotation begins with: InitVar of ``InitVar[int]``."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.partition("[")[0].rpartition(".")[2].strip()
+    if isinstance(annotation, ast.Subscript):
+        return _last_word(annotation.value)
+    return getattr(annotation, "attr", getattr(annotation, "id", ""))
 
 
 def _style(bases: tuple[Value, ...]) -> str:

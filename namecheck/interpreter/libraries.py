@@ -15,6 +15,7 @@ from namecheck.interpreter.classes import Classes
 from namecheck.interpreter.contexts import Contexts
 from namecheck.interpreter.copies import Copier
 from namecheck.interpreter.inheritance import Inheritance
+from namecheck.interpreter.iterators import Iterators
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -24,15 +25,12 @@ from namecheck.interpreter.objects import (
     DictValue,
     External,
     Instance,
-    ListValue,
     Opaque,
-    Operand,
     Partial,
     Repeated,
     Super,
     TensorValue,
     TorchModule,
-    TupleValue,
     Value,
     Wrapped,
 )
@@ -90,6 +88,15 @@ _OPERATOR_NAMES: Final[Mapping[str, str]] = {
     "pos": "UAdd",
     "invert": "Invert",
 }
+# The types of what some functions give, of which nothing else is known.
+_KINDS: Final[Mapping[str, str]] = {
+    "random.randint": "int",
+    "random.randrange": "int",
+    "random.random": "float",
+    "random.uniform": "float",
+    "time.perf_counter": "float",
+    "time.time": "float",
+}
 _GROWING: Final = frozenset({"comb", "factorial", "perm"})
 
 
@@ -121,16 +128,6 @@ class Libraries:
             "copy.deepcopy": partial(self._copy, deep=True),
             "math.prod": self._prod,
             "importlib.metadata.version": lambda call: Opaque(("version", call.argument(0))),
-            "itertools.chain": self._chain,
-            "itertools.chain.from_iterable": self._chain_from,
-            "itertools.product": self._product,
-            "itertools.islice": self._islice,
-            "itertools.accumulate": self._accumulate,
-            "itertools.repeat": lambda call: Repeated(
-                call.argument(0), len(call.args) + len(call.kwargs) == 1
-            ),
-            "itertools.count": lambda call: Repeated(self.machine.fresh("index", "int"), True),
-            "itertools.cycle": self._cycle,
             "operator.itemgetter": lambda call: Partial(
                 External("operator.getitem."), tuple(call.args), ()
             ),
@@ -142,6 +139,7 @@ class Libraries:
             "torch.nn.Parameter": self._same_tensor,
             "torch.nn.parameter.Parameter": self._same_tensor,
             "torch.Size": self.builtins.tuple_,
+            **Iterators(machine).functions,
             **{f"dataclasses.{name}": case for name, case in self.records.functions.items()},
         }
 
@@ -168,7 +166,7 @@ class Libraries:
             return self._operator(path.removeprefix("operator."), call)
         if path.startswith("math."):
             return self._math(path.removeprefix("math."), call)
-        kind = TRANSPARENT if path.startswith(_TRANSPARENT) else None
+        kind = TRANSPARENT if path.startswith(_TRANSPARENT) else _KINDS.get(path)
         return self.machine.calls.unknown(External(path), path.rpartition(".")[2], call, kind)
 
     # torch
@@ -366,72 +364,6 @@ class Libraries:
         return Partial(
             External("operator.methodcaller."), tuple(call.args), tuple(call.kwargs.items())
         )
-
-    def _chain(self, call: Call) -> Value:
-        return self._chained([self._items(arg, call, whole=False) for arg in call.args])
-
-    def _chain_from(self, call: Call) -> Value:
-        outer = self._items(call.argument(0), call)
-        if isinstance(outer, Repeated):
-            inner = self._items(outer.each, call)
-            return inner if isinstance(inner, Repeated) else Repeated(self.machine.fresh("item"))
-        return self._chained([self._items(item, call) for item in outer])
-
-    def _chained(self, parts: list[tuple[Value, ...] | Repeated]) -> Value:
-        items: list[Value] = []
-        for part in parts:
-            if isinstance(part, Repeated):
-                return Repeated(part.each if len(parts) == 1 else self.machine.fresh("item"))
-            items.extend(part)
-        return ListValue(self.machine.new_address(), tuple(items), "iterator")
-
-    def _product(self, call: Call) -> Value:
-        import itertools
-
-        parts = [self._items(arg, call) for arg in call.args]
-        total = 1
-        for part in parts:
-            total *= 99 if isinstance(part, Repeated) else len(part)
-        if total > 64 or "repeat" in call.kwargs:
-            return Repeated(self.machine.fresh("item"))
-        combined = itertools.product(*(p for p in parts if not isinstance(p, Repeated)))
-        return ListValue(self.machine.new_address(), tuple(map(TupleValue, combined)), "iterator")
-
-    def _islice(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call, whole=False)
-        bounds = [arg.value for arg in call.args[1:] if isinstance(arg, Const)]
-        if isinstance(content, Repeated) or len(bounds) != len(call.args) - 1:
-            return (
-                content if isinstance(content, Repeated) else Repeated(self.machine.fresh("item"))
-            )
-        try:
-            part = content[slice(*bounds)]
-        except (TypeError, ValueError):
-            return Repeated(self.machine.fresh("item"))
-        return ListValue(self.machine.new_address(), part, "iterator")
-
-    def _cycle(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call, whole=False)
-        each = content.each if isinstance(content, Repeated) else joins.either(content, call.store)
-        return Repeated(each, endless=True)
-
-    def _accumulate(self, call: Call) -> Value:
-        content = self._items(call.argument(0), call, whole=False)
-        function = call.argument(1, "func")
-        if isinstance(content, Repeated) or not content:
-            return Repeated(self.machine.fresh("item"))
-        totals = [content[0]]
-        for item in content[1:]:
-            pair: list[Operand] = [(call.node, totals[-1]), (call.node, item)]
-            if function == NONE:
-                totals.append(
-                    self.machine.expressions.operate(
-                        "Add", call.node, pair, call.store, call.activation
-                    )
-                )
-            else:
-                totals.append(self._invoke(function, [totals[-1], item], call))
-        return ListValue(self.machine.new_address(), tuple(totals), "iterator")
 
     # super, decorators, contexts, imports
 

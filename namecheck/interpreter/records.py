@@ -8,11 +8,10 @@ from typing import TypeAlias
 
 from namecheck.interpreter import joins
 from namecheck.interpreter.calls import Arguments, Call
-from namecheck.interpreter.classes import Classes
+from namecheck.interpreter.classes import FIELD, MISSING, Classes
 from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import (
     FALSE,
-    NONE,
     TRUE,
     ClassValue,
     Const,
@@ -55,9 +54,9 @@ class Records:
         return made
 
     def _field(self, call: Call) -> Value:
-        default = call.kwargs.get("default", NONE)
-        factory = call.kwargs.get("default_factory", NONE)
-        return TupleValue((default, factory), ("default", "default_factory"))
+        default = call.kwargs.get("default", MISSING)
+        factory = call.kwargs.get("default_factory", MISSING)
+        return TupleValue((default, factory, call.kwargs.get("init", TRUE)), FIELD)
 
     def _held(self, value: Instance, store: Store) -> dict[str, Value]:
         """What the fields of an instance hold."""
