@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from types import MappingProxyType
@@ -54,8 +54,10 @@ class Operator:
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. `constants` are what the rule takes besides the call's
-    arguments. `documented` maps forms to the label of the documented table.
+    the call of the layer is the operator. `dtype` tells for each result what its elements are: a
+    dtype, "first" (those of the first tensor given) or "common" (of all, where they are one).
+    `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
+    label of the documented table.
     """
 
     key: str
@@ -67,6 +69,7 @@ class Operator:
     params: tuple[str, ...] = ()
     ctor: str = ""
     layer: str = ""
+    dtype: str = ""
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
@@ -363,7 +366,7 @@ def _apply(
         overload, signature = alternatives[binding.overload]
         try:
             read = signatures.read(signature, binding.arguments)
-            arguments = {**row.constants, **settings, **read}
+            arguments = {**row.constants, **settings, **dict(reversed(read.items()))}
             if native:
                 aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
                 if isinstance(out, Unknown) and not row.refused_as(
@@ -371,7 +374,7 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
-            answers.append(_typed(_wrap(_call(rule, arguments)), arguments.get("dtype")))
+            answers.append(_typed(row, _wrap(_call(rule, arguments)), arguments))
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
     result = _common(answers)
@@ -459,11 +462,45 @@ def _wrap(answer: Any) -> Any:
     return answer
 
 
-def _typed(answer: Any, dtype: Any) -> Any:
-    """The dtype of a result is the one that was asked for."""
-    if isinstance(answer, Tensor) and isinstance(dtype, Constant):
-        return replace(answer, dtype=dtype.name)
-    return answer
+def _typed(row: Operator, answer: Any, arguments: Mapping[str, Any]) -> Any:
+    """A result of the dtype that was asked for, or of that which the row tells."""
+    asked = arguments.get("dtype")
+    if isinstance(answer, Tensor) and isinstance(asked, (Constant, Unknown)):
+        return replace(answer, dtype=asked.name if isinstance(asked, Constant) else UNKNOWN)
+    words = row.dtype.split()
+    if not words or asked is not None:
+        return answer
+    if isinstance(answer, Tensor):
+        return _of_dtype(answer, words[0], arguments)
+    if isinstance(answer, Many):
+        return Many(_of_dtype(answer.each, words[0], arguments))
+    if not isinstance(answer, (tuple, list)):
+        return answer
+    every = words + words[-1:] * len(answer)
+    return type(answer)(
+        _of_dtype(part, word, arguments) if isinstance(part, Tensor) else part
+        for part, word in zip(answer, every, strict=False)
+    )
+
+
+def _of_dtype(result: Tensor, word: str, arguments: Mapping[str, Any]) -> Tensor:
+    if word not in ("first", "common"):
+        return replace(result, dtype=word)
+    given = list(_dtypes(arguments.values()))
+    numbers = any(isinstance(arguments.get(name), (int, float)) for name in ("other", "value"))
+    told = given and (word == "first" or (len(set(given)) == 1 and not numbers))
+    return replace(result, dtype=given[0]) if told else result
+
+
+def _dtypes(values: Iterable[Any]) -> Iterator[str | Unknown]:
+    """The dtypes of all tensors among arguments."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value.dtype
+        elif isinstance(value, Many):
+            yield value.each.dtype
+        elif isinstance(value, (tuple, list)):
+            yield from _dtypes(value)
 
 
 def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inference:
@@ -482,6 +519,7 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
         if native:
             result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
+    result = replace(result, dtype=receiver.dtype)
     return Inference(result, {0: result})
 
 
@@ -518,7 +556,8 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     written: list[Any] = []
     try:
         for target, computed in zip(outs, results, strict=False):
-            written.append(_write(row, _tensor(target), _tensor(computed), inputs))
+            fresh = _write(row, _tensor(target), _tensor(computed), inputs)
+            written.append(replace(fresh, dtype=_tensor(target).dtype))
     except Contradiction as contradiction:
         after: dict[int | str, Any] = {}
         if written:

@@ -161,8 +161,8 @@ def vector_of(n: Size) -> Dims:
 
 
 @rule
-def arange(start: Any, end: Any = None, step: Any = 1) -> Dims:
-    """An unnamed vector of numbers from `start` to `end` (torch.arange)."""
+def arange(start: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
+    """An unnamed vector of numbers from `start` to `end`, of ints if these are (torch.arange)."""
     first, last = (0, start) if end is None else (start, end)
     if not all(isinstance(bound, (int, Expression)) for bound in (first, last, step)):
         return Dims((Dim(None),))
@@ -172,7 +172,7 @@ def arange(start: Any, end: Any = None, step: Any = 1) -> Dims:
     if isinstance(extent, int) and isinstance(step, int) and extent * step < 0:
         raise Contradiction("NC114", "upper bound and lower bound inconsistent with step sign")
     sign = -1 if isinstance(step, int) and step < 0 else 1
-    return Dims((new_dim((extent + step - sign) // step),))
+    return Tensor(Dims((new_dim((extent + step - sign) // step),)), "int64")
 
 
 @rule
