@@ -279,7 +279,7 @@ def covariances(input: Tensor) -> Dims:
     each = _twin(input.dims.prefix[0])
     if each.size == 1:
         return Dims()
-    return Dims((each, each)) if isinstance(each.size, int) else OPEN
+    return OPEN if each.size is UNKNOWN else Dims((each, each))
 
 
 @rule
