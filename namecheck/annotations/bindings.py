@@ -247,8 +247,10 @@ def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bin
         return bindings if item.fixed is not None else _bind_computed(bindings, item, dim, site)
     if name is None and site.returned and dim.purposeful and _is_stretched(bindings, item):
         raise wording.lost(bindings.function, site, axis)
-    if name is None or (item.broadcast and dim.size in (1, UNKNOWN)):
+    if item.broadcast and dim.size in (1, UNKNOWN):
         return bindings
+    if name is None:
+        return _bind_nameless(bindings, axis)
     if name is UNKNOWN:
         return bindings.unsure()
     repeated = sum(each.name == axis for each in site.pattern.before + site.pattern.after) > 1
@@ -259,12 +261,20 @@ def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bin
     bound = bindings.axes.get(axis, Bound())
     if bound.named is not None and clash(Dim(bound.name, bound.size), dim):
         raise wording.axis_name(bindings.function, axis, site, name, bound.named, bound.name)
-    if bound.name is not UNKNOWN:
+    if bound.name not in (UNKNOWN, None):
         same = naming.match(bound.name, name) is Answer.YES
         return bindings if same else bindings.unsure()
     if bound.size is UNKNOWN and isinstance(dim.size, Expression):
         bound = replace(bound, size=dim.size, sized=site)
     return bindings.bound(axis, replace(bound, name=name, named=site))
+
+
+def _bind_nameless(bindings: Bindings, axis: str) -> Bindings:
+    """The bindings after a dim that certainly has no name: a name met elsewhere says more."""
+    bound = bindings.axes.get(axis, Bound())
+    if bound.name is not UNKNOWN:
+        return bindings
+    return bindings.bound(axis, replace(bound, name=None))
 
 
 def _is_stretched(bindings: Bindings, item: Dimension) -> bool:
