@@ -270,6 +270,7 @@ class BuiltinFunctions:
     def _sorted(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
+            self._keys([self._one_of(content, call)], call)
             return ListValue(self.machine.new_address(), content)
         return ListValue(self.machine.new_address(), self.ordered(content, call))
 
@@ -278,11 +279,11 @@ class BuiltinFunctions:
         keys = self._keys(content, call)
         reverse = call.kwargs.get("reverse", FALSE)
         if keys is None or not isinstance(reverse, Const):
-            return Repeated(content[0] if len(set(content)) == 1 else self.machine.fresh("item"))
+            return Repeated(joins.either(content, call.store))
         try:
             order = sorted(range(len(content)), key=keys.__getitem__, reverse=bool(reverse.value))
         except TypeError:
-            return Repeated(self.machine.fresh("item"))
+            return Repeated(joins.either(content, call.store))
         return tuple(content[index] for index in order)
 
     def _keys(self, content: Sequence[Value], call: Call) -> list[Any] | None:
@@ -451,19 +452,21 @@ class BuiltinFunctions:
         content: tuple[Value, ...] | Repeated
         content = self._items(call.args[0], call) if len(call.args) == 1 else tuple(call.args)
         if isinstance(content, Repeated):
-            return (
-                content.each if isinstance(content.each, Opaque) else self.machine.fresh("extreme")
-            )
+            self._keys([self._one_of(content, call)], call)
+            return self._one_of(content, call)
         if not content:
             return call.kwargs.get("default", NONE)
         keys = self._keys(content, call)
         if keys is None:
-            return self.machine.fresh("extreme", "int" if all(map(_is_int, content)) else None)
+            return self._one_of(content, call)
         choose = max if name == "max" else min
         try:
             return content[choose(range(len(content)), key=keys.__getitem__)]
         except TypeError:
-            return self.machine.fresh("extreme")
+            return self._one_of(content, call)
+
+    def _one_of(self, content: tuple[Value, ...] | Repeated, call: Call) -> Value:
+        return joins.pick(content, self.machine.new_address(), call.store)
 
     def _any_all(self, name: str, call: Call) -> Value:
         content = self._items(call.argument(0), call, whole=False)
@@ -538,9 +541,3 @@ def _comparable(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_comparable, value))
     return isinstance(value, (str, int, float))
-
-
-def _is_int(value: Value) -> bool:
-    if isinstance(value, Const):
-        return type(value.value) is int
-    return isinstance(value, Opaque) and value.kind == "int"
