@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, reduce
 from types import MappingProxyType
@@ -18,10 +18,10 @@ from typing import Any, Final
 from namecheck import names as naming
 from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules import dim_map, refusals, registry
+from namecheck.rules import dim_map, dtypes, refusals, registry
 from namecheck.rules.meetings import broadcast
 from namecheck.signatures import Parameter, Signature
-from namecheck.values import OPEN, Constant, Dims, Many, Tensor, join, told_apart
+from namecheck.values import OPEN, Dims, Many, Tensor, join, told_apart
 
 
 class Semantics(enum.Enum):
@@ -374,7 +374,7 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
-            answers.append(_typed(row, _wrap(_call(rule, arguments)), arguments))
+            answers.append(dtypes.typed(_wrap(_call(rule, arguments)), row.dtype, arguments))
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
     result = _common(answers)
@@ -460,47 +460,6 @@ def _wrap(answer: Any) -> Any:
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
     return answer
-
-
-def _typed(row: Operator, answer: Any, arguments: Mapping[str, Any]) -> Any:
-    """A result of the dtype that was asked for, or of that which the row tells."""
-    asked = arguments.get("dtype")
-    if isinstance(answer, Tensor) and isinstance(asked, (Constant, Unknown)):
-        return replace(answer, dtype=asked.name if isinstance(asked, Constant) else UNKNOWN)
-    words = row.dtype.split()
-    if not words or asked is not None:
-        return answer
-    if isinstance(answer, Tensor):
-        return _of_dtype(answer, words[0], arguments)
-    if isinstance(answer, Many):
-        return Many(_of_dtype(answer.each, words[0], arguments))
-    if not isinstance(answer, (tuple, list)):
-        return answer
-    every = words + words[-1:] * len(answer)
-    return type(answer)(
-        _of_dtype(part, word, arguments) if isinstance(part, Tensor) else part
-        for part, word in zip(answer, every, strict=False)
-    )
-
-
-def _of_dtype(result: Tensor, word: str, arguments: Mapping[str, Any]) -> Tensor:
-    if word not in ("first", "common"):
-        return replace(result, dtype=word)
-    given = list(_dtypes(arguments.values()))
-    numbers = any(isinstance(arguments.get(name), (int, float)) for name in ("other", "value"))
-    told = given and (word == "first" or (len(set(given)) == 1 and not numbers))
-    return replace(result, dtype=given[0]) if told else result
-
-
-def _dtypes(values: Iterable[Any]) -> Iterator[str | Unknown]:
-    """The dtypes of all tensors among arguments."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value.dtype
-        elif isinstance(value, Many):
-            yield value.each.dtype
-        elif isinstance(value, (tuple, list)):
-            yield from _dtypes(value)
 
 
 def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inference:

@@ -170,7 +170,7 @@ def bind(
     if found:
         return found
     assert refusal is not None
-    if by_name and not _speaks_of_names(args, kwargs):
+    if by_name and not any(_speaks_of_names(each, args, kwargs) for each in signatures):
         raise Unbound(refusal.message)
     if len(signatures) == 1:
         raise refusal
@@ -182,9 +182,20 @@ def bind(
     )
 
 
-def _speaks_of_names(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether any argument is, or holds, a string, or names are given."""
-    return "names" in kwargs or any(map(_holds_text, (*args, *kwargs.values())))
+def _speaks_of_names(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether names are given, or a string that is for no parameter that takes any text."""
+    if "names" in kwargs:
+        return True
+    by_place, by_keyword = places(signature, len(args), kwargs)
+    given = [
+        *zip(by_place, args, strict=True),
+        *((by_keyword.get(k), v) for k, v in kwargs.items()),
+    ]
+    return any(_holds_text(value) and not _takes_text(parameter) for parameter, value in given)
+
+
+def _takes_text(parameter: Parameter | None) -> bool:
+    return parameter is not None and bool(parameter.kinds & {"str", "any"})
 
 
 def _holds_text(value: Any) -> bool:

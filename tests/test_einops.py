@@ -231,6 +231,12 @@ def test_what_is_not_known_is_not_claimed() -> None:
     assert run("einops.repeat", ":b t?", "b t -> (b t)") == "?"
 
 
+def test_what_is_no_tensor_is_no_call_of_the_table() -> None:
+    for operator in ("einops.rearrange", "einops.repeat"):
+        assert not infer(operator, None, "b c -> c b").fits
+    assert not infer("einsum", "ij->i", None).fits
+
+
 def test_the_words_are_those_of_einops() -> None:
     answer = infer("einops.rearrange", annotated("b c"), "b h w c -> b (h w) c")
     assert answer.contradiction is not None

@@ -27,6 +27,7 @@ SECTIONS: Final = (
     "attention",
     "recurrent",
     "spatial",
+    "blocks",
     "algebra",
     "einsum",
     "einops",

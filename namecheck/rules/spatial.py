@@ -26,7 +26,7 @@ Extent = Size | Sequence[Size] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class Window:
     """How windows run over one dim."""
 
     kernel: Size
@@ -69,14 +69,15 @@ def spread(extent: Extent, count: int) -> list[Size]:
     return [extent if isinstance(extent, (int, Expression)) else UNKNOWN] * count
 
 
-def _windows(
+def windows_of(
     kernel: Extent,
     stride: Extent,
     padding: Extent | str,
     dilation: Extent,
     spatial: int,
     up: bool | Unknown = False,
-) -> list[_Window]:
+) -> list[Window]:
+    """How windows run over the spatial dims."""
     kernels = spread(kernel, spatial)
     strides = kernels if stride is None or stride == [] else spread(stride, spatial)
     if isinstance(padding, str):
@@ -84,7 +85,7 @@ def _windows(
     settings = zip(
         kernels, strides, spread(padding, spatial), spread(dilation, spatial), strict=True
     )
-    return [_Window(*each, up) for each in settings]
+    return [Window(*each, up) for each in settings]
 
 
 def _resized(dims: Dims, sizes: Sequence[Size]) -> Dims:
@@ -94,7 +95,8 @@ def _resized(dims: Dims, sizes: Sequence[Size]) -> Dims:
     return joined(without_right(dims, len(sizes)), Dims(tuple(fresh)))
 
 
-def _run_over(dims: Dims, windows: Sequence[_Window]) -> list[Size]:
+def run_over(dims: Dims, windows: Sequence[Window]) -> list[Size]:
+    """How many windows there are along each of the last dims."""
     places = last(dims, len(windows)).prefix
     return [window.count(dim.size) for dim, window in zip(places, windows, strict=True)]
 
@@ -111,8 +113,8 @@ def pools(
 ) -> Dims:
     """The input's names, as many along the spatial dims as windows fit (torch.nn.AvgPool2d)."""
     _check_length(input.dims, spatial)
-    windows = _windows(kernel_size, stride, padding, dilation, spatial, ceil_mode)
-    return _resized(input.dims, _run_over(input.dims, windows))
+    windows = windows_of(kernel_size, stride, padding, dilation, spatial, ceil_mode)
+    return _resized(input.dims, run_over(input.dims, windows))
 
 
 def _check_length(dims: Dims, spatial: int) -> None:
@@ -244,7 +246,7 @@ def _convolved(
     if padding == "same":
         sizes = [dim.size for dim in last(input.dims, spatial).prefix]
     else:
-        sizes = _run_over(input.dims, _windows(kernel, stride, padding, dilation, spatial))
+        sizes = run_over(input.dims, windows_of(kernel, stride, padding, dilation, spatial))
     return _with_channels(input.dims, made, sizes)
 
 
@@ -329,7 +331,7 @@ def _transposed(
     dilation: Extent,
 ) -> Dims:
     _check_input(input.dims, taken, spatial)
-    windows = _windows(kernel, stride, padding, dilation, spatial)
+    windows = windows_of(kernel, stride, padding, dilation, spatial)
     places = last(input.dims, spatial).prefix
     more = spread(output_padding, spatial)
     sizes = [
@@ -502,24 +504,6 @@ def _reshuffled(dims: Dims, factor: Size, *, larger: bool) -> Dims:
 def _share(size: Size, count: Size) -> Size:
     whole = _all_known(size, count)
     return UNKNOWN if whole is None or whole[1] == 0 else divided(*whole)
-
-
-@rule
-def unfolds_blocks(input: Tensor) -> Dims:
-    """The batch, the elements of a block, and the blocks (torch.nn.Unfold)."""
-    return _of_blocks(input.dims, 3, (Dim(None), Dim(None)))
-
-
-@rule
-def folds_blocks(input: Tensor, output_size: Extent = UNKNOWN) -> Dims:
-    """The batch, channels, and the image that blocks are put together to (torch.nn.Fold)."""
-    image = tuple(map(new_dim, spread(output_size, 2)))
-    return _of_blocks(input.dims, 2, (Dim(None), *image))
-
-
-def _of_blocks(dims: Dims, taken: int, made: tuple[Dim, ...]) -> Dims:
-    """What is left of a batch, if there is one, and new dims."""
-    return OPEN if dims.rank is None else joined(without_right(dims, taken), Dims(made))
 
 
 @rule
