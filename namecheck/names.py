@@ -123,6 +123,11 @@ _SCOPES: Final = re.compile(f"{_SCOPE}([0-9]+)")
 _SEVERAL: Final = "several"
 
 
+def is_scoped(text: str, scope: int) -> bool:
+    """Whether an axis in a text is one of a scope."""
+    return str(scope) in _SCOPES.findall(text)
+
+
 def bare(text: str) -> str:
     """A text with the axes in it as their author wrote them, without their scopes."""
     return _SCOPES.sub("", text) if _SCOPE in text else text

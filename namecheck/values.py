@@ -150,7 +150,7 @@ class Dims:
 
     def sizeless(self) -> Dims:
         """The same dims, of unknown sizes."""
-        return self._mapped(lambda dim: Dim(dim.name))
+        return self.mapped(lambda dim: Dim(dim.name))
 
     def replace(self, position: Position, dim: Dim) -> Dims:
         """The same dims with another one at a position; of an unknown position all are weakened."""
@@ -158,7 +158,7 @@ class Dims:
         if position is MIDDLE or not self.known:
             return self
         if position is ANYWHERE:
-            return self._mapped(lambda old: join_dim(old, dim))
+            return self.mapped(lambda old: join_dim(old, dim))
         prefix, suffix = list(self.prefix), list(self.suffix)
         (suffix if self.open and position < 0 else prefix)[position] = dim
         return Dims(tuple(prefix), tuple(suffix), self.open)
@@ -191,7 +191,8 @@ class Dims:
         part = self.suffix if position < 0 else self.prefix
         return position if -len(part) <= position < len(part) else ANYWHERE
 
-    def _mapped(self, change: Callable[[Dim], Dim]) -> Dims:
+    def mapped(self, change: Callable[[Dim], Dim]) -> Dims:
+        """The dims that all of these become."""
         return Dims(
             tuple(change(dim) for dim in self.prefix),
             tuple(change(dim) for dim in self.suffix),

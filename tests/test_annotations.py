@@ -238,8 +238,9 @@ def test_a_lost_dimension_is_told_in_a_result() -> None:
 def test_what_a_caller_gets_is_called_as_it_calls_it() -> None:
     bindings = called(("batch dim", Dims((axis("n"), Dim(None, 5)))))
     assert bindings.dims_of(parse("dim batch 3"), 7) == Dims(
-        (Dim(None, 5), axis("n"), Dim(None, 3))
+        (Dim(Axis(scoped("dim", 7)), 5), axis("n"), Dim(None, 3))
     )
+    assert replace(bindings, for_result=True).dims_of(parse("dim"), 7) == Dims((Dim(None, 5),))
     assert bindings.dims_of(parse("new"), 7) == Dims((axis(scoped("new", 7)),))
     assert bindings.dims_of(parse("new")) == Dims((axis("new"),))
 

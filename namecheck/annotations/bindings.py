@@ -70,6 +70,7 @@ class Bindings:
     pending: tuple[Pending, ...] = ()
     answer: Answer = Answer.YES
     given: frozenset[str] = frozenset()
+    for_result: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -81,7 +82,8 @@ class Bindings:
     def dims_of(self, pattern: Pattern, scope: int | None = None) -> Dims:
         """What is known of a tensor that is declared so in this call, as the caller names it.
 
-        An axis that is not bound is one of this scope; without a scope it has its own name.
+        An axis that is not bound is one of this scope; without a scope it has its own name. One
+        that was bound to a dim without a name calls it so, unless these are `for_result`.
         """
         axes = {axis: self._dim(axis, scope) for axis in pattern.axes}
         run = self.runs.get(pattern.several.name or "") if pattern.several else None
@@ -89,6 +91,8 @@ class Bindings:
 
     def _dim(self, axis: str, scope: int | None) -> Dim:
         bound = self.axes.get(axis, Bound())
+        if bound.name is None and not self.for_result:
+            bound = replace(bound, name=UNKNOWN)
         if axis in self.given and bound.name is UNKNOWN:
             return Dim(None if isinstance(bound.size, int) else UNKNOWN, bound.size)
         own = naming.scoped(axis, scope) if scope is not None else axis

@@ -52,8 +52,8 @@ from namecheck.interpreter.objects import (
     sized,
 )
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN, Contradiction, Unknown, word
-from namecheck.sizes import symbol
+from namecheck.names import UNKNOWN, Axis, Contradiction, Unknown, is_scoped, word
+from namecheck.sizes import Expression, symbol
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
 from namecheck.values import Dim, Dims, Tensor
@@ -188,13 +188,28 @@ class Declarations:
         signature = self.of(frame).signature(function.node)
         if bindings is None or self.machine.scope(function.node).generator:
             return value
+        bindings = replace(bindings, for_result=True)
         scope = self.machine.new_address()
         written = self._written(getattr(function.node, "returns", None), frame)
         try:
             meet(signature.result, self._known(value, store), bindings, "result", returned=True)
         except Contradiction:  # it is told where the body contradicts
             return self.made(signature.result, bindings, scope, written)
+        value = self._outside(value, frame.number, store)
         return self._refined(signature.result, value, bindings, scope, written, store)
+
+    def _outside(self, value: Value, scope: int, store: Store) -> Value:
+        """A value without what only a function that has ended calls by names of its own."""
+        if isinstance(value, TupleValue):
+            items = tuple(self._outside(item, scope, store) for item in value.items)
+            return replace(value, items=items)
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dims = held.tensor.dims.mapped(partial(_outside, scope=scope))
+        if dims == held.tensor.dims:
+            return value
+        return self.machine.torch.tensor(replace(held.tensor, dims=dims), held.origins)
 
     def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
         """What the axes of a function stand for in a call; None where its result says nothing."""
@@ -542,11 +557,21 @@ class Declarations:
         if (dims, dtype) != (held.tensor.dims, held.tensor.dtype):
             origins = {**_origins(dims, written), **held.origins}
             told = replace(held.tensor, dims=dims, dtype=dtype)
+            if scope is not None:
+                return torch.tensor(told, origins)  # only the callee calls it so
             joins.write(value, store, Held(told, origins))
         return value
 
     def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
         return None if annotation is None else Written(annotation, self.machine.source_of(frame))
+
+
+def _outside(dim: Dim, scope: int) -> Dim:
+    own = isinstance(dim.name, Axis) and is_scoped(dim.name.name, scope)
+    sized = isinstance(dim.size, Expression) and is_scoped(str(dim.size), scope)
+    if not own and not sized:
+        return dim
+    return replace(dim, name=UNKNOWN if own else dim.name, size=UNKNOWN if sized else dim.size)
 
 
 def _dtype(declared: Declaration) -> str | Unknown:
