@@ -16,6 +16,7 @@ from namecheck.operators import Semantics
 from namecheck.project import Result, Walk, contents
 from namecheck.project.cache import FILE, FOLDER, Cache
 from namecheck.settings import Settings
+from tests.benchmarks import projects
 
 MAKERS: Final = "import torch\n\ndef make():\n    return torch.zeros(2, 3, names=('N', '{}'))\n"
 USE: Final = "from pkg.makers import make\n\nmake().sum('C')\n"
@@ -266,13 +267,12 @@ def test_options(files: Project, capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["check", "-j", "0"])
 
 
-def test_one_edit_in_a_large_project(files: Project) -> None:
-    for n in range(60):
-        before = f"from m{n - 1} import make{n - 1}\n" if n % 6 else "import torch\n"
-        made = f"make{n - 1}()" if n % 6 else "torch.zeros(2, names=('N',))"
-        files.write(f"m{n}.py", f"{before}def make{n}():\n    return {made}.refine_names('N')\n")
-    assert len(files.check()[1]) == 63
-    text = (files.root / "m33.py").read_text()
-    files.write("m33.py", f"{text}# \n")
-    assert files.check()[1] == ["m33.py", "m34.py", "m35.py"]
-    assert files.check()[1] == []
+def test_one_edit_in_a_large_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(projects, "FILES", 120)
+    monkeypatch.setattr(projects, "PACKAGES", 3)
+    projects.generate(tmp_path)
+    edited = tmp_path / "package01" / "module31.py"
+    analysed = projects.analysed_after_an_edit(tmp_path, edited)
+    numbers = [name.removeprefix("package01/module").removesuffix(".py") for name in analysed]
+    # Only calls bring one module to another's names, and only every eighth makes any.
+    assert numbers == ["31", "32"]

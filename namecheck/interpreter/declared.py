@@ -20,6 +20,7 @@ from namecheck.annotations.declarations import (
     OneOf,
     speaks,
 )
+from namecheck.interpreter.scopes import statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -77,7 +78,7 @@ class Annotations:
         self._signatures: dict[ast.AST, Signature] = {}
         self._classes = {
             method: node
-            for node in ast.walk(tree)
+            for node in statements(tree)
             if isinstance(node, ast.ClassDef)
             for method in node.body
             if isinstance(method, Function)
@@ -170,7 +171,7 @@ def _is_int(annotation: ast.expr | None) -> bool:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 told = Import(node.level, node.module or "", alias.name)

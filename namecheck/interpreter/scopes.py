@@ -100,6 +100,18 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below a node, those of inner scopes too; no expression is looked at."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for inner in getattr(node, name, ()):
+                if isinstance(inner, ast.stmt):
+                    yield inner
+                stack.append(inner)
+
+
 def _note(node: ast.AST, info: ScopeInfo) -> None:
     if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         info.local.add(node.id)

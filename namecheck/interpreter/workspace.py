@@ -21,6 +21,7 @@ from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.objects import Frame, Picked
 from namecheck.interpreter.observations import Recorder
 from namecheck.interpreter.program import Program
+from namecheck.interpreter.scopes import statements
 from namecheck.interpreter.store import Fact, Ledger, Written
 from namecheck.operators import Operator, Semantics
 from namecheck.syntax import Source
@@ -221,7 +222,7 @@ class Workspace:
         """The words under which a file imports from modules that name dimensions."""
         location = self._location(source)
         words: set[str] = set()
-        for node in ast.walk(source.tree):
+        for node in statements(source.tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     if self._matters(self.files.find(location, 0, alias.name)):

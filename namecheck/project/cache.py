@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from namecheck.findings import Finding, Place, Span
@@ -116,13 +117,12 @@ class Cache:
         if row is None:
             return None
         try:
-            uses = [self._ids[number] for number in json.loads(row.uses)]
-            found = {Query(*query): result for query, result in json.loads(row.found)}
+            uses = [self._ids[int(number)] for number in row.uses.split()]
             if self._seal(uses, row.found, row.outcome) != row.seal:
                 return None
-            if any(self._files.find(*query) != result for query, result in found.items()):
+            if any(self._files.find(*query) != result for query, result in _queries(row.found)):
                 return None
-            return _outcome(json.loads(row.outcome))
+            return _outcome(row.outcome)
         except (KeyError, ValueError, TypeError, IndexError):
             return None
 
@@ -197,7 +197,7 @@ class Cache:
                     task.entry.location,
                     self._context(task),
                     engine(),
-                    json.dumps([numbers[use] for use in uses], separators=(",", ":")),
+                    " ".join(str(numbers[use]) for use in uses),
                     found,
                     told,
                     self._seal(uses, found, told),
@@ -237,6 +237,11 @@ def _found(uses: Uses | None) -> str:
     return json.dumps(listed, separators=(",", ":"))
 
 
+@lru_cache(maxsize=256)
+def _queries(text: str) -> tuple[tuple[Query, str | None], ...]:
+    return tuple((Query(*query), result) for query, result in json.loads(text))
+
+
 def _record(outcome: Outcome) -> dict[str, Any]:
     comments = outcome.comments
     record: dict[str, Any] = {"parsed": outcome.parsed}
@@ -268,8 +273,9 @@ def _finding(finding: Finding) -> list[Any]:
     ]
 
 
-def _outcome(record: dict[str, Any]) -> Outcome:
-    comments = None
+@lru_cache(maxsize=256)
+def _outcome(text: str) -> Outcome:
+    record, comments = json.loads(text), None
     if "comments" in record:
         filename, listed, statements = record["comments"]
         comments = Comments(

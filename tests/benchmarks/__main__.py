@@ -8,6 +8,8 @@ e  six small operators under the shim, beside plain torch
 f  a transformer block with names, beside the same without
 g  a checked call of annotated attention, beside jaxtyping with beartype
 h  what names take in memory, and what many shapes leave in the memos
+i  the source distribution of transformers once more, from the cache
+j  one edit in a generated project of 2,000 files
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
@@ -31,7 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import checks, shim
+from tests.benchmarks import checks, projects, shim
 from tests.benchmarks.programs import pair, straight_line
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
@@ -100,11 +102,11 @@ def tool(name: str) -> str:
 
 def check(*paths: Path) -> list[str]:
     """The command that checks these paths; it keeps no cache."""
-    return [tool("namecheck"), "check", *map(str, paths)]
+    return [tool("namecheck"), "check", "--no-cache", *map(str, paths)]
 
 
-def large_tree(folder: Path, rounds: int) -> None:
-    """a: cold runs over the source distribution of transformers."""
+def transformers(folder: Path) -> Path:
+    """The source distribution of transformers, fetched once."""
     tree = folder / "transformers"
     if not tree.exists():
         fetch = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "transformers"]
@@ -116,11 +118,51 @@ def large_tree(folder: Path, rounds: int) -> None:
         [archive] = folder.glob("transformers-*.tar.gz")
         with tarfile.open(archive) as tar:
             tar.extractall(tree, filter="data")
+    return tree
+
+
+def large_tree(folder: Path, rounds: int) -> None:
+    """a: cold runs over the source distribution of transformers."""
+    tree = transformers(folder)
     files = list(tree.rglob("*.py"))
     lines = sum(path.read_bytes().count(b"\n") for path in files)
     ruff = [tool("ruff"), "check", "--isolated", "--no-cache", "--select", "F,E9", str(tree)]
-    ours, theirs = in_turns(check(tree), ruff, rounds)
+    ours, theirs = in_turns([*check(tree), "--jobs", "2"], ruff, rounds)
     report(f"(a) {lines:,} lines in {len(files):,} files", ours, "ruff", theirs)
+
+
+def warm_tree(folder: Path, rounds: int) -> None:
+    """i: runs over the same tree that find everything in the cache."""
+    tree = transformers(folder)
+    command = [tool("namecheck"), "check", str(tree), "--cache-dir", str(folder / "cache")]
+    # The first run fills the cache; stamps of files that are not young any more, the second.
+    runs = [measure(command) for _ in range(rounds + 2)][2:]
+    report_alone("(i) warm run over transformers", runs)
+
+
+def one_edit(folder: Path, rounds: int) -> None:
+    """j: one edit in a generated project of 2,000 files."""
+    root = folder / "generated"
+    if not root.exists():
+        root.mkdir()
+        projects.generate(root)
+    again = root / "package07" / "module31.py"
+    analysed = projects.analysed_after_an_edit(root, again)
+    files = len(list(root.rglob("*.py")))
+    print(f"(j) one edit among {files:,} files: {len(analysed)} analysed again")
+    print(f"  {', '.join(analysed)}")
+    command = [tool("namecheck"), "check", str(root), "--jobs", "2"]
+    kept = [*command, "--cache-dir", str(folder / "kept")]
+    report_alone("  cold", [measure([*command, "--no-cache"]) for _ in range(rounds)])
+    report_alone("  warm", [measure(kept) for _ in range(rounds + 2)][2:])
+
+
+def report_alone(title: str, runs: Sequence[Run]) -> None:
+    """The median and the best of some runs."""
+    seconds = statistics.median(run.seconds for run in runs)
+    best = min(run.seconds for run in runs)
+    peak = max(run.mebibytes for run in runs)
+    print(f"{title}: {seconds:.3f} s (best {best:.3f}), peak {peak:.0f} MiB")
 
 
 def small_programs(folder: Path, rounds: int) -> None:
@@ -176,6 +218,8 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "f": lambda folder, rounds: shim.transformer_block(rounds),
     "g": checks.annotated_attention,
     "h": lambda folder, rounds: shim.memory(rounds),
+    "i": warm_tree,
+    "j": one_edit,
 }
 
 
