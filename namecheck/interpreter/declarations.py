@@ -9,67 +9,43 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
 from namecheck.annotations.declarations import (
-    Declaration,
     Declared,
-    Every,
-    Items,
-    OneOf,
-    Undeclared,
     meet,
     speaks,
 )
 from namecheck.findings import Place
-from namecheck.interpreter import joins, narrowing
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.declared import Annotations, Import, Signature, axes_of
+from namecheck.interpreter.declared_values import DeclaredValues, Written
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
     TRUE,
-    Alternative,
     ClassValue,
     Const,
     DictValue,
     Entries,
     Frame,
     FunctionValue,
-    Held,
     Instance,
-    ListValue,
     Opaque,
-    Repeated,
     TensorValue,
     TupleValue,
-    Union,
     Value,
     size_of,
     sized,
 )
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN, Axis, Contradiction, Unknown, is_scoped, word
-from namecheck.sizes import Expression, symbol
+from namecheck.names import Contradiction
+from namecheck.sizes import symbol
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
-from namecheck.values import Dim, Dims, Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An annotation, and the file that it stands in."""
-
-    annotation: ast.expr
-    source: Source
-
-    def place(self, message: str) -> Place:
-        """The place of it, with a word on it."""
-        return Place(self.source.filename, self.source.span(self.annotation), message)
-
 
 # Through how many files an alias is followed.
 _CHAIN: Final = 8
@@ -80,6 +56,7 @@ class Declarations:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.values = DeclaredValues(machine)
         self._files: dict[ast.Module, Annotations] = {}
         self._followed: list[Import] = []
 
@@ -127,7 +104,7 @@ class Declarations:
                 if size is not None:
                     bindings = bind_number(bindings, name, size, name)
             for name, parameter in signature.parameters.items():
-                known = self._known(values[name], store)
+                known = self.values.known(values[name], store)
                 bindings = meet(parameter.declared, known, bindings, name)
             bindings = settle(bindings)
         except Contradiction as contradiction:
@@ -137,7 +114,7 @@ class Declarations:
         self._keep(bindings, frame, store, function)
         scope = None if call.node is function.node else frame.number
         for name, parameter in signature.parameters.items():
-            value = self._refined(
+            value = self.values.refined(
                 parameter.declared,
                 values[name],
                 bindings,
@@ -192,24 +169,13 @@ class Declarations:
         scope = self.machine.new_address()
         written = self._written(getattr(function.node, "returns", None), frame)
         try:
-            meet(signature.result, self._known(value, store), bindings, "result", returned=True)
+            meet(
+                signature.result, self.values.known(value, store), bindings, "result", returned=True
+            )
         except Contradiction:  # it is told where the body contradicts
-            return self.made(signature.result, bindings, scope, written)
-        value = self._outside(value, frame.number, store)
-        return self._refined(signature.result, value, bindings, scope, written, store)
-
-    def _outside(self, value: Value, scope: int, store: Store) -> Value:
-        """A value without what only a function that has ended calls by names of its own."""
-        if isinstance(value, TupleValue):
-            items = tuple(self._outside(item, scope, store) for item in value.items)
-            return replace(value, items=items)
-        if not isinstance(value, TensorValue):
-            return value
-        held = joins.held(value, store)
-        dims = held.tensor.dims.mapped(partial(_outside, scope=scope))
-        if dims == held.tensor.dims:
-            return value
-        return self.machine.torch.tensor(replace(held.tensor, dims=dims), held.origins)
+            return self.values.made(signature.result, bindings, scope, written)
+        value = self.values.outside(value, frame.number, store)
+        return self.values.refined(signature.result, value, bindings, scope, written, store)
 
     def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
         """What the axes of a function stand for in a call; None where its result says nothing."""
@@ -227,7 +193,7 @@ class Declarations:
             return
         bindings = self._bindings(signature.axes, frame, store, activation.name)
         try:
-            known = self._known(value, store)
+            known = self.values.known(value, store)
             settle(meet(signature.result, known, bindings, "result", returned=True))
         except Contradiction as contradiction:
             self._report(contradiction, node.value or node, [value], store, activation)
@@ -241,7 +207,7 @@ class Declarations:
         if parameter is None:
             return None
         written = self._written(parameter.annotation, function.frame)
-        return self.made(parameter.declared, Bindings(function.name), None, written)
+        return self.values.made(parameter.declared, Bindings(function.name), None, written)
 
     # Variables
 
@@ -256,14 +222,14 @@ class Declarations:
         name = ast.unparse(node.target)
         bindings = self._bindings(axes_of(declared), frame, store, activation.name)
         try:
-            known = self._known(value, store)
+            known = self.values.known(value, store)
             bindings = settle(meet(declared, known, bindings, name, returned=True))
         except Contradiction as contradiction:
             self._report(contradiction, node.value or node, [value], store, activation)
             return self.machine.fresh("contradiction")
         owner = frame.receiver if isinstance(node.target, ast.Attribute) else None
         self._write(bindings, owner if isinstance(owner, Instance) else frame, store)
-        return self._refined(
+        return self.values.refined(
             declared, value, bindings, None, self._written(node.annotation, frame), store
         )
 
@@ -335,7 +301,7 @@ class Declarations:
                 if size is not None:
                     bindings = bind_number(bindings, name, size, name)
             for name, (told, _) in declared.items():
-                bindings = meet(told, self._known(values[name], call.store), bindings, name)
+                bindings = meet(told, self.values.known(values[name], call.store), bindings, name)
             bindings = settle(bindings)
         except Contradiction as contradiction:
             every = list(values.values())
@@ -345,7 +311,7 @@ class Declarations:
         if instance is not None:
             self._write(bindings, instance, call.store)
         for name, (told, annotation) in declared.items():
-            values[name] = self._refined(
+            values[name] = self.values.refined(
                 told,
                 values[name],
                 bindings,
@@ -388,9 +354,11 @@ class Declarations:
         scope = instance.address if isinstance(instance.address, int) and not own else None
         inner = replace(frame, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
-        bindings = meet(declared, self._declared(declared, bindings, scope), bindings, "field")
+        bindings = meet(
+            declared, self.values.declared(declared, bindings, scope), bindings, "field"
+        )
         self._write(bindings, instance, store)
-        return self.made(declared, bindings, scope, written)
+        return self.values.made(declared, bindings, scope, written)
 
     # What the axes stand for
 
@@ -432,173 +400,8 @@ class Declarations:
         for axis, bound in cells.items():
             store.set((number, _key(axis)), Const(bound))
 
-    # Values
-
-    def _known(self, value: Value | None, store: Store) -> Any:
-        """What is known of a value, as annotations see it."""
-        if isinstance(value, TensorValue):
-            return joins.held(value, store).tensor
-        if isinstance(value, Opaque):
-            if narrowing.is_tensor(value, store):
-                return joins.held(self.machine.torch.promote(value, store), store).tensor
-            return UNKNOWN
-        if value == NONE:
-            return None
-        if isinstance(value, TupleValue):
-            return tuple(self._known(item, store) for item in value.items)
-        if isinstance(value, ListValue):
-            content = joins.items(value, store)
-            if not isinstance(content, Repeated):
-                return tuple(self._known(item, store) for item in content)
-        if isinstance(value, Union):
-            left = [c.value for c in value.alternatives if store.allows(c.facts)]
-            if len(left) == 1:
-                return self._known(left[0], store)
-        return UNKNOWN
-
-    def _declared(self, declared: Declared, bindings: Bindings, scope: int | None) -> Any:
-        """What is known of a value that is declared so."""
-        if isinstance(declared, Declaration):
-            return Tensor(bindings.dims_of(declared.pattern, scope))
-        if isinstance(declared, Items):
-            return tuple(self._declared(each, bindings, scope) for each in declared.each)
-        return UNKNOWN
-
-    def made(
-        self,
-        declared: Declared,
-        bindings: Bindings,
-        scope: int | None,
-        written: Written | None,
-    ) -> Value:
-        """A value of which only the declaration is known."""
-        machine = self.machine
-        if isinstance(declared, Declaration):
-            dims = bindings.dims_of(declared.pattern, scope)
-            return machine.torch.tensor(Tensor(dims, _dtype(declared)), _origins(dims, written))
-        if isinstance(declared, Items):
-            made = [self.made(each, bindings, scope, written) for each in declared.each]
-            return TupleValue(tuple(made))
-        if isinstance(declared, Every):
-            each = self.made(declared.each, bindings, scope, written)
-            if declared.kind == "mapping":
-                return DictValue(machine.new_address(), Entries((), each))
-            if declared.kind == "list":
-                return ListValue(machine.new_address(), Repeated(each))
-            return Repeated(each)
-        if isinstance(declared, OneOf):
-            told = [option for option in declared.options if not isinstance(option, Undeclared)]
-            if len(told) == 1 and declared.optional:
-                filled = self.made(told[0], bindings, scope, written)
-                return joins.union([Alternative(NONE), Alternative(filled)], machine.ledger)
-        return machine.fresh("declared")
-
-    def _refined(
-        self,
-        declared: Declared,
-        value: Value | None,
-        bindings: Bindings,
-        scope: int | None,
-        written: Written | None,
-        store: Store,
-    ) -> Value:
-        """A value with the dims that are declared, where it has none that are known."""
-        if value is None or not speaks(declared):
-            return self.machine.fresh("declared") if value is None else value
-        if isinstance(declared, Declaration):
-            return self._refined_tensor(declared, value, bindings, scope, written, store)
-        if isinstance(declared, Items) and isinstance(value, TupleValue):
-            if len(declared.each) == len(value.items):
-                items = tuple(
-                    self._refined(each, item, bindings, scope, written, store)
-                    for each, item in zip(declared.each, value.items, strict=True)
-                )
-                return replace(value, items=items)
-            return value
-        if isinstance(declared, Every) and isinstance(value, Repeated):
-            each = self._refined(declared.each, value.each, bindings, scope, written, store)
-            return Repeated(each)
-        if isinstance(declared, OneOf) and isinstance(value, TensorValue):
-            told = [option for option in declared.options if isinstance(option, Declaration)]
-            if len(told) == 1:
-                return self._refined(told[0], value, bindings, scope, written, store)
-        if isinstance(value, Opaque) and not isinstance(declared, OneOf):
-            return self.made(declared, bindings, scope, written)
-        return value
-
-    def _refined_tensor(
-        self,
-        declared: Declaration,
-        value: Value,
-        bindings: Bindings,
-        scope: int | None,
-        written: Written | None,
-        store: Store,
-    ) -> Value:
-        torch = self.machine.torch
-        if isinstance(value, Opaque):
-            if size_of(value) is not None or value.kind is not None:
-                return value
-            value = torch.promote(value, store)
-        if isinstance(value, Union):
-            choices = [
-                replace(
-                    choice,
-                    value=self._refined(declared, choice.value, bindings, scope, written, store),
-                )
-                for choice in value.alternatives
-            ]
-            return joins.union(choices, self.machine.ledger)
-        if not isinstance(value, TensorValue):
-            return value
-        held = joins.held(value, store)
-        dims = refined(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
-        dtype = _dtype(declared) if held.tensor.dtype is UNKNOWN else held.tensor.dtype
-        if (dims, dtype) != (held.tensor.dims, held.tensor.dtype):
-            origins = {**_origins(dims, written), **held.origins}
-            told = replace(held.tensor, dims=dims, dtype=dtype)
-            if scope is not None:
-                return torch.tensor(told, origins)  # only the callee calls it so
-            joins.write(value, store, Held(told, origins))
-        return value
-
     def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
         return None if annotation is None else Written(annotation, self.machine.source_of(frame))
-
-
-def _outside(dim: Dim, scope: int) -> Dim:
-    own = isinstance(dim.name, Axis) and is_scoped(dim.name.name, scope)
-    sized = isinstance(dim.size, Expression) and is_scoped(str(dim.size), scope)
-    if not own and not sized:
-        return dim
-    return replace(dim, name=UNKNOWN if own else dim.name, size=UNKNOWN if sized else dim.size)
-
-
-def _dtype(declared: Declaration) -> str | Unknown:
-    """The dtype, where only one is declared."""
-    only = declared.dtypes or ()
-    return next(iter(only)) if len(only) == 1 else UNKNOWN
-
-
-def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
-    if written is None:
-        return {}
-    place = written.place("declared here")
-    return {told: place for name in dims.names if (told := word(name)) is not None}
-
-
-def refined(known: Dims, declared: Dims) -> Dims:
-    """Dims that are known, and of those that are not what is declared."""
-    if known.open or declared.open or known.rank != declared.rank:
-        return known if not known.open else declared
-    return Dims(tuple(map(_refined_dim, known.prefix, declared.prefix)))
-
-
-def _refined_dim(known: Dim, declared: Dim) -> Dim:
-    name = declared.name if known.name in (None, UNKNOWN) else known.name
-    if known.name is None and known.size == 1:
-        return known
-    return replace(known, name=name, size=declared.size if known.size is UNKNOWN else known.size)
 
 
 # Under this name an instance has the mark that its axes are those of the code being read.
