@@ -250,7 +250,7 @@ class Attributes:
                 if found is not None:
                     return self._bind(found, value.receiver, cls, node, store, activation)
         if isinstance(value.receiver, Instance):
-            if name in ("__init__", "__getattr__"):
+            if name in ("__init__", "__getattr__", "__setattr__"):
                 return Native(value.receiver, name)
             found = self._inherited(value.receiver, name, node, store, activation)
             if found is not None:
@@ -349,8 +349,30 @@ class Attributes:
             if setter is not None:
                 self.machine.calls.call_values(setter, [target, value], node, store, act)
                 return
-            if self.machine.modules.is_module(target):
-                self.machine.modules.written(target, name, value, store)
+            own = self.class_attribute(target.cls, "__setattr__", store)
+            if own is not None:
+                calls = self.machine.calls
+                calls.call_values(own, [target, Const(name), value], node, store, act)
+                return
+        self._write(target, name, value, store)
+
+    def set(self, target: Value, name: Value, value: Value, store: Store) -> None:
+        """``object.__setattr__(target, name, value)``; of an unknown name any may be set."""
+        if isinstance(name, Const) and isinstance(name.value, str):
+            self._write(target, name.value, value, store)
+        else:
+            self.forget(target, store)
+
+    def forget(self, target: Value, store: Store) -> None:
+        """Nothing is known any more of the attributes that were set on a value."""
+        owner = _owner(target)
+        for key in store.gathered():
+            if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
+                store.set(key, self.machine.fresh("written"))
+
+    def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
+        if isinstance(target, Instance) and self.machine.modules.is_module(target):
+            self.machine.modules.written(target, name, value, store)
         owner = _owner(target)
         if isinstance(target, External):
             module = self.machine.imports.frame(target.path, store)

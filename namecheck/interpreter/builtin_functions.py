@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -123,14 +124,28 @@ class BuiltinFunctions:
             constants = [arg.value for arg in call.args if isinstance(arg, Const)]
             if len(constants) == len(call.args):
                 return self._pure(name, constants, call)
-        if name.startswith("object."):
-            return NONE
+        owner, _, method = name.partition(".")
+        if owner in ("object", "dict", "list", "set") and method and call.args:
+            return self._unbound(owner, method, call)
         if name.endswith(("Error", "Exception", "Warning")):
             return self.machine.fresh("error")
         kind = _KINDS.get(name)
         if name in _IMPURE or kind is None or call.arguments.open:
             return self.machine.fresh("builtin", kind)
         return self._answer(name, kind, call)
+
+    def _unbound(self, owner: str, method: str, call: Call) -> Value:
+        """``dict.__getitem__(self, key)``, ``object.__setattr__(self, name, value)``."""
+        receiver, *rest = call.args
+        inner = replace(call, arguments=replace(call.arguments, args=rest))
+        if method == "__setattr__":
+            attributes = self.machine.expressions.attributes
+            attributes.set(receiver, inner.argument(0), inner.argument(1), call.store)
+            return NONE
+        value = joins.opened(receiver, call.store)
+        if owner == "object" or not isinstance(value, (ListValue, DictValue)):
+            return NONE if owner == "object" else self.machine.fresh("native")
+        return self.machine.calls.natives.call(value, method, inner)
 
     def _answer(self, name: str, kind: str, call: Call) -> Opaque:
         """What a function gives, of which nothing is known but that it depends on its arguments."""
@@ -518,6 +533,8 @@ class BuiltinFunctions:
                 call.store,
                 call.activation,
             )
+        else:
+            self.machine.expressions.attributes.forget(call.argument(0), call.store)
         return NONE
 
     def _type(self, call: Call) -> Value:

@@ -258,10 +258,15 @@ class Calls:
         return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
 
     def _instance(self, receiver: Instance, call: Call) -> Value:
-        for name in ("__call__", "forward"):
-            found = self.find_method(receiver, name, call.store)
-            if found is not None:
-                return self._prepend(found, receiver, call)
+        found = self.find_method(receiver, "__call__", call.store)
+        if found is not None:
+            return self._prepend(found, receiver, call)
+        set_: Value | None = call.store.get((receiver.address, "forward"))
+        if set_ is not None:
+            return self.call(set_, call)
+        found = self.find_method(receiver, "forward", call.store)
+        if found is not None:
+            return self._prepend(found, receiver, call)
         own = joins.inherited(receiver, call.store)
         if own is not None:
             return self.call(own, call)

@@ -62,6 +62,10 @@ class Items:
                 bound = BoundMethod(found, value)
                 return self.machine.calls.call_values(bound, [index], node, store, activation)
             own = joins.inherited(value, store)
+            missing = self.machine.calls.find_method(value, "__missing__", store)
+            if missing is not None and isinstance(own, DictValue) and _lacks(own, index, store):
+                bound = BoundMethod(missing, value)
+                return self.machine.calls.call_values(bound, [index], node, store, activation)
             if own is not None:
                 part = self.read(own, index, node, store, activation)
                 return self._part(value, part, index, store)
@@ -336,6 +340,14 @@ class Items:
         if own is not None:
             return self.iterate(own, node, store, activation, whole=whole)
         return Repeated(self.machine.fresh("item"))
+
+
+def _lacks(value: DictValue, index: Value, store: Store) -> bool:
+    """Whether a dict has certainly no entry under a key."""
+    content = joins.entries(value, store)
+    keys = [key for key, _ in content.items]
+    constant = isinstance(index, Const) and all(isinstance(key, Const) for key in keys)
+    return constant and content.rest is None and index not in keys
 
 
 def _bounds(index: SliceValue) -> slice | None:

@@ -20,6 +20,7 @@ from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
     TRANSPARENT,
+    BoundMethod,
     ClassValue,
     Const,
     DictValue,
@@ -123,6 +124,7 @@ class Libraries:
             "collections.deque": self.builtins.list_,
             "types.SimpleNamespace": self._namespace,
             "argparse.Namespace": self._namespace,
+            "types.MethodType": lambda call: BoundMethod(call.argument(0), call.argument(1)),
             "typing.cast": lambda call: call.argument(1),
             "copy.copy": partial(self._copy, deep=False),
             "copy.deepcopy": partial(self._copy, deep=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from namecheck.interpreter import joins, python_operators
@@ -39,6 +40,7 @@ reverse sort setdefault rotate intersection_update difference_update symmetric_d
 CHANGING: Final = frozenset(_CHANGING_WORDS.split())
 # All that lists, sets and dicts have.
 OF_CONTAINERS: Final = frozenset({*dir(list), *dir(dict), *dir(set), *CHANGING})
+_OF_ITEMS: Final = frozenset({"__getitem__", "__setitem__", "__iter__", "__len__", "__contains__"})
 _TEXT: Final = frozenset(_TEXT_WORDS.split())
 
 
@@ -92,6 +94,8 @@ class Natives:
             call.arguments.args.append(receiver)
             self.machine.escapes.to_unknown(call)
             return self.machine.fresh("native")
+        if name in _OF_ITEMS:
+            return self._of_items(receiver, name, call)
         if isinstance(receiver, ListValue) and name in self._lists:
             return self._lists[name](receiver, call)
         if isinstance(receiver, DictValue) and name in self._dicts:
@@ -111,6 +115,27 @@ class Natives:
             operator, call.node, operands, call.store, call.activation
         )
 
+    def _of_items(self, receiver: Value, name: str, call: Call) -> Value:
+        """``super().__getitem__(key)``, ``dict.__setitem__(self, key, value)``."""
+        expressions = self.machine.expressions
+        items, where = expressions.items, (call.node, call.store, call.activation)
+        if name == "__getitem__":
+            return items.read(receiver, call.argument(0), *where)
+        if name == "__setitem__":
+            items.write(receiver, call.argument(0), call.argument(1), *where)
+            return NONE
+        if name == "__iter__":
+            content = items.iterate(receiver, *where)
+            if isinstance(content, Repeated):
+                return content
+            return ListValue(self.machine.new_address(), content, "iterator")
+        functions = self.machine.calls.libraries.builtins
+        if name == "__len__":
+            arguments = replace(call.arguments, args=[receiver])
+            return functions.call("len", replace(call, arguments=arguments))
+        operands: list[Operand] = [(call.node, call.argument(0)), (call.node, receiver)]
+        return expressions.operate("In", call.node, operands, call.store, call.activation)
+
     def _of_instance(self, receiver: Instance | TorchModule, name: str, call: Call) -> Value:
         """What an instance has from the class of a library that its own derives from."""
         inheritance = self.machine.calls.libraries.inheritance
@@ -121,6 +146,10 @@ class Natives:
             return NONE
         if name == "__getattr__":
             self.machine.fail("AttributeError")
+        if name == "__setattr__":
+            attributes = self.machine.expressions.attributes
+            attributes.set(receiver, call.argument(0), call.argument(1), call.store)
+            return NONE
         return self.machine.modules.call(receiver, name, call)
 
     def _generator(self, receiver: Generator, name: str, call: Call) -> Value:
