@@ -223,6 +223,10 @@ def _brief(dim: Dim) -> str:
     return name if dim.size is UNKNOWN else naming.bare(f"{name}={dim.size}")
 
 
+OPEN: Final = Dims(open=True)
+SCALAR: Final = Dims()
+
+
 def agree(left: Size, right: Size) -> Answer:
     """Whether two sizes are equal."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -245,18 +249,21 @@ def _excess(dim: Dim) -> int | None:
     return excess if isinstance(excess, int) else None
 
 
-def clash(a: Dim, b: Dim) -> bool:
+def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
     """Whether two dims certainly have different names, which no size excuses.
 
     An axis of which only a part is left need not differ: a slice of unknown extent, or what is
-    left of ``edges`` after the first, which may well be called ``bins`` elsewhere.
+    left of ``edges`` after the first, which may well be called ``bins`` elsewhere; but if this
+    part stands at another place of the other tensor (`of_a` has `a`, `of_b` has `b`), it does.
     """
     if naming.match(a.name, b.name) is not Answer.NO:
         return False
-    if isinstance(a.name, Axis) and isinstance(b.name, Axis):
-        excess = _excess(a)
-        return excess is not None and excess == _excess(b)
-    return True
+    if not isinstance(a.name, Axis) or not isinstance(b.name, Axis):
+        return True
+    one, other = _excess(a), _excess(b)
+    if one is None or other is None:
+        return False
+    return one == other or a in of_b.known or b in of_a.known
 
 
 @cache
@@ -340,10 +347,6 @@ def told_apart(dims: Dims) -> Dims:
         return dims
     names = naming.told_apart(dims.names)
     return dims if names == dims.names else dims.rename(names)
-
-
-OPEN: Final = Dims(open=True)
-SCALAR: Final = Dims()
 
 
 @dataclass(frozen=True, slots=True)

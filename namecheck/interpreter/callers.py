@@ -78,11 +78,13 @@ class Callers:
         store: Store,
         activation: Activation,
     ) -> None:
-        """Call a function; a generator is asked for its items."""
+        """Call a function, and what it makes: a function again, a generator for its items."""
         call = Call(arguments, function.node, store, activation)
         made = self.machine.calls.function(function, call)
         if isinstance(made, Generator):
             self.machine.generators.sample(made, function.node, store, activation)
+        elif isinstance(made, FunctionValue) and made.node not in self.machine.called:
+            self.call(made, store, activation)
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
         """The class of a method and those that inherit it; for a plain function none."""

@@ -116,6 +116,9 @@ class Annotations:
             for argument in every
             if argument.annotation is not None
         }
+        if spec.vararg is not None and spec.vararg.annotation is not None:
+            each = self.read(spec.vararg.annotation)
+            parameters[spec.vararg.arg] = Parameter(Every(each), spec.vararg.annotation)
         result = ANYTHING if node.returns is None else self.read(node.returns)
         axes = self.axes(node)
         numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}

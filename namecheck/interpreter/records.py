@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
@@ -54,6 +55,8 @@ class Records:
         return made
 
     def _field(self, call: Call) -> Value:
+        if not isinstance(call.activation.frame.scope, ast.ClassDef):
+            return self.machine.fresh("field")  # only a dataclass makes something of it
         default = call.kwargs.get("default", MISSING)
         factory = call.kwargs.get("default_factory", MISSING)
         return TupleValue((default, factory, call.kwargs.get("init", TRUE)), FIELD)

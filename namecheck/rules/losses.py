@@ -141,7 +141,8 @@ def cross_entropy(
         left = OPEN
     elif one.rank == other.rank:
         for position in range(one.rank):
-            check_one("cross_entropy", _TARGET, one[position], other[position])
+            pair = one[position], other[position]
+            check_one("cross_entropy", _TARGET, *pair, of_a=one, of_b=other)
         left = one.without(_class_place(one))
     else:
         left = _without_classes("cross_entropy", one, other, weight)
@@ -172,7 +173,7 @@ def _without_classes(call: str, input: Dims, target: Dims, weight: Tensor | Unkn
         check_one(call, what, input[place], weight.dims.from_right(1), labels=False)
     left = input.without(place)
     for own, other in zip(left.prefix, target.prefix, strict=True):
-        check_one(call, _TARGET, own, other)
+        check_one(call, _TARGET, own, other, of_a=input, of_b=target)
     return Dims(tuple(map(unify_dim, left.prefix, target.prefix)))
 
 

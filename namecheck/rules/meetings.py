@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from namecheck import names as naming
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.values import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole
+from namecheck.values import ANY_DIM, SCALAR, Dim, Dims, Size, agree, clash, is_whole
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
@@ -102,7 +102,7 @@ def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
 
 
 def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, action: str) -> None:
-    if a is not None and b is not None and clash(a, b):
+    if a is not None and b is not None and clash(a, b, left, right):
         raise Contradiction(
             "NC101",
             f"Error when attempting to {action} dims {left.show()} and dims {right.show()}: dim "
@@ -184,15 +184,25 @@ def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
         )
 
 
-def check_one(call: str, what: str, a: Dim | None, b: Dim | None, *, labels: bool = True) -> None:
+def check_one(
+    call: str,
+    what: str,
+    a: Dim | None,
+    b: Dim | None,
+    *,
+    labels: bool = True,
+    of_a: Dims = SCALAR,
+    of_b: Dims = SCALAR,
+) -> None:
     """Refuse two dims that `call` takes for one: their names differ, or their sizes.
 
-    Where `labels` do not count, as in a contraction, only axes are compared.
+    Where `labels` do not count, as in a contraction, only axes are compared. `of_a` and `of_b`
+    are the tensors that they are of, where other dims of these could have met as well.
     """
     if a is None or b is None:
         return
     axes = isinstance(a.name, Axis) and isinstance(b.name, Axis)
-    if (labels or axes) and clash(a, b):
+    if (labels or axes) and clash(a, b, of_a, of_b):
         raise Contradiction(
             "NC101",
             f"{call}: {what} are one dimension, but they are {naming.show_name(a.name)} and "

@@ -105,7 +105,7 @@ def _states(dims: Dims, hidden: Size, layers: Size, batch_first: Flag, bidirecti
     if dims.rank is None:
         return OPEN
     directions = UNKNOWN if isinstance(bidirectional, Unknown) else 1 + bidirectional
-    front = Dim(None, product((layers, directions)))
+    front = new_dim(product((layers, directions)))
     if dims.rank == 2:
         return Dims((front, new_dim(hidden)))
     batch = ANY_DIM if isinstance(batch_first, Unknown) else dims[0 if batch_first else 1]

@@ -19,7 +19,6 @@ from namecheck.values import (
     Position,
     Tensor,
     agree,
-    clash,
     locate,
     product,
 )
@@ -226,7 +225,10 @@ def logdet_natively(input: Tensor) -> Dims:
 
 
 def check_square(dims: Dims, operator: str) -> None:
-    """Refuse matrices of which the sides certainly differ."""
+    """Refuse matrices of which the sides certainly differ in size.
+
+    Two axes may be of one size: a rotation is ``"camera world"``.
+    """
     if dims.rank is not None and dims.rank < 2:
         raise Contradiction(
             "NC207",
@@ -234,8 +236,7 @@ def check_square(dims: Dims, operator: str) -> None:
             help=f"The dims of the tensor are {dims.show()}.",
         )
     rows, columns = dims.from_right(2) or Dim(), dims.from_right(1) or Dim()
-    axes = isinstance(rows.name, Axis) and isinstance(columns.name, Axis)
-    if (axes and clash(rows, columns)) or agree(rows.size, columns.size) is Answer.NO:
+    if agree(rows.size, columns.size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"{operator}: A must be batches of square matrices, but they are {rows.size} by "
