@@ -44,6 +44,7 @@ class Callers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
+        self._making: set[ast.AST] = set()
 
     def call(self, function: FunctionValue, store: Store, activation: Activation) -> None:
         """Call a function on unknown arguments, and with its defaults; a method for each class."""
@@ -160,22 +161,50 @@ class Callers:
         return instance
 
     def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:
-        attributes = self.machine.expressions.attributes
-        maker = attributes.class_attribute(instance.cls, "__init__", store)
+        maker = self.machine.expressions.attributes.class_attribute(instance.cls, "__init__", store)
+        if isinstance(maker, FunctionValue):
+            arguments = self._arguments(maker, None, store, activation, defaults=False)
+            self._construct(instance, maker, arguments, store, activation)
+        self._fill(instance, store, activation)
+
+    def _construct(
+        self,
+        instance: Instance,
+        maker: FunctionValue,
+        arguments: Arguments,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Run ``__init__``; the first of the arguments is in the place of the instance."""
+        arguments.args = arguments.args[1:]
         self.machine.silent += 1
         try:
-            if isinstance(maker, FunctionValue):
-                arguments = self._arguments(maker, None, store, activation, defaults=False)
-                arguments.args = arguments.args[1:]
-                layer = store.fork()
-                call = Call(arguments, maker.node, layer, activation)
-                self.machine.calls.call(BoundMethod(maker, instance), call)
-                store.absorb(layer.changes_since(store))
+            layer = store.fork()
+            call = Call(arguments, maker.node, layer, activation)
+            self.machine.calls.call(BoundMethod(maker, instance), call)
+            store.absorb(layer.changes_since(store))
         except PathEnds:
             pass
         finally:
             self.machine.silent -= 1
-        self._fill(instance, store, activation)
+
+    def _made(self, cls: ClassValue, store: Store, activation: Activation) -> Instance:
+        """An instance that somebody else has made: of its sizes and axes nothing is known."""
+        instance = Instance(self.machine.new_address(), cls)
+        maker = self.machine.expressions.attributes.class_attribute(cls, "__init__", store)
+        if (
+            isinstance(maker, FunctionValue)
+            and maker.node not in self._making
+            and not self.machine.declarations.names_axes(maker, cls)
+        ):
+            self._making.add(maker.node)
+            arguments = self._arguments(maker, None, store, activation, defaults=False)
+            arguments.args = [self.machine.fresh("parameter") for _ in arguments.args]
+            arguments.kwargs = {n: self.machine.fresh("parameter") for n in arguments.kwargs}
+            self._construct(instance, maker, arguments, store, activation)
+            self._making.discard(maker.node)
+        self._leave_open(instance, store)
+        return instance
 
     def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
         """The annotated fields of a class that no ``__init__`` has set."""
@@ -252,9 +281,7 @@ class Callers:
         if isinstance(kind, ClassValue) and kind.style == "namedtuple":
             return self.machine.declarations.named_tuple(kind, store)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
-            instance = Instance(self.machine.new_address(), kind)
-            self._leave_open(instance, store)
-            return instance
+            return self._made(kind, store, activation)
         return Opaque(("parameter", self.machine.new_address()))
 
     def _of_union(self, options: list[ast.expr], store: Store, activation: Activation) -> Value:

@@ -209,6 +209,13 @@ class Declarations:
         written = self._written(parameter.annotation, function.frame)
         return self.values.made(parameter.declared, Bindings(function.name), None, written)
 
+    def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
+        """Whether a constructor, or the body of its class, names axes of what it sets."""
+        annotations = self.of(maker.frame)
+        fields = annotations.fields(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
+        told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
+        return told or bool(annotations.axes(maker.node))
+
     # Variables
 
     def assigned(

@@ -19,6 +19,7 @@ from namecheck.values import (
     Position,
     Tensor,
     agree,
+    clash,
     locate,
     product,
 )
@@ -225,10 +226,7 @@ def logdet_natively(input: Tensor) -> Dims:
 
 
 def check_square(dims: Dims, operator: str) -> None:
-    """Refuse matrices of which the sides certainly differ in size.
-
-    Two axes may be of one size: a rotation is ``"camera world"``.
-    """
+    """Refuse matrices of which the sides certainly differ."""
     if dims.rank is not None and dims.rank < 2:
         raise Contradiction(
             "NC207",
@@ -236,7 +234,8 @@ def check_square(dims: Dims, operator: str) -> None:
             help=f"The dims of the tensor are {dims.show()}.",
         )
     rows, columns = dims.from_right(2) or Dim(), dims.from_right(1) or Dim()
-    if agree(rows.size, columns.size) is Answer.NO:
+    axes = isinstance(rows.name, Axis) and isinstance(columns.name, Axis)
+    if (axes and clash(rows, columns)) or agree(rows.size, columns.size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"{operator}: A must be batches of square matrices, but they are {rows.size} by "
