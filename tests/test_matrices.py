@@ -79,6 +79,7 @@ B, H, W, N, K = map(symbol, "bhwnk")
         ("histogram", (":n", ":6"), "_=5 | _=6"),
         ("nn.functional.pdist", (":4 d",), "_=6"),
         ("cumulative_trapezoid", (":b t",), "b t-1"),
+        ("cumulative_trapezoid", (":b 4", ":b 2"), "b _"),
         ("gradient", (":b t",), "b t | b t"),
         ("stft", (":b n", 4, None, None, None, True, "reflect", False, False, True), "b _=4 _"),
         ("istft", (":b 3 t", 4), "b _"),

@@ -168,11 +168,11 @@ def differs_along(
 @rule
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
-    whole = y.dims
-    if x is not None and x.dims.rank != 1:
-        whole = unify(y.dims, x.dims)
-    place = locate(whole, dim)
-    return resized(whole, place, _lessened(whole[place].size, 1))
+    if x is None or x.dims.rank == 1:
+        place = locate(y.dims, dim)
+        return resized(y.dims, place, _lessened(y.dims[place].size, 1))
+    whole = unify(y.dims, x.dims)
+    return resized(whole, locate(whole, dim))
 
 
 @rule
