@@ -126,8 +126,10 @@ class Annotations:
         if cls is not None:
             around = self._axes_of_class(cls)
             ints = {a.arg for a in every if _is_int(a.annotation)}
-            # One argument of a constructor that is the size of an axis tells what all are.
-            numbers |= ints if node.name == "__init__" and ints & around else ints & around
+            # A constructor that is given the size of each axis that is one of features tells of all
+            # its ints what they are; otherwise one may be the size of an axis by another name.
+            told = node.name == "__init__" and ints & around and self._features(cls) <= ints
+            numbers |= ints if told else ints & around
             axes |= around
         speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
         return Signature(speaking, result, axes | numbers, frozenset(numbers))
@@ -140,12 +142,17 @@ class Annotations:
 
     def axes(self, node: ast.AST) -> frozenset[str]:
         """The names of all dims in the annotations of a definition and of what is in it."""
-        found: set[str] = set()
+        return frozenset().union(*map(axes_of, self._declared_in(node)))
+
+    def _features(self, node: ast.ClassDef) -> frozenset[str]:
+        """The names of the dims in a class that layers most often make or take."""
+        return frozenset().union(*map(features_of, self._declared_in(node)))
+
+    def _declared_in(self, node: ast.AST) -> Iterator[Declared]:
         for inner in ast.walk(node):
             annotation = getattr(inner, "annotation", None) or getattr(inner, "returns", None)
             if isinstance(annotation, ast.expr):
-                found |= axes_of(self.read(annotation))
-        return frozenset(found)
+                yield self.read(annotation)
 
     def fields(self, node: ast.ClassDef) -> Mapping[str, ast.expr]:
         """The annotated names in the body of a class."""
@@ -167,6 +174,29 @@ def axes_of(declared: Declared) -> frozenset[str]:
     if isinstance(declared, Items):
         return frozenset().union(*map(axes_of, declared.each))
     return axes_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def features_of(declared: Declared) -> frozenset[str]:
+    """The names of last dims, of images those of the channels, that stand second.
+
+    Indices and masks have no features.
+    """
+    if isinstance(declared, Declaration):
+        dtypes = declared.dtypes
+        if dtypes and all(dtype.startswith(("int", "uint", "bool")) for dtype in dtypes):
+            return frozenset()
+        before, after = declared.pattern.before, declared.pattern.after
+        dims = before + after
+        if len(dims) < 2:
+            return frozenset()
+        image = len(dims) == 4 and declared.pattern.several is None
+        found = (dims[1],) if image else dims[-1:]
+        return frozenset(dim.name for dim in found if dim.name)
+    if isinstance(declared, OneOf):
+        return frozenset().union(*map(features_of, declared.options))
+    if isinstance(declared, Items):
+        return frozenset().union(*map(features_of, declared.each))
+    return features_of(declared.each) if isinstance(declared, Every) else frozenset()
 
 
 def _is_int(annotation: ast.expr | None) -> bool:
