@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -402,3 +403,45 @@ def test_aliases_that_go_round_say_nothing(check: Check) -> None:
         "two.py": "from one import A\n\ndef g(x: A): return x\n",
     }
     assert check(files) == []
+
+
+def _tangle(chance: random.Random, count: int) -> dict[str, str]:
+    """Files that import each other at random, and read each other's names at their top levels."""
+    files: dict[str, str] = {}
+    for number in range(count):
+        others = chance.sample(range(count), k=min(3, count))
+        lines = ["import torch"]
+        lines += [
+            chance.choice([f"import m{o}", f"from m{o} import D{o}, f{o}", f"from m{o} import *"])
+            for o in others
+        ]
+        word = chance.choice("NCT")
+        lines.append(f"D{number} = {word!r}")
+        for other in others:
+            read = chance.choice([f"m{other}.D{other}", f"D{other}", f"f{other}()"])
+            if chance.random() < 0.2:
+                lines.append(f"if torch.rand(1) > 0:\n    D{number} = {read}")
+            else:
+                lines.append(f"E{other} = {read}")
+        lines.append(f"def f{number}():\n    return D{number}")
+        lines.append(f"x = torch.zeros(2, 3, names=('A', D{number}))")
+        lines.append(f"x.sum({chance.choice([f'E{others[0]}', repr(word)])})")
+        lines.append(f"def g{number}(y):\n    return y.refine_names('N', 'C').sum(f{others[-1]}())")
+        files[f"m{number}.py"] = "\n".join(lines) + "\n"
+    return files
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_tangle_does_not_depend_on_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    for name, text in _tangle(chance, chance.randint(2, 7)).items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    entries = Walk().entries(["."])
+    first = project.check(entries)
+    assert first.faults == 0
+    for _ in range(6):
+        chance.shuffle(entries)
+        assert set(project.check(entries).findings) == set(first.findings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.interpreter.imports import Imports, nothing_found
 from namecheck.interpreter.machine import Activation, Machine
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # Under this name a frame has the modules of which all names were imported.
 _STARS: Final = "*"
-# How many files a name is followed through.
-_CHAIN: Final = 16
+# The names that were followed already, by the files that they were looked for in.
+Seen: TypeAlias = set[tuple[str, str]]
 
 
 class Links(Imports):
@@ -104,16 +104,19 @@ class Links(Imports):
         """What the file or folder at a location has under a name."""
         if not self._workspace.is_location(path):
             return None
-        return self._named(path, name, store, 0) or External(f"{path}.{name}")
+        return self._named(path, name, store, set()) or External(f"{path}.{name}")
 
     def resolve(self, value: Value, store: Store) -> Value:
         """What a variable really holds: the file that an imported name stands in is run."""
+        return self._resolved(value, store, set())
+
+    def _resolved(self, value: Value, store: Store, seen: Seen) -> Value:
         if isinstance(value, Imported):
-            found = self._named(value.module, value.name, store, 0)
+            found = self._named(value.module, value.name, store, seen)
             return found or External(f"{value.module}.{value.name}")
         if isinstance(value, Union):
             alternatives = [
-                replace(choice, value=self.resolve(choice.value, store))
+                replace(choice, value=self._resolved(choice.value, store, seen))
                 for choice in value.alternatives
             ]
             return Union(tuple(alternatives))
@@ -121,13 +124,13 @@ class Links(Imports):
 
     def starred(self, frame: Frame, name: str, store: Store) -> Value | None:
         """What a module has under a name from those of which it imported all."""
-        return self._starred(frame, name, store, 0)
+        return self._starred(frame, name, store, set())
 
-    def _starred(self, frame: Frame, name: str, store: Store, depth: int) -> Value | None:
+    def _starred(self, frame: Frame, name: str, store: Store, seen: Seen) -> Value | None:
         for location in reversed(self._stars(frame, store)):
             module = self._workspace.module(location)
             if module is not None and self._is_public(name, module, store):
-                found = self._named(location, name, store, depth + 1)
+                found = self._named(location, name, store, seen)
                 if found is not None:
                     return found
         return None
@@ -139,13 +142,15 @@ class Links(Imports):
         names = self.listed(listed, store)
         return names is None or name in names
 
-    def _named(self, location: str, name: str, store: Store, depth: int) -> Value | None:
+    def _named(self, location: str, name: str, store: Store, seen: Seen) -> Value | None:
+        """What a module has under a name; what is asked for a second time is not there."""
         source = self._workspace.source(location)
         inner = self._workspace.member(location, name)
         if inner is not None and not (source and name in self.machine.scope(source.tree).local):
             return External(inner)
-        if depth > _CHAIN:
+        if (location, name) in seen:
             return None
+        seen.add((location, name))
         module = self._workspace.module(location)
         if module is None:
             return None
@@ -153,10 +158,10 @@ class Links(Imports):
         if held == Imported(location, name):  # ``from . import module``, in a package itself
             return None if inner is None else External(inner)
         if isinstance(held, Imported):
-            return self._named(held.module, held.name, store, depth + 1)
+            return self._named(held.module, held.name, store, seen)
         if held is None:
-            return self._starred(module.frame, name, store, depth)
-        return self.resolve(held, store)
+            return self._starred(module.frame, name, store, seen)
+        return self._resolved(held, store, seen)
 
     def _cell(self, module: Module, name: str, store: Store) -> Value | None:
         key = (module.frame.number, name)

@@ -247,6 +247,8 @@ class Workspace:
             self._users[-1].modules.add(location)
         if location in self._running:
             return self._unfinished(location)
+        if not self._running:
+            self._attempts = 0
         if location not in self._modules:
             self._modules[location] = self._load(location)
         module = self._modules[location]
