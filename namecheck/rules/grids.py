@@ -67,10 +67,21 @@ def cartesian_prod(tensors: Tensors) -> Dims:
     """A row for each combination; of one vector the vector (torch.cartesian_prod)."""
     if isinstance(tensors, (Many, Unknown)):
         return OPEN
+    for tensor in tensors:
+        _check_vector(tensor.dims)
     dims = [_vector(tensor.dims) for tensor in tensors]
-    if len(dims) == 1:
-        return Dims(tuple(dims))
-    return Dims((merged(dims) if dims else Dim(), Dim(None, len(dims))))
+    if not dims:
+        raise Contradiction("NC114", "meshgrid expects a non-empty TensorList")
+    return Dims((dims[0],) if len(dims) == 1 else (merged(dims), Dim(None, len(dims))))
+
+
+def _check_vector(dims: Dims) -> None:
+    if dims.rank is not None and dims.rank != 1:
+        raise Contradiction(
+            "NC207",
+            f"Expect a 1D vector, but got shape {show_sizes(dims)}",
+            help="Give vectors.",
+        )
 
 
 @rule
@@ -78,6 +89,7 @@ def combinations(
     input: Tensor, r: int | Unknown = 2, with_replacement: bool | Unknown = False
 ) -> Dims:
     """A row for each combination of elements (torch.combinations)."""
+    _check_vector(input.dims)
     size = _vector(input.dims).size
     count: Size = UNKNOWN
     if isinstance(size, int) and isinstance(r, int) and isinstance(with_replacement, bool):
@@ -90,6 +102,14 @@ def block_diag(tensors: Tensors) -> Dims:
     """Matrices along the diagonal, their rows and columns put together (torch.block_diag)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return unknown_of_rank(2)
+    for number, tensor in enumerate(tensors):
+        if tensor.dims.min_rank > 2:
+            raise Contradiction(
+                "NC207",
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{number} has {tensor.dims.min_rank} dimensions",
+                help="Blocks are matrices.",
+            )
     blocks = [(NEW,) * (2 - tensor.dims.min_rank) + tensor.dims.prefix for tensor in tensors]
     sides = list(zip(*blocks, strict=True)) if blocks else [(), ()]
     return Dims(tuple(put_together(side) for side in sides))
