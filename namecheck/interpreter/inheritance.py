@@ -80,6 +80,8 @@ class Inheritance:
         made = self._make(instance, path, call)
         if made is not None:
             joins.inherit(instance, made, call.store)
+            if path.startswith("collections.User"):
+                call.store.set((instance.address, "data"), made)
 
     def _make(self, instance: Instance, path: str, call: Call) -> Value | None:
         if path == _SEQUENTIAL:

@@ -122,6 +122,8 @@ class Libraries:
             "collections.OrderedDict": self._ordered_dict,
             "collections.defaultdict": self._defaultdict,
             "collections.deque": self.builtins.list_,
+            "collections.UserDict": partial(self.inheritance.instance, "collections.UserDict"),
+            "collections.UserList": partial(self.inheritance.instance, "collections.UserList"),
             "types.SimpleNamespace": self._namespace,
             "argparse.Namespace": self._namespace,
             "types.MethodType": lambda call: BoundMethod(call.argument(0), call.argument(1)),

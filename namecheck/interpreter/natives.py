@@ -94,6 +94,8 @@ class Natives:
             call.arguments.args.append(receiver)
             self.machine.escapes.to_unknown(call)
             return self.machine.fresh("native")
+        if name in python_operators.SPECIAL_METHODS:
+            return self._special_method(receiver, name, call)
         if name in _OF_ITEMS:
             return self._of_items(receiver, name, call)
         if isinstance(receiver, ListValue) and name in self._lists:
@@ -104,7 +106,7 @@ class Natives:
             return self._sequence(receiver, name, call)
         return self.machine.fresh("native")
 
-    def _special_method(self, receiver: TensorValue, name: str, call: Call) -> Value:
+    def _special_method(self, receiver: Value, name: str, call: Call) -> Value:
         """``x.__radd__(y)`` is ``y + x``."""
         operator, reflected = python_operators.SPECIAL_METHODS[name]
         nodes = [call.node, *getattr(call.node, "args", [])]

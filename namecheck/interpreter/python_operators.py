@@ -126,7 +126,8 @@ def apply(
         return _on_tensors(machine, name, node, operands, store, activation)
     if all(isinstance(value, Const) for value in values) and name in _PURE:
         return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
-    return _on_sizes(name, values) or _on_containers(name, values, store)
+    opened = [joins.opened(value, store) for value in values]
+    return _on_sizes(name, values) or _on_containers(name, opened, store)
 
 
 def _on_sizes(name: str, values: list[Value]) -> Value | None:
