@@ -130,3 +130,4 @@ def test_what_is_not_known_is_not_claimed() -> None:
         "n ? | _ | ? m"
     )
     assert infer("linalg.qr", annotated("n m"), "r").result is UNKNOWN
+    assert run("unique_consecutive", ":b t", dim=UNKNOWN) == "..."

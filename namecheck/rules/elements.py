@@ -114,7 +114,9 @@ def unique(
     """
     if isinstance(return_inverse, Unknown) or isinstance(return_counts, Unknown):
         return UNKNOWN
-    if dim is None:
+    if isinstance(dim, Unknown):
+        values, inverse = OPEN, OPEN
+    elif dim is None:
         values, inverse = Dims.of(None), input.dims
     else:
         place = locate(input.dims, dim)
