@@ -340,7 +340,7 @@ class Attributes:
         self, target: Value, name: str, value: Value, node: Node, store: Store, act: Activation
     ) -> None:
         """``target.name = value``."""
-        if isinstance(target, TensorValue) and self.machine.torch.has(name, "s"):
+        if isinstance(target, TensorValue) and self.machine.torch.has(f"{name}=", "s"):
             operands = [(getattr(node, "value", node), target)]
             self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
             return

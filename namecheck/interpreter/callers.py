@@ -203,8 +203,24 @@ class Callers:
             arguments.kwargs = {n: self.machine.fresh("parameter") for n in arguments.kwargs}
             self._construct(instance, maker, arguments, store, activation)
             self._making.discard(maker.node)
+        self._forget_defaults(instance, store)
         self._leave_open(instance, store)
         return instance
+
+    def _forget_defaults(self, instance: Instance, store: Store) -> None:
+        """The fields that have a default: somebody else may have given another value."""
+        attributes = self.machine.expressions.attributes
+        for cls in attributes.mro(instance.cls):
+            node = cls.node if isinstance(cls, ClassValue) else None
+            for name, annotation in ({} if node is None else _annotations(node)).items():
+                known = store.get((instance.address, name))
+                default = attributes.class_attribute(instance.cls, name, store)
+                if known is not None or default is None or _is_constant(annotation):
+                    continue
+                if self.machine.declarations.field(instance, name, store) is None:
+                    word = annotation.id if isinstance(annotation, ast.Name) else ""
+                    kind = word if word in _NUMBERS else None
+                    store.set((instance.address, name), self.machine.fresh("field", kind))
 
     def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
         """The annotated fields of a class that no ``__init__`` has set."""
@@ -315,6 +331,12 @@ def _annotations(node: ast.ClassDef) -> dict[str, ast.expr]:
         for statement in node.body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
     }
+
+
+def _is_constant(annotation: ast.expr) -> bool:
+    """Whether what is annotated so belongs to the class: ``ClassVar[int]``, ``Final``."""
+    words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in ast.walk(annotation)}
+    return bool(words & {"ClassVar", "Final"})
 
 
 def _decorators(node: ast.AST) -> set[str]:
