@@ -354,16 +354,16 @@ class Site:
         The result comes back, or what is inferred in the place of a value.
         """
         answer = plan.inference.result
-        if (
-            plan.names
-            and self.said
-            and type(result) is torch.Tensor
-            and result.dim() == len(plan.names)
-            and not self._is_argument(result, plan, args, kwargs)
-        ):
-            tensor_names.give(result, plan.names)
-            return result
         with torch._C.DisableTorchFunction():
+            if (
+                plan.names
+                and self.said
+                and type(result) is torch.Tensor
+                and result.dim() == len(plan.names)
+                and not self._is_argument(result, plan, args, kwargs)
+            ):
+                tensor_names.give(result, plan.names)
+                return result
             self._name_written(plan.inference, args, kwargs)
             if isinstance(answer, bool):
                 return answer
