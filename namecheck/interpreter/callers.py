@@ -116,9 +116,11 @@ class Callers:
         activation: Activation,
         *,
         defaults: bool,
+        instance: Instance | None = None,
     ) -> Arguments:
         """Unknown values for the parameters; for those that have one the default, if asked.
 
+        The axes of a constructor are those of the `instance` that it is called for.
         A default of None most often stands for something that the body makes up its mind about.
         """
         spec = function.node.args
@@ -133,12 +135,12 @@ class Callers:
             receiver = None
             if cls is not None and not index:
                 receiver = self._receiver(function, cls, store, activation)
-            made = receiver or self._unknown(function, parameter, store, activation)
+            made = receiver or self._unknown(function, parameter, instance, store, activation)
             arguments.args.append(made)
         if not defaults:
             for parameter in spec.kwonlyargs:
                 arguments.kwargs[parameter.arg] = self._unknown(
-                    function, parameter, store, activation
+                    function, parameter, instance, store, activation
                 )
         return arguments
 
@@ -154,7 +156,7 @@ class Callers:
         if "classmethod" in decorators or function.name == "__new__":
             return cls
         instance = Instance(self.machine.new_address(), cls)
-        self.machine.declarations.claim(instance, store)
+        self.machine.declarations.seed(instance, function, store)
         if function.name != "__init__":
             self._initialise(instance, store, activation)
             self._leave_open(instance, store)
@@ -163,7 +165,9 @@ class Callers:
     def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:
         maker = self.machine.expressions.attributes.class_attribute(instance.cls, "__init__", store)
         if isinstance(maker, FunctionValue):
-            arguments = self._arguments(maker, None, store, activation, defaults=False)
+            arguments = self._arguments(
+                maker, None, store, activation, defaults=False, instance=instance
+            )
             self._construct(instance, maker, arguments, store, activation)
         self._fill(instance, store, activation)
 
@@ -198,7 +202,9 @@ class Callers:
             and not self.machine.declarations.names_axes(maker, cls)
         ):
             self._making.add(maker.node)
-            arguments = self._arguments(maker, None, store, activation, defaults=False)
+            arguments = self._arguments(
+                maker, None, store, activation, defaults=False, instance=instance
+            )
             arguments.args = [self.machine.fresh("parameter") for _ in arguments.args]
             arguments.kwargs = {n: self.machine.fresh("parameter") for n in arguments.kwargs}
             self._construct(instance, maker, arguments, store, activation)
@@ -260,12 +266,17 @@ class Callers:
     # Values by their annotations
 
     def _unknown(
-        self, function: FunctionValue, parameter: ast.arg, store: Store, activation: Activation
+        self,
+        function: FunctionValue,
+        parameter: ast.arg,
+        instance: Instance | None,
+        store: Store,
+        activation: Activation,
     ) -> Value:
         """A value for a parameter, of the type that its annotation gives."""
         if parameter.annotation is None:
             return self.machine.fresh("parameter")
-        declared = self.machine.declarations.parameter(function, parameter.arg)
+        declared = self.machine.declarations.parameter(function, parameter.arg, instance, store)
         if declared is not None:
             return declared
         return self._of_type(parameter.annotation, store, activation)

@@ -26,7 +26,6 @@ from namecheck.interpreter.declared_values import DeclaredValues, Written
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
     NONE,
-    TRUE,
     ClassValue,
     Const,
     DictValue,
@@ -198,8 +197,13 @@ class Declarations:
         except Contradiction as contradiction:
             self._report(contradiction, node.value or node, [value], store, activation)
 
-    def parameter(self, function: FunctionValue, name: str) -> Value | None:
-        """An unknown argument, as it is declared; None where it is not."""
+    def parameter(
+        self, function: FunctionValue, name: str, instance: Instance | None, store: Store
+    ) -> Value | None:
+        """An unknown argument, as it is declared; None where it is not.
+
+        The axes of a constructor's are those of the instance that it is called for.
+        """
         signature = self.of(function.frame).signature(function.node)
         if name in signature.numbers:
             return sized(symbol(name))
@@ -207,7 +211,20 @@ class Declarations:
         if parameter is None:
             return None
         written = self._written(parameter.annotation, function.frame)
-        return self.values.made(parameter.declared, Bindings(function.name), None, written)
+        if instance is None:
+            bindings = Bindings(function.name)
+            return self.values.made(parameter.declared, bindings, None, written)
+        frame = replace(function.frame, number=self.machine.new_address(), receiver=instance)
+        bindings = self._bindings(axes_of(parameter.declared), frame, store, function.name)
+        return self.values.made(parameter.declared, bindings, _scope(instance), written)
+
+    def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
+        """The axes of an instance that its method names are those of the method."""
+        axes = self.of(method.frame).axes(method.node)
+        bindings = Bindings(method.name)
+        for axis in axes:
+            bindings = bind_number(bindings, axis, symbol(axis), "self")
+        self._write(bindings, instance, store)
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
         """Whether a constructor, or the body of its class, names axes of what it sets."""
@@ -328,10 +345,6 @@ class Declarations:
             )
         return values
 
-    def claim(self, instance: Instance, store: Store) -> None:
-        """From here on the axes of an instance are those of the code being read: its methods."""
-        store.set((instance.address, _OWN), TRUE)
-
     def named_tuple(self, cls: ClassValue, store: Store) -> Value:
         """An unknown named tuple: its axes are its own."""
         holder = Instance(self.machine.new_address(), cls)
@@ -357,8 +370,7 @@ class Declarations:
         store: Store,
     ) -> Value:
         """A value that an instance is declared to hold; its axes are those of the instance."""
-        own = store.get((instance.address, _OWN)) is not None
-        scope = instance.address if isinstance(instance.address, int) and not own else None
+        scope = _scope(instance)
         inner = replace(frame, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
         bindings = meet(
@@ -411,8 +423,9 @@ class Declarations:
         return None if annotation is None else Written(annotation, self.machine.source_of(frame))
 
 
-# Under this name an instance has the mark that its axes are those of the code being read.
-_OWN: Final = "axes"
+def _scope(instance: Instance) -> int | None:
+    """The scope of the axes of an instance."""
+    return instance.address if isinstance(instance.address, int) else None
 
 
 def _key(axis: str) -> str:
