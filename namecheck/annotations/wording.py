@@ -143,6 +143,9 @@ def axis_size(
     function: str, axis: str, site: Site, size: Size, first: Site, bound: Size
 ) -> Contradiction:
     """An axis that has two different sizes."""
+    if site.returned and str(first.number) == axis:  # its own size, which no argument gives
+        told = _declared(function, site, f"has size {size}", axis, [axis])
+        return _contradiction("NC210", told.message.splitlines()[0], [site], names=[axis])
     same = first.value == site.value and first.returned == site.returned
     places = (
         f"at dimension {site.position} of {site.phrase}, but {bound} at dimension {first.position}"

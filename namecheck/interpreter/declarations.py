@@ -8,7 +8,7 @@ with the instance (docs/semantics.md, "Two kinds of name").
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -220,11 +220,26 @@ class Declarations:
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """The axes of an instance that its method names are those of the method."""
-        axes = self.of(method.frame).axes(method.node)
+        named = frozenset[str]().union(*map(self._axes_of, self._classes(instance)))
+        axes = named & self.of(method.frame).axes(method.node)
         bindings = Bindings(method.name)
         for axis in axes:
             bindings = bind_number(bindings, axis, symbol(axis), "self")
         self._write(bindings, instance, store)
+
+    def _classes(self, instance: Instance) -> Iterator[ClassValue]:
+        for cls in self.machine.expressions.attributes.mro(instance.cls):
+            if isinstance(cls, ClassValue):
+                yield cls
+
+    def _axes_of(self, cls: ClassValue) -> frozenset[str]:
+        """The axes that the fields of a class name, and its constructor."""
+        if cls.node is None or cls.frame is None:
+            return frozenset()
+        annotations = self.of(cls.frame)
+        fields = [annotations.read(told) for told in annotations.fields(cls.node).values()]
+        makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
+        return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
         """Whether a constructor, or the body of its class, names axes of what it sets."""
