@@ -78,6 +78,11 @@ class Finding:
     by_axes: bool = False
 
 
+def is_of_sizes(code: str) -> bool:
+    """Whether a code is about sizes, ranks and values, and not about names."""
+    return code.startswith("NC2")
+
+
 @cache
 def register() -> Mapping[str, Code]:
     """Every code there is, in order; the texts are read from ``codes.toml``."""

@@ -149,7 +149,8 @@ class ShippedTable(Mapping[str, Operator]):
         self._rows: dict[str, Operator] = {}
         tables = tomllib.loads(f"[python]\n{symbols}")
         self.python: Mapping[str, str] = MappingProxyType(tables["python"])
-        self.flow: Mapping[str, Sequence[str]] = MappingProxyType(tables["flow"])
+        roles = {key: role for role, keys in tables["flow"].items() for key in keys}
+        self.flow: Mapping[str, str] = MappingProxyType(roles)
 
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
@@ -174,8 +175,8 @@ def table() -> ShippedTable:
         return ShippedTable(file.read())
 
 
-def flow() -> Mapping[str, Sequence[str]]:
-    """Which operators the lints follow, by what they do to what is followed."""
+def flow() -> Mapping[str, str]:
+    """What each operator that the lints follow does to what is followed."""
     return table().flow
 
 
@@ -326,6 +327,11 @@ def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
     special = operator.startswith("__") and operator.endswith("__") and not operator.endswith("___")
     inplace = operator.endswith("_") and not special
     return rows[operator if operator in rows else operator.removesuffix("_")], inplace
+
+
+def key_of(operator: str) -> str:
+    """The key of an operator that may be qualified, as ``torch.x`` or ``Tensor.x``."""
+    return _form(operator)[1]
 
 
 def _form(operator: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import values
-from namecheck.findings import Finding
+from namecheck.findings import Finding, is_of_sizes
 from namecheck.interpreter import Observation, Observations
 from namecheck.names import UNKNOWN, Axis
 from namecheck.syntax import Position
@@ -59,9 +59,6 @@ class Joined:
     observed: tuple[str, ...] = ()
     fault: Fault | None = None
 
-
-# Codes about sizes, ranks and values.
-_OF_SIZES: Final = "NC2"
 
 _NOTHING: Final = Observation()
 _NO_CONTRADICTION: Final = "no contradiction"
@@ -121,7 +118,7 @@ def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
 
 def _could_find(static: Observation, finding: Finding) -> bool:
     """Whether all was known that a contradiction depends on: names, or sizes as well."""
-    return static.sized if finding.code.startswith(_OF_SIZES) else static.informed
+    return static.sized if is_of_sizes(finding.code) else static.informed
 
 
 def _verdict(static: Observation, seen: Seen) -> Verdict | None:

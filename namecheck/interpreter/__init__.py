@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from namecheck import operators
-from namecheck.findings import Finding
+from namecheck.findings import Finding, is_of_sizes
 from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.observations import (
@@ -51,7 +51,6 @@ __all__ = [
 
 _RECURSION_LIMIT = 12_000
 _OF_NAMES = "NC1"
-_OF_SIZES = "NC2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ def _distinct(found: Sequence[Finding]) -> Iterator[Finding]:
     named = {(f.filename, f.span) for f in found if f.code.startswith(_OF_NAMES)}
     for finding in found:
         place = finding.filename, finding.span
-        if place not in named or not finding.code.startswith(_OF_SIZES):
+        if place not in named or not is_of_sizes(finding.code):
             yield finding
 
 

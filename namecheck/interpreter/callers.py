@@ -8,6 +8,7 @@ from typing import Final
 
 from namecheck.interpreter import joins
 from namecheck.interpreter.calls import Arguments, Call
+from namecheck.interpreter.declared import fields
 from namecheck.interpreter.machine import Activation, Machine, PathEnds
 from namecheck.interpreter.objects import (
     NONE,
@@ -218,7 +219,7 @@ class Callers:
         attributes = self.machine.expressions.attributes
         for cls in attributes.mro(instance.cls):
             node = cls.node if isinstance(cls, ClassValue) else None
-            for name, annotation in ({} if node is None else _annotations(node)).items():
+            for name, annotation in ({} if node is None else fields(node)).items():
                 known = store.get((instance.address, name))
                 default = attributes.class_attribute(instance.cls, name, store)
                 if known is not None or default is None or _is_constant(annotation):
@@ -230,7 +231,7 @@ class Callers:
 
     def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
         """The annotated fields of a class that no ``__init__`` has set."""
-        annotations = {} if instance.cls.node is None else _annotations(instance.cls.node)
+        annotations = {} if instance.cls.node is None else fields(instance.cls.node)
         for name, _ in instance.cls.fields:
             key = (instance.address, name)
             if store.get(key) is None and name in annotations:
@@ -334,14 +335,6 @@ class Callers:
                 all_ = Repeated(each)
                 return ListValue(self.machine.new_address(), all_) if word in _LISTS else all_
         return self.machine.fresh("parameter")
-
-
-def _annotations(node: ast.ClassDef) -> dict[str, ast.expr]:
-    return {
-        statement.target.id: statement.annotation
-        for statement in node.body
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-    }
 
 
 def _is_constant(annotation: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from namecheck.annotations.declarations import (
 from namecheck.findings import Place
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.declared import Annotations, Import, Signature, axes_of
+from namecheck.interpreter.declared import fields as fields_of
 from namecheck.interpreter.declared_values import DeclaredValues, Written
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -237,14 +238,14 @@ class Declarations:
         if cls.node is None or cls.frame is None:
             return frozenset()
         annotations = self.of(cls.frame)
-        fields = [annotations.read(told) for told in annotations.fields(cls.node).values()]
+        fields = [annotations.read(told) for told in fields_of(cls.node).values()]
         makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
         return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
         """Whether a constructor, or the body of its class, names axes of what it sets."""
         annotations = self.of(maker.frame)
-        fields = annotations.fields(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
+        fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
         told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
         return told or bool(annotations.axes(maker.node))
 
@@ -307,7 +308,7 @@ class Declarations:
                 continue
             frame = Frame(self.machine.new_address(), node, cls.frame)
             annotations = self.of(frame)
-            annotation = annotations.fields(node).get(name)
+            annotation = fields_of(node).get(name)
             declared = None if annotation is None else annotations.read(annotation)
             if declared is not None and annotation is not None and speaks(declared):
                 written = self._written(annotation, frame)
@@ -329,7 +330,7 @@ class Declarations:
         annotations = self.of(frame)
         declared = {
             name: (annotations.read(annotation), annotation)
-            for name, annotation in annotations.fields(cls.node).items()
+            for name, annotation in fields_of(cls.node).items()
             if name in values
         }
         axes = annotations.axes(cls.node)
@@ -388,11 +389,10 @@ class Declarations:
         scope = _scope(instance)
         inner = replace(frame, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
-        bindings = meet(
-            declared, self.values.declared(declared, bindings, scope), bindings, "field"
-        )
+        made = self.values.made(declared, bindings, scope, written)
+        bindings = meet(declared, self.values.known(made, store), bindings, "field")
         self._write(bindings, instance, store)
-        return self.values.made(declared, bindings, scope, written)
+        return made
 
     # What the axes stand for
 

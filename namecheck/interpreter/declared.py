@@ -154,13 +154,14 @@ class Annotations:
             if isinstance(annotation, ast.expr):
                 yield self.read(annotation)
 
-    def fields(self, node: ast.ClassDef) -> Mapping[str, ast.expr]:
-        """The annotated names in the body of a class."""
-        return {
-            statement.target.id: statement.annotation
-            for statement in node.body
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-        }
+
+def fields(node: ast.ClassDef) -> Mapping[str, ast.expr]:
+    """The annotated names in the body of a class."""
+    return {
+        statement.target.id: statement.annotation
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
 
 
 def axes_of(declared: Declared) -> frozenset[str]:

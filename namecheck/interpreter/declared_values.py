@@ -82,14 +82,6 @@ class DeclaredValues:
                 return self.known(left[0], store)
         return UNKNOWN
 
-    def declared(self, declared: Declared, bindings: Bindings, scope: int | None) -> Any:
-        """What is known of a value that is declared so."""
-        if isinstance(declared, Declaration):
-            return Tensor(bindings.dims_of(declared.pattern, scope))
-        if isinstance(declared, Items):
-            return tuple(self.declared(each, bindings, scope) for each in declared.each)
-        return UNKNOWN
-
     def made(
         self,
         declared: Declared,

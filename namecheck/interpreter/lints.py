@@ -72,7 +72,6 @@ class Lints:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._flow = {key: flow for flow, keys in operators.flow().items() for key in keys}
         self._doubtful: dict[Place, Finding] = {}
         self._renewed: set[Place] = set()
 
@@ -91,8 +90,8 @@ class Lints:
         store: Store,
     ) -> Value:
         """Judge a call, and mark its result."""
-        key = operator.removeprefix("Tensor.").removeprefix("torch.")
-        flow = self._flow.get(key)
+        key = operators.key_of(operator)
+        flow = operators.flow().get(key)
         if flow is None:
             return result
         applied = Applied(flow, key, args, given, words, node, store)

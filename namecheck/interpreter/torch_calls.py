@@ -257,7 +257,7 @@ class TorchCalls:
 
         None where they are no list: then nothing is known of the call.
         """
-        key = operator.removeprefix("Tensor.").removeprefix("torch.")
+        key = operators.key_of(operator)
         row = self.machine.rows[key if key in self.machine.rows else key.removesuffix("_")]
         for signature in row.signatures:
             for index, parameter in enumerate(signature):
@@ -360,7 +360,7 @@ class TorchCalls:
         if isinstance(answer, Expression):
             return sized(answer)
         if answer is UNKNOWN:
-            kind = "int" if query and _is_count(str(query[0])) else None
+            kind = "int" if query and operators.key_of(str(query[0])) in _COUNTS else None
             return Opaque(("answer", *query), kind) if query else self.machine.fresh("unknown")
         if isinstance(answer, tuple):
             parts = [
@@ -391,11 +391,6 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
-
-
-def _is_count(operator: str) -> bool:
-    """Whether what an operator answers are ints."""
-    return operator.removeprefix("Tensor.").removeprefix("torch.") in _COUNTS
 
 
 def _has_axes(operand: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import torch
 
-from namecheck.findings import Finding, Place, Span
+from namecheck.findings import Finding, Place, Span, is_of_sizes
 from namecheck.names import Contradiction, show
 from namecheck.operators import Semantics
 from namecheck.runtime import modes, places, tensor_names
@@ -15,9 +15,7 @@ from namecheck.runtime.errors import Contradicted, error_of
 from namecheck.runtime.modes import Mode
 from namecheck.runtime.patches import TABLE
 
-# Sizes, ranks and values are torch's own business: it refuses them itself, in the same words.
-_TORCHS: Final = ("NC2",)
-# These it cannot know, as its tensors have no names.
+# Of what is about sizes torch cannot know these, as its tensors have no names.
 _ABOUT_NAMES: Final = frozenset({"NC205"})
 
 
@@ -30,7 +28,8 @@ def is_ours(contradiction: Contradiction, semantics: Semantics, *, names_dims: b
         return names_dims
     if contradiction.code in _ABOUT_NAMES:
         return True
-    return not contradiction.code.startswith(_TORCHS)
+    # Sizes are torch's own business: it refuses them itself, in the same words.
+    return not is_of_sizes(contradiction.code)
 
 
 def stands(contradiction: Contradiction, semantics: Semantics) -> bool:
