@@ -396,7 +396,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not words:
         print("namecheck: a script or a module to run is missing", file=sys.stderr)
         return WRONG
-    from namecheck.operators import Semantics
+    from namecheck.semantics import Semantics
 
     try:
         from namecheck.runtime.script import CannotRun, Program
@@ -495,7 +495,7 @@ def _conformance(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from namecheck import conformance
-    from namecheck.operators import Semantics
+    from namecheck.semantics import Semantics
 
     try:
         outcome = conformance.run(

@@ -6,7 +6,6 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 
 from __future__ import annotations
 
-import enum
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,15 +19,9 @@ from namecheck import signatures
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, dtypes, refusals, registry
 from namecheck.rules.meetings import broadcast
+from namecheck.semantics import Semantics
 from namecheck.signatures import Parameter, Signature
 from namecheck.values import OPEN, Dims, Many, Tensor, join, told_apart
-
-
-class Semantics(enum.Enum):
-    """Whose answers are given (docs/semantics.md, "Two semantics, one switch")."""
-
-    NAMECHECK = "namecheck"
-    NATIVE = "torch-2.12"
 
 
 class TableError(Exception):

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from namecheck import findings, operators
-from namecheck.operators import Inference, Operator, Semantics
+from namecheck import findings
+from namecheck.semantics import Semantics
+
+if TYPE_CHECKING:
+    from namecheck.operators import Inference, Operator
 
 OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
 COLORS: Final = ("auto", "always", "never")
@@ -87,9 +90,9 @@ class Settings:
         """Whether a walk leaves out this file or directory."""
         return self._meets(path, self._excluded)
 
-    def includes(self, path: str) -> bool:
-        """Whether a walk takes this file, if it is not excluded."""
-        return self._meets(path, self._included)
+    def takes(self, path: str) -> bool:
+        """Whether a walk takes this file."""
+        return self._meets(path, self._included) and not self.excludes(path)
 
     @cached_property
     def _excluded(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
@@ -158,6 +161,8 @@ def _text(file: str) -> str:
 
 @cache
 def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
+    from namecheck import operators
+
     rows = dict(operators.table())
     for file, text in tables:
         rows.update(operators.read(text, file))

@@ -30,9 +30,9 @@ from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict
 from namecheck.findings import Finding, Kind, register
 from namecheck.interpreter import Inferences
-from namecheck.operators import Semantics
 from namecheck.runtime import runtime
 from namecheck.runtime.recording import Recording, recording
+from namecheck.semantics import Semantics
 from tests.oracle import random_chains, random_flows
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_chains import Chains

@@ -16,7 +16,7 @@ from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 REVEALED: Final = "NC090"

@@ -11,7 +11,7 @@ from namecheck import interpreter, syntax
 from namecheck.findings import Finding
 from namecheck.interpreter.joins import held
 from namecheck.interpreter.objects import Const, TensorValue, Value
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 
 NOTE = "NC090"
 _PRELUDE = "import torch\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +13,11 @@ from typing import Any, Final
 
 import pytest
 
+import namecheck
 from namecheck import cli, interpreter, project
-from namecheck.operators import Semantics
 from namecheck.project import Result, Walk, contents
 from namecheck.project.cache import FILE, FOLDER, Cache
+from namecheck.semantics import Semantics
 from namecheck.settings import Settings
 from tests.benchmarks import projects
 
@@ -146,6 +149,47 @@ def test_a_file_that_comes_to_name_dimensions_counts(files: Project) -> None:
     assert files.codes() == ["plain.py NC103", "use.py NC103"]
 
 
+def test_a_file_of_another_name_counts(files: Project) -> None:
+    files.check()
+    (files.root / "pkg/makers.py").rename(files.root / "pkg/other.py")
+    assert files.check()[1] == ["pkg/other.py"]
+    assert files.codes() == ["plain.py NC103"]
+    (files.root / "pkg/other.py").rename(files.root / "pkg/makers.py")
+    files.write("pkg/new.py", PLAIN)
+    assert files.codes() == ["pkg/new.py NC103", "plain.py NC103"]
+
+
+def test_files_that_change_places_count(files: Project) -> None:
+    files.write("other.py", PLAIN.replace("'T'", "'N'"))
+    files.check()
+    one, other = files.root / "plain.py", files.root / "other.py"
+    one.rename(files.root / "kept")
+    other.rename(one)
+    (files.root / "kept").rename(other)
+    assert files.codes() == ["other.py NC103"]
+
+
+def test_an_edit_after_the_files_were_found_counts(
+    files: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents, "_YOUNG", -1_000_000_000)
+    entries = Walk().entries(["."])
+    files.write("plain.py", PLAIN.replace("'T'", "'N'"))
+    assert project.check(entries, cache=Cache(str(files.root / FOLDER))).findings == ()
+    files.write("plain.py", PLAIN)
+    assert files.codes() == ["plain.py NC103"]
+
+
+def test_a_table_of_operators_counts(files: Project) -> None:
+    row = '[operators]\ngives = {{ forms = "f", params = "input:tensor", names = "{}" }}\n'
+    files.write("ops.toml", row.format("keeps_input_names"))
+    settings = Settings(extend_operators=(str(files.root / "ops.toml"),))
+    assert files.check(settings)[1] == ALL
+    assert files.check(settings)[1] == []
+    files.write("ops.toml", row.format("unknown"))
+    assert files.check(settings)[1] == ALL
+
+
 def test_settings_count_and_what_is_chosen_does_not(files: Project) -> None:
     files.check()
     native = Settings(semantics=Semantics("torch-2.12"))
@@ -248,6 +292,19 @@ def test_with_processes(files: Project, monkeypatch: pytest.MonkeyPatch) -> None
     first, _ = files.check(jobs=2)
     assert [finding.code for finding in first.findings] == ["NC103"]
     assert files.check(jobs=2) == (first, [])
+
+
+def test_what_is_remembered_is_told_without_the_interpreter(files: Project) -> None:
+    files.check()
+    program = (
+        "import sys; from namecheck import cli; cli.main(['check']);"
+        "print([m for m in sys.modules if m.startswith(('namecheck.i', 'namecheck.o'))])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(namecheck.__file__).parents[1])}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "plain.py" in run.stdout
+    assert run.stdout.endswith("[]\n")
 
 
 def test_options(files: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,9 +17,9 @@ from namecheck.compare.join import Fault, Verdict
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Observation
 from namecheck.names import UNKNOWN, Axis
-from namecheck.operators import Semantics
 from namecheck.runtime import InstallError
 from namecheck.runtime.recording import Seen, recording
+from namecheck.semantics import Semantics
 from namecheck.syntax import Position
 from namecheck.values import Dims, Many, Tensor
 from tests.fixture_reader import FIXTURES

@@ -13,8 +13,8 @@ import pytest
 from namecheck import interpreter
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict
-from namecheck.operators import Semantics
 from namecheck.runtime.recording import Recording, recording
+from namecheck.semantics import Semantics
 from tests.fixture_reader import Program, pairs
 
 PAIRS = [*pairs("programs"), *pairs("natural")]

@@ -11,8 +11,8 @@ import pytest
 from namecheck import interpreter, syntax
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, show
-from namecheck.operators import Semantics
 from namecheck.runtime.recording import Recording, recording
+from namecheck.semantics import Semantics
 from namecheck.syntax import Position
 from tests.fixture_reader import FIXTURES
 

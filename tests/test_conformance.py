@@ -17,7 +17,7 @@ from namecheck.conformance.deviations import DeviationsError, load
 from namecheck.conformance.program import write
 from namecheck.conformance.verdicts import Seen, Verdict, about_names, judge
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 from namecheck.values import OPEN, Constant, Dims, Many, Tensor
 
 FIXTURES: Final = Path(__file__).parents[1] / "fixtures"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from namecheck.names import UNKNOWN, Name
-from namecheck.operators import Inference, Semantics, infer
+from namecheck.operators import Inference, infer
+from namecheck.semantics import Semantics
 from namecheck.values import OPEN, Constant, Dims, Tensor
 
 NC = Tensor(Dims.of("N", "C", sizes=(2, 3)))

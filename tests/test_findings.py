@@ -10,8 +10,8 @@ import pytest
 
 from namecheck import findings, project
 from namecheck.findings import Code, Kind, register
-from namecheck.operators import Semantics
 from namecheck.runtime import NameMismatch, runtime
+from namecheck.semantics import Semantics
 from namecheck.settings import Settings
 
 PACKAGE: Final = Path(__file__).parents[1] / "namecheck"

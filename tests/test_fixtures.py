@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from namecheck.findings import Kind, register
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 from tests.fixture_reader import REVEALED, Pair, Program, differences, pages, pairs
 from tests.test_findings import ONLY_ASSERTED
 

@@ -19,6 +19,7 @@ FLOORS: Final = {
     "attributes": 0,
     "findings": 0,
     "revealing": 0,
+    "semantics": 0,
     "sizes": 0,
     "version": 0,
     "syntax": 1,

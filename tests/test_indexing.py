@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from namecheck.names import UNKNOWN
-from namecheck.operators import Inference, Semantics, infer
+from namecheck.operators import Inference, infer
+from namecheck.semantics import Semantics
 from namecheck.values import Dim, Dims, Tensor
 
 NCH = Tensor(Dims.of("N", "C", "H", sizes=(2, 3, 4)))

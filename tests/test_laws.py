@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from namecheck import names as naming
 from namecheck import values
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
-from namecheck.operators import Inference, Operator, Semantics, infer, table
+from namecheck.operators import Inference, Operator, infer, table
 from namecheck.rules.meetings import broadcast
+from namecheck.semantics import Semantics
 from namecheck.sizes import Expression
 from namecheck.values import Dims, Many, Maybe, Tensor
 from tests.generators import (

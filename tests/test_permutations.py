@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from namecheck.names import Name
-from namecheck.operators import Inference, Semantics, infer
+from namecheck.operators import Inference, infer
+from namecheck.semantics import Semantics
 from namecheck.values import Dim, Dims, Tensor
 
 NCH = Tensor(Dims.of("N", "C", "H", sizes=(2, 3, 4)))

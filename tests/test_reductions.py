@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics, infer
+from namecheck.operators import infer
+from namecheck.semantics import Semantics
 from namecheck.values import Dim, Dims, Tensor
 
 IMAGE = Tensor(Dims.of("N", "C", "H", "W", sizes=(2, 3, 4, 5)))

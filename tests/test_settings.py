@@ -9,7 +9,8 @@ import pytest
 
 from namecheck import operators, settings
 from namecheck.findings import register
-from namecheck.operators import Semantics, TableError
+from namecheck.operators import TableError
+from namecheck.semantics import Semantics
 from namecheck.settings import Settings, SettingsError
 
 
@@ -115,9 +116,9 @@ def test_what_a_walk_takes() -> None:
         assert found.excludes(path), path
     for path in ("root/src", "root/old", "root/src/older"):
         assert not found.excludes(path), path
-    assert found.includes("root/a.py")
-    assert found.includes("root/a.pyi")
-    assert not found.includes("root/a.py.txt")
+    assert found.takes("root/a.py")
+    assert found.takes("root/a.pyi")
+    assert not found.takes("root/a.py.txt")
 
 
 def test_the_command_line_counts_more() -> None:

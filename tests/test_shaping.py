@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics, infer
+from namecheck.operators import infer
+from namecheck.semantics import Semantics
 from namecheck.values import Dim, Dims, Many, Tensor
 
 PAIR = Tensor(Dims.of("N", "C", sizes=(2, 3)))

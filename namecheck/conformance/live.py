@@ -12,7 +12,7 @@ from namecheck.conformance.cases import Case, Raised
 from namecheck.conformance.program import Placed
 from namecheck.conformance.verdicts import Seen
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 
 
 def shim(semantics: Semantics) -> AbstractContextManager[Any]:

@@ -23,7 +23,7 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.program import Program
 from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 from namecheck.values import Many, Tensor
 
 

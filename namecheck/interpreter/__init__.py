@@ -23,7 +23,8 @@ from namecheck.interpreter.observations import (
 from namecheck.interpreter.program import Program
 from namecheck.interpreter.statistics import Loss, Statistics, collect
 from namecheck.interpreter.workspace import Alone, Files, Query, Uses, Workspace
-from namecheck.operators import Operator, Semantics
+from namecheck.operators import Operator
+from namecheck.semantics import Semantics
 from namecheck.syntax import Source
 
 __all__ = [

@@ -24,7 +24,8 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.observations import Recorder
 from namecheck.interpreter.store import FOREIGN, Ledger, Store
 from namecheck.names import Contradiction
-from namecheck.operators import Inference, Operator, Semantics
+from namecheck.operators import Inference, Operator
+from namecheck.semantics import Semantics
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
 

@@ -23,7 +23,8 @@ from namecheck.interpreter.observations import Recorder
 from namecheck.interpreter.program import Program
 from namecheck.interpreter.scopes import statements
 from namecheck.interpreter.store import Fact, Ledger, Written
-from namecheck.operators import Operator, Semantics
+from namecheck.operators import Operator
+from namecheck.semantics import Semantics
 from namecheck.syntax import Source
 
 # How often a cycle is begun anew from another of its files.

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
-from namecheck.interpreter import Statistics
-from namecheck.project import workers
-from namecheck.project.cache import Cache
-from namecheck.project.file_check import Checker, Entry, reason_of
+from namecheck.project.contents import stamp_of
 from namecheck.project.files import ProjectFiles, read
 from namecheck.project.gathering import Gathering
 from namecheck.project.reach import leading, words_of
-from namecheck.project.workers import Task
+from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 from namecheck.settings import Settings
+
+if TYPE_CHECKING:
+    from namecheck.interpreter import Statistics
+    from namecheck.project.cache import Cache
 
 FOLLOWED_TREE: Final = 400_000
 """Bytes of Python up to which files are analysed that name nothing, but import what does."""
@@ -69,28 +70,42 @@ class Walk:
 
     def entries(self, paths: Sequence[str]) -> list[Entry]:
         """The files to check, in order of the paths, and sorted below each."""
-        return [entry for path in paths for entry in self._path(path)]
+        found: list[Entry] = []
+        for path in paths:
+            self._path(path, found)
+        return found
 
-    def _path(self, path: str) -> Iterator[Entry]:
+    def _path(self, path: str, entries: list[Entry]) -> None:
+        whole = os.path.abspath(path)
         if os.path.isdir(path):
-            yield from self._directory(path, self._adjust(settings.above(path)))
+            self._directory(path, whole, self._adjust(settings.above(path)), entries)
         elif not os.path.lexists(path):
             self.missing.append(path)
         else:
             found = self._adjust(settings.above(os.path.dirname(path) or "."))
-            yield from self._file(path, found, explicit=True)
+            self._file(path, whole, found, entries, explicit=True)
 
-    def _file(self, path: str, found: Settings, *, explicit: bool = False) -> Iterator[Entry]:
-        whole = os.path.abspath(path)
+    def _file(
+        self,
+        path: str,
+        whole: str,
+        found: Settings,
+        entries: list[Entry],
+        *,
+        explicit: bool = False,
+    ) -> None:
         if whole in self._files:
             return
         self._files.add(whole)
         try:
-            yield Entry(path, found, os.stat(path).st_size, explicit, location=whole)
+            status = os.stat(path)
         except OSError as error:
-            yield Entry(path, found, explicit=explicit, refusal=reason_of(error))
+            entry = Entry(path, whole, found, explicit=explicit, refusal=reason_of(error))
+        else:
+            entry = Entry(path, whole, found, status.st_size, explicit, stamp=stamp_of(status))
+        entries.append(entry)
 
-    def _directory(self, path: str, found: Settings) -> Iterator[Entry]:
+    def _directory(self, path: str, whole: str, found: Settings, entries: list[Entry]) -> None:
         try:
             status = os.stat(path)
             if (status.st_dev, status.st_ino) in self._directories:
@@ -99,21 +114,20 @@ class Walk:
             with os.scandir(path) as listing:
                 children = sorted(listing, key=lambda child: child.name)
         except OSError as error:
-            yield Entry(path, found, refusal=reason_of(error))
+            entries.append(Entry(path, whole, found, refusal=reason_of(error)))
             return
         if any(child.name == "pyproject.toml" for child in children):
             nearer = settings.of_directory(path)
             found = found if nearer is None else self._adjust(nearer)
-        prefix = "" if path == "." else path
+        below = "" if path == "." else os.path.join(path, "")
+        wholly = os.path.join(whole, "")
         for child in children:
-            yield from self._child(child, os.path.join(prefix, child.name), found)
-
-    def _child(self, child: os.DirEntry[str], path: str, found: Settings) -> Iterator[Entry]:
-        if os.path.isdir(path) if child.is_symlink() else child.is_dir():
-            if not found.excludes(path):
-                yield from self._directory(path, found)
-        elif _may_be_source(child) and found.includes(path) and not found.excludes(path):
-            yield from self._file(path, found)
+            name = child.name
+            if os.path.isdir(child.path) if child.is_symlink() else child.is_dir():
+                if not found.excludes(below + name):
+                    self._directory(below + name, wholly + name, found, entries)
+            elif _may_be_source(child) and found.takes(below + name):
+                self._file(below + name, wholly + name, found, entries)
 
 
 def _may_be_source(child: os.DirEntry[str]) -> bool:
@@ -134,20 +148,32 @@ def check(
     not checked again. With `counting` the tensor expressions are counted.
     """
     tasks = _tasks(entries)
-    known = [None if cache is None else cache.get(task) for task in tasks]
+    known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
     stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    if cache is not None:
-        for task in stale:
-            cache.contents.digest(task.entry.location)
-    made = workers.spread(stale, progress or (lambda done, total: None), jobs, counting)
-    if cache is not None:
-        cache.put(list(zip(stale, made, strict=True)))
-    anew = iter(made)
+    anew = iter(_made(stale, progress or (lambda done, total: None), jobs, cache, counting))
     outcomes = [next(anew) if outcome is None else outcome for outcome in known]
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     counted = gathering.statistics() if counting else None
     return Result(tuple(gathering.findings()), len(outcomes), unparsed, counted)
+
+
+def _made(
+    tasks: Sequence[Task],
+    progress: Callable[[int, int], None],
+    jobs: int | None,
+    cache: Cache | None,
+    counting: bool,
+) -> Sequence[Outcome]:
+    """What comes of files that are checked anew; the cache remembers it."""
+    if not tasks:
+        return ()
+    from namecheck.project import workers  # with the interpreter, which takes a while to load
+
+    made = workers.spread(tasks, progress, jobs, counting)
+    if cache is not None:
+        cache.put(list(zip(tasks, made, strict=True)))
+    return made
 
 
 def _tasks(entries: Sequence[Entry]) -> list[Task]:
@@ -165,7 +191,9 @@ def _tasks(entries: Sequence[Entry]) -> list[Task]:
 
 def check_text(data: bytes, filename: str, found: Settings) -> Result:
     """Check what did not come from a file."""
-    entry = Entry(filename, found)
+    from namecheck.project.file_check import Checker
+
+    entry = Entry(filename, os.path.abspath(filename), found)
     files = ProjectFiles()
     told = {entry.location: words_of(entry.location, data, files)}
     leads = entry.location in leading(told, files)

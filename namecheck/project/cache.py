@@ -14,17 +14,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.findings import Finding, Place, Span
-from namecheck.interpreter import Query, Uses
 from namecheck.project.contents import Contents, digest, engine
-from namecheck.project.file_check import Outcome
 from namecheck.project.files import ProjectFiles
 from namecheck.project.suppression import Comments
-from namecheck.project.workers import Task
+from namecheck.project.tasks import Outcome, Task
 from namecheck.settings import Settings
 from namecheck.syntax import Suppression
+
+if TYPE_CHECKING:
+    from namecheck.interpreter import Query, Uses
 
 FOLDER: Final = ".namecheck_cache"
 FILE: Final = "outcomes.sqlite"
@@ -63,7 +64,7 @@ class Cache:
         self.notes: list[str] = []
         self._ids: dict[int, str] = {}
         self._rows: dict[tuple[str, bytes], _Row] = {}
-        self._contexts: dict[int, bytes] = {}
+        self._contexts: dict[tuple[int, tuple[bool, bool]], bytes] = {}
         self._files = ProjectFiles()
         self._usable = True
         known: dict[str, tuple[str, bytes]] = {}
@@ -109,10 +110,19 @@ class Cache:
             self._rows[location, context] = _Row(*row)
         return known
 
-    def get(self, task: Task) -> Outcome | None:
-        """The outcome of a file, None where it has to be found anew."""
-        if not self._rows or task.entry.refusal is not None:
-            return None
+    def get(self, tasks: Sequence[Task]) -> list[Outcome | None]:
+        """The outcomes of files, None for each that has to be found anew."""
+        for task in tasks:
+            self.contents.found(task.entry.location, task.entry.stamp)
+        return [self._get(task) for task in tasks]
+
+    def _get(self, task: Task) -> Outcome | None:
+        outcome = self._outcome(task) if self._rows and task.entry.refusal is None else None
+        if outcome is None:
+            self.contents.digest(task.entry.location)
+        return outcome
+
+    def _outcome(self, task: Task) -> Outcome | None:
         row = self._rows.get((task.entry.location, self._context(task)))
         if row is None:
             return None
@@ -128,10 +138,13 @@ class Cache:
 
     def _context(self, task: Task) -> bytes:
         """All but files that an outcome depends on."""
-        made = self._contexts.get(id(task.entry.settings))
+        how = task.parses, task.leads
+        key = id(task.entry.settings), how
+        made = self._contexts.get(key)
         if made is None:
-            made = self._contexts[id(task.entry.settings)] = _settings(task.entry.settings)
-        return digest(made, repr((task.parses, task.leads)).encode())
+            made = digest(_settings(task.entry.settings), repr(how).encode())
+            self._contexts[key] = made
+        return made
 
     def _seal(self, uses: Sequence[str], found: str, outcome: str) -> bytes:
         """What changes with each file, and with the outcome itself."""
@@ -238,8 +251,8 @@ def _found(uses: Uses | None) -> str:
 
 
 @lru_cache(maxsize=256)
-def _queries(text: str) -> tuple[tuple[Query, str | None], ...]:
-    return tuple((Query(*query), result) for query, result in json.loads(text))
+def _queries(text: str) -> tuple[tuple[tuple[str, int, str], str | None], ...]:
+    return tuple(((*query,), result) for query, result in json.loads(text))
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:

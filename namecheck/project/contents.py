@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 # A stamp as young as this may be that of two contents, written one after the other.
@@ -26,12 +25,17 @@ class Contents:
     def __init__(self, known: dict[str, tuple[str, bytes]] | None = None) -> None:
         self._known = {} if known is None else known
         self._begun = time.time_ns()
+        self._stamps: dict[str, str] = {}
         self._seen: dict[str, tuple[str, bytes]] = {}
+
+    def found(self, location: str, stamp: str) -> None:
+        """Take a stamp that was read in this run for the first look at a file."""
+        self._stamps.setdefault(location, stamp)
 
     def digest(self, location: str) -> bytes:
         """The digest of a file."""
         if location not in self._seen:
-            stamp = _stamp(location)
+            stamp = self._stamps.get(location) or _stamp(location)
             known = self._known.get(location)
             if known is None or not stamp or known[0] != stamp:
                 known = stamp, _digest(location)
@@ -57,10 +61,14 @@ class Contents:
 
 def _stamp(location: str) -> str:
     try:
-        found = os.stat(location)
+        return stamp_of(os.stat(location))
     except OSError:
         return ""
-    return f"{found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+
+def stamp_of(status: os.stat_result) -> str:
+    """What is another when a file was written, unless that was in the same tick of its clock."""
+    return f"{status.st_size} {status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 def _youngest(stamp: str) -> int:
@@ -89,6 +97,11 @@ def digest(*parts: bytes) -> bytes:
 @cache
 def engine() -> bytes:
     """The digest of namecheck itself, its tables included."""
-    package = Path(__file__).parents[1]
-    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".toml"))
-    return digest(*(part for path in files for part in (str(path).encode(), path.read_bytes())))
+    package = os.path.dirname(os.path.dirname(__file__))
+    files = sorted(
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(package)
+        for name in names
+        if name.endswith((".py", ".toml"))
+    )
+    return digest(*(part for file in files for part in (file.encode(), _digest(file))))

@@ -8,57 +8,21 @@ from __future__ import annotations
 import ast
 import os
 import traceback
-from dataclasses import dataclass
 from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span
-from namecheck.interpreter import Recorder, Reveal, Statistics, Uses, Workspace, collect
-from namecheck.operators import Semantics
+from namecheck.interpreter import Recorder, Reveal, Uses, Workspace, collect
 from namecheck.project.files import ProjectFiles
 from namecheck.project.suppression import Comments
+from namecheck.project.tasks import Entry, Outcome, reason_of
+from namecheck.semantics import Semantics
 from namecheck.settings import Settings
 from namecheck.syntax import Refused, Source
 
 TOP: Final = Span(1, 1, 1, 1)
 # Characters of source from which on the files that were read are forgotten before the next.
 _KEPT: Final = 8_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One file to check; `refusal` says why it can not even be opened, `location` is absolute."""
-
-    path: str
-    settings: Settings
-    size: int = 0
-    explicit: bool = False
-    refusal: str | None = None
-    location: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.location:
-            object.__setattr__(self, "location", os.path.abspath(self.path))
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of one file, before comments and settings choose among its findings.
-
-    All paths are absolute. A finding may stand in another file, which a call from this one led
-    to.
-    """
-
-    findings: tuple[Finding, ...] = ()
-    parsed: bool = True
-    comments: Comments | None = None
-    uses: Uses | None = None
-    statistics: Statistics | None = None
-
-
-def reason_of(error: OSError) -> str:
-    """What the operating system says."""
-    return error.strerror or str(error)
 
 
 class Checker:

@@ -6,14 +6,17 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from namecheck import syntax
 from namecheck.findings import Finding, Kind, Place, register
-from namecheck.interpreter import Statistics
-from namecheck.project.file_check import Entry, Outcome
 from namecheck.project.suppression import Comments, suppress
+from namecheck.project.tasks import Entry, Outcome
 from namecheck.settings import Settings
 from namecheck.syntax import Refused
+
+if TYPE_CHECKING:
+    from namecheck.interpreter import Statistics
 
 
 class Gathering:
@@ -57,6 +60,8 @@ class Gathering:
 
     def statistics(self) -> Statistics:
         """The tensor expressions of all files."""
+        from namecheck.interpreter import Statistics
+
         found = reduce(Statistics.joined, self._statistics, Statistics())
         losses = {
             word: replace(loss, filename=self._shown(loss.filename))

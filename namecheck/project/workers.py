@@ -12,23 +12,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from namecheck.project import file_check
-from namecheck.project.file_check import Checker, Entry, Outcome
-
-
-class Task(NamedTuple):
-    """A file to check.
-
-    `parses` says that it is parsed even if it names no dimension, `leads` that it is analysed even
-    then.
-    """
-
-    entry: Entry
-    parses: bool
-    leads: bool
-
+from namecheck.project.file_check import Checker
+from namecheck.project.tasks import Outcome, Task
 
 Progress: TypeAlias = Callable[[int, int], None]
 

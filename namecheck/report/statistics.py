@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.interpreter import Statistics
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
+
+if TYPE_CHECKING:
+    from namecheck.interpreter import Statistics
 
 SHOWN: Final = 10
 _BAR: Final = 30

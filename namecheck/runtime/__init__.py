@@ -9,7 +9,6 @@ import sys
 from contextlib import AbstractContextManager
 from types import ModuleType
 
-from namecheck.operators import Semantics
 from namecheck.runtime.checking import checked
 from namecheck.runtime.errors import (
     Contradicted,
@@ -22,6 +21,7 @@ from namecheck.runtime.errors import (
 from namecheck.runtime.import_hook import install_import_hook
 from namecheck.runtime.modes import Mode, Record
 from namecheck.runtime.shim import InstallError, install, installed, runtime, uninstall
+from namecheck.semantics import Semantics
 
 __all__ = [
     "Contradicted",

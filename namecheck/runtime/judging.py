@@ -9,11 +9,11 @@ import torch
 
 from namecheck.findings import Finding, Place, Span, is_of_sizes
 from namecheck.names import Contradiction, show
-from namecheck.operators import Semantics
 from namecheck.runtime import modes, places, tensor_names
 from namecheck.runtime.errors import Contradicted, error_of
 from namecheck.runtime.modes import Mode
 from namecheck.runtime.patches import TABLE
+from namecheck.semantics import Semantics
 
 # Of what is about sizes torch cannot know these, as its tensors have no names.
 _ABOUT_NAMES: Final = frozenset({"NC205"})

@@ -22,7 +22,6 @@ import torch
 import namecheck.runtime
 from namecheck.findings import Finding
 from namecheck.names import UNKNOWN
-from namecheck.operators import Semantics
 from namecheck.runtime import modes, places, shim, tensor_names
 from namecheck.runtime.catching import Catching
 from namecheck.runtime.errors import Contradicted, error_of
@@ -35,6 +34,7 @@ from namecheck.runtime.instructions import (
 )
 from namecheck.runtime.modes import Record
 from namecheck.runtime.patches import TABLE, Deferred, Patch
+from namecheck.semantics import Semantics
 from namecheck.syntax import Position, Source, position
 
 # A file by the name that its code objects have, and where in it.

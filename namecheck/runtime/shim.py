@@ -10,7 +10,6 @@ from typing import Any, Final
 import torch
 
 from namecheck import operators
-from namecheck.operators import Semantics
 from namecheck.runtime import (
     compilation,
     distribution,
@@ -27,6 +26,7 @@ from namecheck.runtime.patches import TABLE, Deferred, Patch, read
 from namecheck.runtime.sites import Site
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import ATTRIBUTE
+from namecheck.semantics import Semantics
 
 TESTED: Final = ((2, 11), (2, 13))
 

@@ -18,7 +18,7 @@ import torch
 
 from namecheck import operators
 from namecheck.names import UNKNOWN, Contradiction
-from namecheck.operators import Inference, Semantics
+from namecheck.operators import Inference
 from namecheck.runtime import (
     judging,
     modules,
@@ -33,6 +33,7 @@ from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import Names
 from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
 from namecheck.runtime.wrapper_source import LONGEST
+from namecheck.semantics import Semantics
 from namecheck.values import Tensor
 
 __all__ = ["NAMING", "Plan", "Site"]

@@ -16,8 +16,8 @@ import torch._dynamo  # leaves frames of its own, when it is imported
 
 from namecheck.conformance import live
 from namecheck.conformance.cases import read
-from namecheck.operators import Semantics
 from namecheck.runtime import runtime
+from namecheck.semantics import Semantics
 from tests.runtime.tensors import named
 from tests.test_conformance import EVERYDAY
 

@@ -8,7 +8,7 @@ import torch
 from namecheck import conformance
 from namecheck.conformance import ConformanceError, Report
 from namecheck.conformance.deviations import load
-from namecheck.operators import Semantics
+from namecheck.semantics import Semantics
 from tests.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
 
 

@@ -1,0 +1,59 @@
+"""What is to be done with a file, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from namecheck.findings import Finding
+    from namecheck.interpreter import Statistics, Uses
+    from namecheck.project.suppression import Comments
+    from namecheck.settings import Settings
+
+
+class Entry(NamedTuple):
+    """One file to check; `location` is absolute, `refusal` says why it can not even be opened.
+
+    `stamp` is what `stamp_of` makes of the file's status when it was found.
+    """
+
+    path: str
+    location: str
+    settings: Settings
+    size: int = 0
+    explicit: bool = False
+    refusal: str | None = None
+    stamp: str = ""
+
+
+class Task(NamedTuple):
+    """A file to check.
+
+    `parses` says that it is parsed even if it names no dimension, `leads` that it is analysed even
+    then.
+    """
+
+    entry: Entry
+    parses: bool
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one file, before comments and settings choose among its findings.
+
+    All paths are absolute. A finding may stand in another file, which a call from this one led
+    to.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    parsed: bool = True
+    comments: Comments | None = None
+    uses: Uses | None = None
+    statistics: Statistics | None = None
+
+
+def reason_of(error: OSError) -> str:
+    """What the operating system says."""
+    return error.strerror or str(error)
