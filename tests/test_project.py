@@ -13,7 +13,8 @@ from namecheck import interpreter, project
 from namecheck.findings import Finding
 from namecheck.interpreter import Uses, Workspace
 from namecheck.project import Walk, workers
-from namecheck.project.file_check import Checker, Entry, Outcome
+from namecheck.project.file_check import Checker
+from namecheck.project.tasks import Entry, Outcome
 from namecheck.settings import Settings, SettingsError
 
 BAD: Final = """\
