@@ -128,6 +128,11 @@ def is_scoped(text: str, scope: int) -> bool:
     return str(scope) in _SCOPES.findall(text)
 
 
+def unscoped(name: str, scope: int) -> str:
+    """The name of an axis without this scope, if it has it."""
+    return name.removesuffix(f"{_SCOPE}{scope}")
+
+
 def bare(text: str) -> str:
     """A text with the axes in it as their author wrote them, without their scopes."""
     return _SCOPES.sub("", text) if _SCOPE in text else text

@@ -85,11 +85,12 @@ class Bindings:
         An axis that is not bound is one of this scope; without a scope it has its own name. One
         that was bound to a dim without a name calls it so, unless these are `for_result`.
         """
-        axes = {axis: self._dim(axis, scope) for axis in pattern.axes}
+        axes = {axis: self.dim(axis, scope) for axis in pattern.axes}
         run = self.runs.get(pattern.several.name or "") if pattern.several else None
         return pattern.dims(axes, None if run is None or run.broadcast else run.dims)
 
-    def _dim(self, axis: str, scope: int | None) -> Dim:
+    def dim(self, axis: str, scope: int | None = None) -> Dim:
+        """What is known of one axis in this call, likewise."""
         bound = self.axes.get(axis, Bound())
         if bound.name is None and not self.for_result:
             bound = replace(bound, name=UNKNOWN)

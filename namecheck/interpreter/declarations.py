@@ -20,6 +20,7 @@ from namecheck.annotations.declarations import (
     speaks,
 )
 from namecheck.findings import Place
+from namecheck.interpreter import equations
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.declared import fields as fields_of
@@ -42,10 +43,11 @@ from namecheck.interpreter.objects import (
     sized,
 )
 from namecheck.interpreter.store import Store
-from namecheck.names import Contradiction
+from namecheck.names import UNKNOWN, Contradiction
 from namecheck.sizes import symbol
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Source
+from namecheck.values import Size
 
 # Through how many files an alias is followed.
 _CHAIN: Final = 8
@@ -166,7 +168,7 @@ class Declarations:
         if bindings is None or self.machine.scope(function.node).generator:
             return value
         bindings = replace(bindings, for_result=True)
-        scope = self.machine.new_address()
+        scope = frame.number
         written = self._written(getattr(function.node, "returns", None), frame)
         try:
             meet(
@@ -396,6 +398,15 @@ class Declarations:
 
     # What the axes stand for
 
+    def size_of_axis(self, axis: str, store: Store, activation: Activation) -> Size:
+        """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
+        frame, given = activation.frame, activation.given
+        if axis not in self.of(frame).signature(frame.scope).axes:
+            return UNKNOWN
+        bindings = self._bindings([axis], frame, store, activation.name)
+        inside = given is not None and given.node is not frame.scope
+        return bindings.dim(axis, frame.number if inside else None).size
+
     def _bindings(self, axes: Iterable[str], frame: Frame, store: Store, function: str) -> Bindings:
         """What these axes stand for in a frame: by itself, those around it, or its instance."""
         bound: dict[str, Bound] = {}
@@ -406,7 +417,7 @@ class Declarations:
                 bound[axis] = found
             elif isinstance(found, Run):
                 runs[axis] = found
-        return Bindings(function, bound, runs)
+        return equations.bindings(Bindings(function, bound, runs), store)
 
     def _cell(self, axis: str, frame: Frame, store: Store) -> Any:
         current: Frame | None = frame

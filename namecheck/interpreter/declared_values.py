@@ -18,7 +18,7 @@ from namecheck.annotations.declarations import (
     speaks,
 )
 from namecheck.findings import Place
-from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import (
     NONE,
@@ -63,10 +63,10 @@ class DeclaredValues:
     def known(self, value: Value | None, store: Store) -> Any:
         """What is known of a value, as annotations see it."""
         if isinstance(value, TensorValue):
-            return joins.held(value, store).tensor
+            return equations.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Opaque):
             if narrowing.is_tensor(value, store):
-                return joins.held(self.machine.torch.promote(value, store), store).tensor
+                return self.known(self.machine.torch.promote(value, store), store)
             return UNKNOWN
         if value == NONE:
             return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import NoneType
 from typing import TYPE_CHECKING, Final
 
-from namecheck.interpreter import joins
+from namecheck.interpreter import equations, joins
 from namecheck.interpreter.machine import PathEnds
 from namecheck.interpreter.objects import (
     NONE,
@@ -26,6 +26,7 @@ from namecheck.interpreter.objects import (
     Value,
 )
 from namecheck.interpreter.store import FOREIGN, Fact, Store
+from namecheck.names import Unknown
 from namecheck.values import ANY_DIM, Dims
 
 if TYPE_CHECKING:
@@ -123,9 +124,15 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
     """What follows for an opaque value that was compared with constants."""
     kind, *operands = key.parts
     if kind == "Eq":
+        if truth:
+            equations.learn(operands[0], operands[1], store)
         for opaque, other in (operands, operands[::-1]):
             if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
                 _compared(opaque, (other,), truth, store)
+    elif kind == "chain" and truth:
+        for link in operands:
+            if isinstance(link, Key):
+                _imply(link, True, store)
     elif kind == "isinstance":
         if truth and operands[1] == External("torch.Tensor"):
             store.set(Fact(("tensor", operands[0])), True)
@@ -226,7 +233,18 @@ def _refine_comparison(
         if truth is not negated:
             _refine_rank(machine, left, right, store, activation)
             _refine_names(machine, left, right, store, activation)
+            _refine_sizes(machine, left, right, store, activation)
     return True
+
+
+def _refine_sizes(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``self.rows == self.columns``: what is called like an axis is taken for its size."""
+    words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left, right)]
+    one, other = (machine.declarations.size_of_axis(word, store, activation) for word in words)
+    if not isinstance(one, Unknown) and not isinstance(other, Unknown):
+        equations.equate(one, other, store)
 
 
 def _is_none(value: Value, wanted: bool) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import sizes
-from namecheck.interpreter import joins
+from namecheck.interpreter import equations, joins
 from namecheck.interpreter.objects import (
     FALSE,
     NONE,
@@ -127,12 +127,13 @@ def apply(
     if all(isinstance(value, Const) for value in values) and name in _PURE:
         return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
     opened = [joins.opened(value, store) for value in values]
-    return _on_sizes(name, values) or _on_containers(name, opened, store)
+    return _on_sizes(name, values, store) or _on_containers(name, opened, store)
 
 
-def _on_sizes(name: str, values: list[Value]) -> Value | None:
+def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
     """An operator on sizes known by their symbols; None where it cannot be computed."""
-    known = [size for size in map(size_of, values) if size is not None]
+    sizes_ = (size_of(value) for value in values)
+    known = [equations.size(size, store) for size in sizes_ if size is not None]
     if len(known) != len(values):
         return None
     if name in _ARITHMETIC:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck import names as naming
 from namecheck import operators
 from namecheck.findings import Place, Span
-from namecheck.interpreter import joins, narrowing
+from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.lints import Lints
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -106,7 +106,7 @@ class TorchCalls:
     def lower(self, value: Value, store: Store) -> Any:
         """A value as `infer` takes it."""
         if isinstance(value, TensorValue):
-            return joins.held(value, store).tensor
+            return equations.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Const):
             return value.value
         if isinstance(value, Opaque):
@@ -127,10 +127,10 @@ class TorchCalls:
 
     def _lower_opaque(self, value: Opaque, store: Store) -> Any:
         if narrowing.is_tensor(value, store):
-            return joins.held(self.promote(value, store), store).tensor
+            return self.lower(self.promote(value, store), store)
         size = size_of(value)
         if size is not None:
-            return size
+            return equations.size(size, store)
         # Any float stands for an unknown one: no rule looks at the value of a float.
         return 1.0 if value.kind in _NUMBERS else UNKNOWN
 
