@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
 from namecheck.project.contents import stamp_of
-from namecheck.project.files import ProjectFiles, read
-from namecheck.project.gathering import Gathering
+from namecheck.project.files import NOTHING, ProjectFiles
+from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.reach import leading, words_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 from namecheck.settings import Settings
@@ -19,6 +19,8 @@ from namecheck.settings import Settings
 if TYPE_CHECKING:
     from namecheck.interpreter import Statistics
     from namecheck.project.cache import Cache
+
+__all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded"]
 
 FOLLOWED_TREE: Final = 400_000
 """Bytes of Python up to which files are analysed that name nothing, but import what does."""
@@ -141,16 +143,19 @@ def check(
     jobs: int | None = None,
     cache: Cache | None = None,
     counting: bool = False,
+    overlay: Mapping[str, bytes] = NOTHING,
 ) -> Result:
     """Check all files; `progress` is told how many of how many are done.
 
     `jobs` is the number of processes, by default one for each processor. What the `cache` knows is
-    not checked again. With `counting` the tensor expressions are counted.
+    not checked again; it must not be used with an `overlay`: contents of files, by location, that
+    hold in place of those on the disk. With `counting` the tensor expressions are counted.
     """
-    tasks = _tasks(entries)
+    tasks = _tasks(entries, ProjectFiles(overlay))
     known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
     stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    anew = iter(_made(stale, progress or (lambda done, total: None), jobs, cache, counting))
+    told = progress or (lambda done, total: None)
+    anew = iter(_made(stale, told, jobs, cache, counting, overlay))
     outcomes = [next(anew) if outcome is None else outcome for outcome in known]
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
@@ -164,24 +169,24 @@ def _made(
     jobs: int | None,
     cache: Cache | None,
     counting: bool,
+    overlay: Mapping[str, bytes],
 ) -> Sequence[Outcome]:
     """What comes of files that are checked anew; the cache remembers it."""
     if not tasks:
         return ()
     from namecheck.project import workers  # with the interpreter, which takes a while to load
 
-    made = workers.spread(tasks, progress, jobs, counting)
+    made = workers.spread(tasks, progress, jobs, counting, overlay)
     if cache is not None:
         cache.put(list(zip(tasks, made, strict=True)))
     return made
 
 
-def _tasks(entries: Sequence[Entry]) -> list[Task]:
+def _tasks(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
     """What is to be done with each file."""
     walked = sum(entry.size for entry in entries if not entry.explicit)
-    files = ProjectFiles()
     told = {
-        entry.location: words_of(entry.location, read(entry.location), files)
+        entry.location: words_of(entry.location, files.read(entry.location), files)
         for entry in entries
         if entry.explicit or walked < FOLLOWED_TREE
     }

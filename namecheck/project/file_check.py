@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import os
 import traceback
+from collections.abc import Mapping
 from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Recorder, Reveal, Uses, Workspace, collect
-from namecheck.project.files import ProjectFiles
+from namecheck.project.files import NOTHING, ProjectFiles
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
 from namecheck.semantics import Semantics
@@ -28,16 +29,18 @@ _KEPT: Final = 8_000_000
 class Checker:
     """Checks files that import each other: what several need is read and run once.
 
-    While it is `counting`, each is checked by itself, and its expressions are counted.
+    While it is `counting`, each is checked by itself, and its expressions are counted. The
+    `overlay` has contents of files, by location, that hold in place of those on the disk.
     """
 
-    def __init__(self, counting: bool = False) -> None:
+    def __init__(self, counting: bool = False, overlay: Mapping[str, bytes] = NOTHING) -> None:
         self._counting = counting
+        self._overlay = overlay
         self._begin()
 
     def _begin(self) -> None:
         self._recorder = Recorder() if self._counting else None
-        self._files = ProjectFiles()
+        self._files = ProjectFiles(self._overlay)
         self._workspaces: dict[tuple[Semantics, tuple[str, ...]], Workspace] = {}
 
     def file(self, entry: Entry, parses: bool, leads: bool) -> Outcome:
@@ -50,8 +53,7 @@ class Checker:
         try:
             if entry.refusal is not None:
                 return Outcome((_unreadable(location, entry.refusal),))
-            with open(location, "rb", buffering=0) as file:
-                data = file.readall()
+            data = self._overlay.get(location) or _contents(location)
         except OSError as error:
             return Outcome((_unreadable(location, reason_of(error)),))
         return self.text(data, location, entry.settings, parses, leads)
@@ -94,6 +96,11 @@ class Checker:
             )
             self._workspaces[key] = workspace
         return workspace
+
+
+def _contents(location: str) -> bytes:
+    with open(location, "rb", buffering=0) as file:
+        return file.readall()
 
 
 def _unreadable(path: str, reason: str) -> Finding:

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from namecheck import syntax
@@ -31,11 +32,18 @@ _IMPORT: Final = re.compile(
 _WORD: Final = re.compile(r"\w+")
 _DOTTED: Final = re.compile(r"[\w.]+")
 
+NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
+"""No contents that differ from those on the disk."""
+
 
 class ProjectFiles:
-    """Finds and reads files, each once; a location is an absolute path."""
+    """Finds and reads files, each once; a location is an absolute path.
 
-    def __init__(self) -> None:
+    The `overlay` has contents of files that hold in place of those on the disk.
+    """
+
+    def __init__(self, overlay: Mapping[str, bytes] = NOTHING) -> None:
+        self._overlay = overlay
         self._sources: dict[str, Source | None] = {}
         self._matters: dict[str, bool] = {}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -44,6 +52,11 @@ class ProjectFiles:
         self.characters = 0
 
     # Sources
+
+    def read(self, location: str) -> bytes | None:
+        """The contents of a file of Python; None for a folder and for what cannot be read."""
+        held = self._overlay.get(location)
+        return _contents(location) if held is None else held
 
     def put(self, location: str, source: Source) -> None:
         """Keep what was read otherwise."""
@@ -58,7 +71,7 @@ class ProjectFiles:
     def source(self, location: str) -> Source | None:
         """The file, None for a folder and for what cannot be read."""
         if location not in self._sources:
-            data = read(location)
+            data = self.read(location)
             try:
                 source = None if data is None else syntax.parse(data, location)
             except Refused:
@@ -70,7 +83,7 @@ class ProjectFiles:
     def matters(self, location: str) -> bool:
         """Whether a file names dimensions."""
         if location not in self._matters:
-            data = read(location)
+            data = self.read(location)
             self._matters[location] = data is not None and syntax.names_something(data)
         return self._matters[location]
 
@@ -201,8 +214,7 @@ def _listing(folder: str) -> frozenset[str]:
         return frozenset()
 
 
-def read(location: str) -> bytes | None:
-    """The contents of a file of Python; None for a folder and for what cannot be read."""
+def _contents(location: str) -> bytes | None:
     if not location.endswith(".py"):
         return None
     try:

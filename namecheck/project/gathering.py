@@ -37,7 +37,7 @@ class Gathering:
                 place = finding.filename
                 if place in self._by_file:
                     self._by_file[place].append((place != entry.location, finding))
-                elif not _is_excluded(place, entry.settings):
+                elif not is_excluded(place, entry.settings):
                     strangers.setdefault(place, []).append((True, finding))
                     self._settings.setdefault(place, entry.settings)
         self._by_file.update(sorted(strangers.items()))
@@ -104,7 +104,7 @@ def _way(found: tuple[bool, Finding]) -> tuple[object, ...]:
     return foreign, len(places), places, finding.message
 
 
-def _is_excluded(location: str, settings: Settings) -> bool:
+def is_excluded(location: str, settings: Settings) -> bool:
     """Whether a file, or a folder that it is in, is left out by the settings."""
     root = os.path.abspath(settings.root)
     path = location

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from namecheck import syntax
-from namecheck.project.files import ProjectFiles, read
+from namecheck.project.files import ProjectFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def leading(told: dict[str, Words], files: ProjectFiles) -> set[str]:
         for imported in told[location].imported:
             importers.setdefault(imported, []).append(location)
             if imported not in told:
-                told[imported] = words_of(imported, read(imported), files)
+                told[imported] = words_of(imported, files.read(imported), files)
                 open_.append(imported)
     return _reached((location for location, words in told.items() if words.names), importers)
 

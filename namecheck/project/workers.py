@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from namecheck.project import file_check
 from namecheck.project.file_check import Checker
+from namecheck.project.files import NOTHING
 from namecheck.project.tasks import Outcome, Task
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -32,11 +33,15 @@ def spread(
     progress: Progress,
     jobs: int | None = None,
     counting: bool = False,
+    overlay: Mapping[str, bytes] = NOTHING,
 ) -> list[Outcome]:
-    """The outcome of every task, in their order; `counting` also counts their expressions."""
+    """The outcome of every task, in their order; `counting` also counts their expressions.
+
+    With an `overlay` of the disk, a few contents in place of those of files, there is one process.
+    """
     processes = jobs or _processors()
-    if processes < 2 or sum(task.entry.size for task in tasks) < WORTH_IT:
-        return _one_by_one(tasks, progress, counting)
+    if overlay or processes < 2 or sum(task.entry.size for task in tasks) < WORTH_IT:
+        return _one_by_one(tasks, progress, Checker(counting, overlay))
     return _in_parallel(tasks, progress, processes, counting)
 
 
@@ -46,8 +51,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _one_by_one(tasks: Sequence[Task], progress: Progress, counting: bool) -> list[Outcome]:
-    checker = Checker(counting)
+def _one_by_one(tasks: Sequence[Task], progress: Progress, checker: Checker) -> list[Outcome]:
     outcomes = []
     for task in tasks:
         outcomes.append(checker.file(*task))

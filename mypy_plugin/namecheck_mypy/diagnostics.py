@@ -1,0 +1,43 @@
+"""What is to be told of a file, as plain data: it can be kept, and told without the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+Told: TypeAlias = "dict[str, list[Diagnostic]]"
+"""The diagnostics of each file, by its absolute path."""
+
+
+class Diagnostic(NamedTuple):
+    """One error or note: lines and columns from 1, the end exclusive, as those of a finding.
+
+    `hints` are said after the message, at the same place.
+    """
+
+    code: str
+    severity: str
+    message: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    hints: tuple[str, ...] = ()
+
+
+def record(diagnostics: Iterable[Diagnostic]) -> list[list[Any]]:
+    """Diagnostics as JSON has them."""
+    return [[*diagnostic] for diagnostic in diagnostics]
+
+
+def recall(records: Sequence[Sequence[Any]]) -> list[Diagnostic]:
+    """The diagnostics that were recorded."""
+    return [Diagnostic(*fields, tuple(hints)) for *fields, hints in records]
+
+
+def digest(diagnostics: Iterable[Diagnostic]) -> str:
+    """A word that changes whenever what is told of a file does."""
+    text = json.dumps(record(diagnostics), separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()

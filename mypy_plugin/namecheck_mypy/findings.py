@@ -1,0 +1,79 @@
+"""The findings of one build: found once, when they are first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from mypy.build import BuildManager
+from mypy.nodes import MypyFile
+from mypy.options import Options
+
+from namecheck_mypy import surfaces
+from namecheck_mypy.diagnostics import Diagnostic, Told
+from namecheck_mypy.snapshot import Snapshot
+
+
+class Findings:
+    """What is to be told of each file of a build."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._told: Told | None = None
+        self._manager: BuildManager | None = None
+        self.modules: Mapping[str, MypyFile] = {}
+
+    @property
+    def manager(self) -> BuildManager | None:
+        """The build, once there is one."""
+        if self._manager is None:
+            self._manager = surfaces.manager_of(self._options)
+        return self._manager
+
+    def prepare(self) -> None:
+        """Find out, where mypy has processes of its own, before they do."""
+        manager = self.manager
+        if manager is not None and manager.options.num_workers and not surfaces.is_worker(manager):
+            self.of("")
+
+    def of(self, path: str) -> list[Diagnostic]:
+        """What is to be told of a file."""
+        if self._told is None:
+            self._told = {}
+            self._told = self._found()
+        location = path if path.startswith(os.sep) else os.path.abspath(path)
+        return self._told.get(location, [])
+
+    def _found(self) -> Told:
+        manager = self.manager
+        if manager is None or (self.modules and "torch" not in self.modules):
+            return {}
+        paths = surfaces.sources(manager)
+        overlay = self._overlay(manager)
+        if os.path.abspath(surfaces.NO_FILE) in overlay:
+            paths.append(surfaces.NO_FILE)
+        folder = surfaces.cache_folder(self._options)
+        snapshot = Snapshot(folder, paths) if folder and not overlay else None
+        kept = snapshot.load() if snapshot else None
+        if kept is not None:
+            return kept
+        from namecheck_mypy.checking import SettingsError, check
+
+        try:
+            checked = check(paths, overlay, folder)
+        except SettingsError as error:
+            surfaces.tell(manager, f"{error}", "error")
+            return {}
+        if snapshot is not None:
+            snapshot.save(checked.told, checked.files, checked.folders)
+        return checked.told
+
+    def _overlay(self, manager: BuildManager) -> dict[str, bytes]:
+        """The contents of files, by absolute path, that are not those on the disk."""
+        overlay = {}
+        for path, shadow in surfaces.shadows(self._options).items():
+            with open(shadow, "rb") as file:
+                overlay[os.path.abspath(path)] = file.read()
+        for text in surfaces.texts(manager):
+            overlay[os.path.abspath(surfaces.NO_FILE)] = text
+        return overlay

@@ -1,0 +1,72 @@
+"""The hooks of the plugin; none of them ever ends mypy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from mypy.errors import CompileError
+from mypy.nodes import MypyFile
+from mypy.options import Options
+from mypy.plugin import Plugin, ReportConfigContext
+
+from namecheck_mypy.diagnostics import Diagnostic, digest
+from namecheck_mypy.findings import Findings
+from namecheck_mypy.reporting import Reporter
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+# What a hook answers where it has nothing to say, by the context that it is given.
+_DEFAULTS: Final = ("default_signature", "default_return_type", "default_attr_type")
+
+
+class NamecheckPlugin(Plugin):
+    """Reports the findings of ``namecheck check`` as errors of mypy."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._findings = Findings(options)
+        self._reporter = Reporter(options, self._findings)
+
+    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+        """Keep the modules of the build, when all are known."""
+        super().set_modules(modules)
+        self._findings.modules = modules
+        self._safely("", self._findings.prepare, None)
+
+    def report_config_data(self, ctx: ReportConfigContext) -> Any:
+        """What changes when other findings are to be told of a file: mypy checks it again then."""
+        nothing: list[Diagnostic] = []
+        told = self._safely(ctx.path, lambda: self._findings.of(ctx.path), nothing)
+        return digest(told) if told else None
+
+    def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
+        """Tell what was found in a file; mypy asks this once, when it has checked the file."""
+        self._safely(file.path, lambda: self._reporter.report(file), None)
+        return set()
+
+    def _shielded(self, hook: Callable[[C], T] | None) -> Callable[[C], T] | None:
+        """A hook that leaves things as they are where it fails, and tells so."""
+        if hook is None:
+            return None
+        inner = hook
+
+        def shielded(ctx: C) -> T:
+            otherwise: T = _default(ctx)
+            return self._safely(self._reporter.current, lambda: inner(ctx), otherwise)
+
+        return shielded
+
+    def _safely(self, path: str, action: Callable[[], T], otherwise: T) -> T:
+        try:
+            return action()
+        except CompileError:
+            raise
+        except Exception as error:
+            self._reporter.fault(path, error)
+            return otherwise
+
+
+def _default(ctx: Any) -> Any:
+    return next((getattr(ctx, name) for name in _DEFAULTS if hasattr(ctx, name)), None)

@@ -1,0 +1,108 @@
+"""What was found in the last run, for as long as nothing that it depends on has changed.
+
+A warm run of mypy takes a few tenths of a second: it is answered from one file, and the engine is
+not even imported. Whatever is in doubt, the engine decides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from typing import Any, Final
+
+from namecheck_mypy.diagnostics import Told, recall, record
+
+_FILE: Final = "found.json"
+# A stamp as young as this may be that of two contents, written one after the other.
+_YOUNG: Final = 2_000_000_000
+
+
+class Snapshot:
+    """The file that keeps what was found; `key` stands for all that was asked for."""
+
+    def __init__(self, folder: str, key: Iterable[str]) -> None:
+        self._path = os.path.join(folder, _FILE)
+        self._begun = time.time_ns()
+        self._key = [os.getcwd(), sys.version, _engine(), *key]
+
+    def load(self) -> Told | None:
+        """What was found, None where it has to be found anew."""
+        try:
+            with open(self._path, "rb") as file:
+                kept = json.load(file)
+            if kept["key"] != self._key:
+                return None
+            if any(_stamp(path) != stamp for path, stamp in kept["files"].items()):
+                return None
+            if any(_listing(folder) != listed for folder, listed in kept["folders"].items()):
+                return None
+            return {location: recall(records) for location, records in kept["told"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save(self, told: Told, files: Iterable[str], folders: Iterable[str]) -> None:
+        """Keep what was found, if none of the files changed while or just before it was."""
+        stamps = {path: _stamp(path) for path in files}
+        if any(_youngest(stamp) > self._begun - _YOUNG for stamp in stamps.values()):
+            return
+        kept: dict[str, Any] = {
+            "key": self._key,
+            "files": stamps,
+            "folders": {folder: _listing(folder) for folder in folders},
+            "told": {location: record(diagnostics) for location, diagnostics in told.items()},
+        }
+        part = f"{self._path}.{os.getpid()}"
+        try:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            with open(part, "w", encoding="utf-8") as file:
+                json.dump(kept, file, separators=(",", ":"))
+            os.replace(part, self._path)
+        except OSError:
+            return
+
+
+def _engine() -> str:
+    """What changes whenever a file of namecheck does, its tables and this plugin included."""
+    made = hashlib.blake2b(digest_size=12)
+    for package in ("namecheck", "namecheck_mypy"):
+        spec = find_spec(package)
+        for folder in (spec.submodule_search_locations or ()) if spec else ():
+            for path in sorted(_sources(folder)):
+                made.update(f"{path} {_stamp(path)}\n".encode())
+    return made.hexdigest()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".toml")):
+                yield entry.path
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _sources(entry.path)
+
+
+def _stamp(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+
+def _youngest(stamp: str) -> int:
+    return max(map(int, stamp.split()[2:]), default=0)
+
+
+def _listing(folder: str) -> str:
+    """The modules and packages of a folder, as far as its own listing tells."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    told = [name for name in names if name.endswith((".py", ".pyi")) or name.isidentifier()]
+    return hashlib.blake2b("\n".join(told).encode(), digest_size=12).hexdigest()
