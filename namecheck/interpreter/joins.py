@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Final
 
 from namecheck import values
@@ -156,11 +157,7 @@ def either(choices: Sequence[Value], store: Store) -> Value:
     """What covers all of these values of one store."""
     if not choices:
         return store.ledger.fresh("item")
-    joiner = Joiner(store, store)
-    each = choices[0]
-    for choice in choices[1:]:
-        each = joiner.value(each, choice)
-    return each
+    return Joiner(store, store).every(choices)
 
 
 def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
@@ -278,12 +275,33 @@ class Joiner:
         if isinstance(a, Opaque) or isinstance(b, Opaque):
             return unknown_of((a, b), self.left.ledger)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
-            return self.left.ledger.fresh("join", _common_kind(a, b))
+            return self._alike([a, b])
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
             return self.left.ledger.fresh("join")
         return union(
             [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
         )
+
+    def every(self, choices: Sequence[Value]) -> Value:
+        """The least value that covers all: constants at once, and tuples item by item."""
+        if len(choices) == 1:
+            return choices[0]
+        groups: dict[Hashable, list[Value]] = {}
+        for number, choice in enumerate(choices):
+            groups.setdefault(_sort(choice, number), []).append(choice)
+        return reduce(self.value, map(self._alike, groups.values()))
+
+    def _alike(self, group: list[Value]) -> Value:
+        """What covers values of one sort."""
+        first = group[0]
+        if all(value == first for value in group):
+            return first
+        if isinstance(first, TupleValue):
+            rows = [value.items for value in group if isinstance(value, TupleValue)]
+            columns = zip(*rows, strict=True)
+            return TupleValue(tuple(map(self.every, columns)), first.fields, first.cls)
+        kinds = {_kind(value) for value in group}
+        return self.left.ledger.fresh("join", kinds.pop() if len(kinds) == 1 else None)
 
     def _either(self, a: Mutable, b: Mutable) -> Picked:
         """The address of either; of the same two it is the same again."""
@@ -327,10 +345,7 @@ class Joiner:
         if not parts:
             return ()
         either = Joiner(Both(self.left, self.right), Both(self.left, self.right))
-        each = parts[0]
-        for part in parts[1:]:
-            each = either.value(each, part)
-        return Repeated(each)
+        return Repeated(either.every(parts))
 
     def dicts(self, a: Entries, b: Entries) -> Entries:
         """Entries key by key; what is on one side only may be there."""
@@ -339,10 +354,7 @@ class Joiner:
         left_over = [v for k, v in a.items if k not in others]
         left_over += [v for k, v in b.items if k not in own]
         left_over += [rest for rest in (a.rest, b.rest) if rest is not None]
-        rest: Value | None = None
-        for value in left_over:
-            rest = value if rest is None else self.value(rest, value)
-        return Entries(tuple(joined), rest)
+        return Entries(tuple(joined), self.every(left_over) if left_over else None)
 
     def cell(self, a: Any, b: Any) -> Any:
         """What covers two contents of one cell."""
@@ -378,5 +390,14 @@ def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:
     return (content.each,) if isinstance(content, Repeated) else content
 
 
-def _common_kind(a: Const, b: Const) -> str | None:
-    return type(a.value).__name__ if type(a.value) is type(b.value) else None
+def _sort(value: Value, number: int) -> Hashable:
+    """The same for values that are joined at once, else the number."""
+    if isinstance(value, Const) and value != NONE:
+        return Const
+    if isinstance(value, TupleValue):
+        return len(value.items), value.fields, value.cls
+    return number
+
+
+def _kind(value: Value) -> str | None:
+    return type(value.value).__name__ if isinstance(value, Const) else None
