@@ -28,7 +28,7 @@ def plugin(version: str) -> type[Plugin]:
             "Findings are attempted all the same.",
             file=sys.stderr,
         )
-    from namecheck_mypy.plugin import NamecheckPlugin
+    from namecheck_mypy.hooks import NamecheckPlugin
 
     return NamecheckPlugin
 

@@ -60,7 +60,7 @@ def check(paths: Sequence[str], overlay: Mapping[str, bytes], cache_folder: str 
 
 def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
     """The paths, and those of all files of the project that are imported from there."""
-    shown = {os.path.abspath(path): path for path in paths}
+    shown = {os.path.abspath(path): os.path.normpath(path) for path in paths}
     here = os.path.join(os.getcwd(), "")
     open_ = list(shown)
     while open_:

@@ -34,7 +34,7 @@ def record(diagnostics: Iterable[Diagnostic]) -> list[list[Any]]:
 
 def recall(records: Sequence[Sequence[Any]]) -> list[Diagnostic]:
     """The diagnostics that were recorded."""
-    return [Diagnostic(*fields, tuple(hints)) for *fields, hints in records]
+    return [Diagnostic._make((*fields, tuple(hints))) for *fields, hints in records]
 
 
 def digest(diagnostics: Iterable[Diagnostic]) -> str:

@@ -36,6 +36,10 @@ class Findings:
         if manager is not None and manager.options.num_workers and not surfaces.is_worker(manager):
             self.of("")
 
+    def forget(self) -> None:
+        """Find out again when asked again: files have changed."""
+        self._told = None
+
     def of(self, path: str) -> list[Diagnostic]:
         """What is to be told of a file."""
         if self._told is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Iterator, Sequence
 
+from mypy.errors import ErrorInfo, Errors
 from mypy.nodes import MypyFile
 from mypy.options import Options
 
@@ -21,30 +23,33 @@ class Reporter:
         self._options = options
         self._findings = findings
         self._faults: set[str] = set()
+        self._made: dict[str, list[ErrorInfo]] = {}
 
     def report(self, file: MypyFile) -> None:
-        """Tell all that was found in a file."""
+        """Tell all that was found in a file, and take back what was told of it before."""
         told = self._findings.of(file.path)
         manager = self._findings.manager
-        if not told or manager is None:
+        if manager is None or not (told or file.path in self._made):
             return
         errors = manager.errors
+        before = self._made.pop(file.path, [])
+        if before and file.path in errors.error_info_map:
+            left = [info for info in errors.error_info_map[file.path] if info not in before]
+            errors.error_info_map[file.path] = left
+        if told and file.path not in errors.flushed_files:
+            self._tell(file, told, errors)
+
+    def _tell(self, file: MypyFile, told: Sequence[Diagnostic], errors: Errors) -> None:
+        made = self._made.setdefault(file.path, [])
+        at = errors.file, errors.target_module, errors.options, errors.scope
         if errors.file != file.path:
             options = self._options.clone_for_module(file.fullname)
             errors.set_file(file.path, file.fullname, options)
         for diagnostic in told:
-            self._add(file, diagnostic)
-
-    def _add(self, file: MypyFile, told: Diagnostic) -> None:
-        manager = self._findings.manager
-        assert manager is not None
-        span = told.line, told.column, told.end_line, told.end_column
-        code = family_of(told.code)
-        error = surfaces.info(file, span, told.severity, told.message, code)
-        manager.errors.add_error_info(error, file=file.path)
-        for hint in told.hints:
-            note = surfaces.info(file, span, "note", hint, code, error)
-            manager.errors.add_error_info(note, file=file.path)
+            for info in _infos(file, diagnostic):
+                made.append(info)
+                errors.add_error_info(info, file=file.path)
+        errors.set_file(*at)
 
     @property
     def current(self) -> str:
@@ -65,3 +70,12 @@ class Reporter:
             manager.errors.report(1, 0, f"namecheck failed on this file: {text}.", severity="note")
         else:
             print(f"{path or 'namecheck'}: note: namecheck failed: {text}.", file=sys.stderr)
+
+
+def _infos(file: MypyFile, told: Diagnostic) -> Iterator[ErrorInfo]:
+    span = told.line, told.column, told.end_line, told.end_column
+    code = family_of(told.code)
+    error = surfaces.info(file, span, told.severity, told.message, code)
+    yield error
+    for hint in told.hints:
+        yield surfaces.info(file, span, "note", hint, code, error)

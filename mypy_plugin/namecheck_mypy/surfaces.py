@@ -90,7 +90,7 @@ def info(
     span: tuple[int, int, int, int],
     severity: str,
     message: str,
-    code: ErrorCode,
+    code: ErrorCode | None,
     parent: ErrorInfo | None = None,
 ) -> ErrorInfo:
     """One error or note of mypy; the span is that of a finding."""

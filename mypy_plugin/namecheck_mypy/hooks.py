@@ -8,8 +8,10 @@ from typing import Any, Final, TypeVar
 from mypy.errors import CompileError
 from mypy.nodes import MypyFile
 from mypy.options import Options
-from mypy.plugin import Plugin, ReportConfigContext
+from mypy.plugin import AnalyzeTypeContext, Plugin, ReportConfigContext
+from mypy.types import Type
 
+from namecheck_mypy.daemon import Daemon
 from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
 from namecheck_mypy.reporting import Reporter
@@ -28,12 +30,17 @@ class NamecheckPlugin(Plugin):
         super().__init__(options)
         self._findings = Findings(options)
         self._reporter = Reporter(options, self._findings)
+        self._daemon: Daemon | None = None
+        if options.fine_grained_incremental:
+            self._daemon = Daemon(self._findings, self._reporter)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         """Keep the modules of the build, when all are known."""
         super().set_modules(modules)
         self._findings.modules = modules
         self._safely("", self._findings.prepare, None)
+        if self._daemon is not None:
+            self._safely("", self._daemon.built, None)
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What changes when other findings are to be told of a file: mypy checks it again then."""
@@ -45,6 +52,19 @@ class NamecheckPlugin(Plugin):
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""
         self._safely(file.path, lambda: self._reporter.report(file), None)
         return set()
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """Hear of a file that is about to be checked."""
+        daemon = self._daemon
+        if daemon is not None:
+            self._safely(file.path, lambda: daemon.parsed(file), None)
+        return []
+
+    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        """Hear of a type that is being analysed; nothing is changed of it."""
+        if self._daemon is not None:
+            self._safely("", self._daemon.touched, None)
+        return None
 
     def _shielded(self, hook: Callable[[C], T] | None) -> Callable[[C], T] | None:
         """A hook that leaves things as they are where it fails, and tells so."""
