@@ -140,6 +140,9 @@ _CALLS: Final = (
     re.compile(rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
     re.compile(rb"Annotated\[[^\]]*Tensor"),
 )
+# A word of jaxtyping may come from a module of the project's own.
+_DECLARED: Final = re.compile(rb"\b[A-Z]\w*\[\s*[\w.]*Tensor,\s*[\"']")
+_AFTER_TENSOR: Final = (b'Tensor, "', b"Tensor, '")
 _RENAME: Final = re.compile(rb"(?<!\bos)\.rename_?\b")
 _NAMES: Final = re.compile(rb"names\s*=|names[\"']")
 _OPENED: Final = re.compile(rb"[(,]\s*\Z")
@@ -157,6 +160,8 @@ def names_something(data: bytes) -> bool:
         return True
     if b"torch" not in data:
         return False
+    if any(word in data for word in _AFTER_TENSOR) and _DECLARED.search(data):
+        return True
     if b".rename" in data and _RENAME.search(data):
         return True
     return b"names" in data and any(_gives_names(data, m) for m in _NAMES.finditer(data))

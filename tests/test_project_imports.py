@@ -397,6 +397,102 @@ def test_annotations_are_followed_over_files(check: Check) -> None:
     assert check(files) == ["lib/ops.py:6 NC112", "use.py:7 NC101"]
 
 
+def test_words_of_annotations_are_passed_on_by_files(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = """
+        from beartype import beartype
+        import torch
+        from jaxtyping import Bool as Mask
+        from jaxtyping import Float, jaxtyped
+        from torch import Tensor as T
+
+        Numbers = Float
+        Any = torch.Tensor
+
+        def typecheck(function):
+            if __debug__:
+                return jaxtyped(typechecker=beartype)(function)
+            return function
+
+        def plainly(function):
+            return jaxtyped(function, typechecker=beartype)
+        """
+    used = """
+        from torch import Tensor
+        from pkg.words import Float, plainly, typecheck
+
+        @typecheck
+        def turned(x: Float[Tensor, "rows columns"]) -> Float[Tensor, "columns rows"]:
+            return x.T
+
+        @plainly
+        def same(x: Float[Tensor, "rows columns"]) -> Float[Tensor, "rows columns"]:
+            return x
+
+        def uses(x: Float[Tensor, "n d"], y: Float[Tensor, "m e"]):
+            same(x) @ turned(x)
+            return turned(x) @ y  # BUG
+        """
+    renamed = """
+        from pkg import words
+        from pkg.words import Any, Mask, Numbers, T
+
+        def one(x: Numbers[T, "n m"], y: Numbers[Any, "k d"]):
+            return x @ y  # BUG
+
+        def two(x: Mask[T, "n m"], y: words.Mask[words.T, "n m"]) -> words.Mask[T, "m n"]:
+            return x | y  # BUG
+        """
+    files = {"pkg/__init__.py": "", "pkg/words.py": words, "pkg/use.py": used}
+    check({**files, "pkg/renamed.py": renamed})
+    monkeypatch.setattr(project, "FOLLOWED_TREE", 0)
+    check(files, "pkg")
+
+
+def test_the_sizes_of_a_class_pass_its_bases_in_other_files(check: Check) -> None:
+    check(
+        {
+            "pkg/__init__.py": "",
+            "pkg/layers.py": """
+                import torch
+                from torch.nn import Module as TorchModule
+
+                class Module(TorchModule):
+                    def __setattr__(self, name, value):
+                        return super().__setattr__(name=name, value=value)
+
+                class Chain(Module):
+                    def __init__(self, *layers):
+                        super().__init__()
+
+                    def __setattr__(self, name, value):
+                        if isinstance(value, torch.nn.Module):
+                            raise ValueError(name)
+                        super().__setattr__(name, value)
+                """,
+            "pkg/use.py": """
+                import torch
+                from jaxtyping import Float
+                from torch import Tensor
+                from pkg import layers as fl
+
+                class Encoder(fl.Chain):
+                    def __init__(self, inner: int, outer: int):
+                        self.inner = inner
+                        self.outer = outer
+                        super().__init__()
+
+                    def forward(self, x: Float[Tensor, "b inner"]) -> Float[Tensor, "b outer"]:
+                        return x + torch.zeros(len(x), self.inner)  # BUG
+
+                    def project(self, x: Float[Tensor, "b inner"]) -> Float[Tensor, "b outer"]:
+                        return torch.zeros(len(x), self.outer)
+                """,
+        }
+    )
+
+
 def test_aliases_that_go_round_say_nothing(check: Check) -> None:
     files = {
         "one.py": "from two import A\n\ndef f(x: A): return x\n",

@@ -242,7 +242,7 @@ def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declar
     name = _dotted(node.value)
     if name is None:
         return ANYTHING
-    word = name.rpartition(".")[2]
+    word = _word(name, resolve)
     arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if word == "Annotated" or word in DTYPES:
         return _read_tensor(word, arguments, resolve, depth)
@@ -258,6 +258,12 @@ def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declar
     if word in _MAPPINGS and len(parts) == 2:
         return Every(parts[1], "mapping")
     return ANYTHING
+
+
+def _word(name: str, resolve: Resolve) -> str:
+    """The last part of a name, or of what it is another name of."""
+    followed = _dotted(alias) if (alias := resolve(name)) is not None else None
+    return (followed or name).rpartition(".")[2]
 
 
 def _read_tensor(

@@ -18,6 +18,7 @@ from namecheck.interpreter.machine import (
 )
 from namecheck.interpreter.objects import (
     NONE,
+    TRANSPARENT,
     Alternative,
     BoundMethod,
     ClassValue,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter.natives import Natives
 
 
+_DEFINED: Final = (FunctionValue, ClassValue)
 _NAMED: Final = frozenset({"attribute", "variable"})
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
 _ASKING: Final = frozenset(
@@ -226,6 +228,8 @@ class Calls:
         if function == NONE and self.machine.silent:
             self.machine.fail("TypeError")
         if isinstance(function, Opaque):
+            if function.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
+                return call.argument(0)
             kind, *_, name = function.key.parts
             return self.unknown(function, str(name) if kind in _NAMED else "", call)
         self.machine.escapes.to_unknown(call)

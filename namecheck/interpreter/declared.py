@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.annotations import declarations
 from namecheck.annotations.declarations import (
@@ -23,6 +23,8 @@ from namecheck.annotations.declarations import (
 from namecheck.interpreter.scopes import statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+# Where the words of annotations come from, under whatever name they are imported.
+_LIBRARIES: Final = frozenset({"jaxtyping", "torch", "torch.nn", "typing", "typing_extensions"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class Annotations:
             return self._aliases[name]
         head, _, rest = name.partition(".")
         imported = self._imports.get(head)
+        if imported is not None and imported.module in _LIBRARIES and imported.member:
+            return ast.Name(imported.member) if imported.member != name else None
         return None if imported is None else self._imported(imported, rest)
 
     def signature(self, node: ast.AST) -> Signature:
@@ -216,10 +220,13 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
                 yield alias.asname or path, Import(0, path, "")
 
 
+_ALIASED: Final = (ast.Subscript, ast.Name, ast.Attribute)
+
+
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     """The names that a module gives to annotations: ``Image = Float[Tensor, "h w"]``."""
     for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Subscript):
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
             for target in statement.targets:
                 if isinstance(target, ast.Name):
                     yield target.id, statement.value

@@ -25,6 +25,7 @@ from namecheck.interpreter.objects import (
     Const,
     DictValue,
     External,
+    FunctionValue,
     Instance,
     Opaque,
     Partial,
@@ -63,6 +64,8 @@ _TRANSPARENT: Final = (
     "enum.unique",
     "builtins.object",
 )
+# Of these, what also leaves it so where it is called in the midst of code, with options or without.
+_CHECKING: Final = ("namecheck.checked", "jaxtyping.jaxtyped", "beartype.", "typeguard.typechecked")
 # What can be called with arguments of unknown number.
 _OPEN: Final = frozenset({"functools.partial"})
 _OPERATOR_NAMES: Final[Mapping[str, str]] = {
@@ -170,6 +173,8 @@ class Libraries:
             return self._operator(path.removeprefix("operator."), call)
         if path.startswith("math."):
             return self._math(path.removeprefix("math."), call)
+        if path.startswith(_CHECKING) and isinstance(call.argument(0), (FunctionValue, ClassValue)):
+            return call.argument(0)
         kind = TRANSPARENT if path.startswith(_TRANSPARENT) else _KINDS.get(path)
         return self.machine.calls.unknown(External(path), path.rpartition(".")[2], call, kind)
 

@@ -150,7 +150,8 @@ class Natives:
             self.machine.fail("AttributeError")
         if name == "__setattr__":
             attributes = self.machine.expressions.attributes
-            attributes.set(receiver, call.argument(0), call.argument(1), call.store)
+            name_, value = call.argument(0, "name"), call.argument(1, "value")
+            attributes.set(receiver, name_, value, call.store)
             return NONE
         return self.machine.modules.call(receiver, name, call)
 
