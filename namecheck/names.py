@@ -59,12 +59,13 @@ class Axis:
     may be where it is not `ordered`, as that of ``zeros(h*w)``. In a tensor that has a name more
     than once the occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is one of
     them of which it is not known which. A `scoped` axis is told apart from those of its name
-    elsewhere.
+    elsewhere. Its `size` is that which its name is declared with: ``rgb=3``.
     """
 
     name: str
     occurrence: int = 0
     ordered: bool = True
+    size: int | None = None
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -205,7 +206,8 @@ def either(name: Name) -> Name:
 def _unified_axes(left: Axis, right: Axis) -> Axis:
     """What both say of one axis: its occurrence, and the order of its factors."""
     ordered = left if left.ordered else right
-    return Axis(ordered.name, left.occurrence or right.occurrence, ordered.ordered)
+    occurrence = left.occurrence or right.occurrence
+    return replace(ordered, occurrence=occurrence, size=left.size or right.size)
 
 
 def join(left: Name, right: Name) -> Name:
@@ -215,7 +217,7 @@ def join(left: Name, right: Name) -> Name:
     if not isinstance(left, Axis) or not isinstance(right, Axis):
         return UNKNOWN
     if left.name == right.name and left.ordered and right.ordered:
-        return Axis(left.name, SOME)
+        return replace(left, occurrence=SOME, size=left.size or right.size)
     if sorted(left.factors) == sorted(right.factors):
         return replace(unordered(left.factors), occurrence=SOME)
     return UNKNOWN

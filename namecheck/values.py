@@ -242,8 +242,10 @@ def is_whole(dim: Dim) -> bool:
 
 def _excess(dim: Dim) -> int | None:
     """By how much the size of a dim is over that of its axis: -1 of ``seq-1``; None if unknown."""
-    if not isinstance(dim.name, Axis) or not isinstance(dim.size, Expression):
+    if not isinstance(dim.name, Axis) or isinstance(dim.size, Unknown):
         return None
+    if isinstance(dim.size, int):
+        return 0 if dim.size == dim.name.size != 1 else None
     own = own_size(dim.name)
     excess = UNKNOWN if isinstance(own, Unknown) else dim.size - own
     return excess if isinstance(excess, int) else None

@@ -126,7 +126,12 @@ def _declared(item: Dimension, axes: Mapping[str, Dim]) -> Dim:
     if item.size is None:
         return _axis(str(item.name), axes)
     found = _computed(item.size.term, axes)
-    return found if item.name is None else replace(found, name=_axis(item.name, axes).name)
+    if item.name is None:
+        return found
+    name = _axis(item.name, axes).name
+    if isinstance(name, Axis) and word(name) == item.name:
+        name = replace(name, size=item.fixed)  # it is no part of a larger one
+    return replace(found, name=name)
 
 
 def _axis(name: str, axes: Mapping[str, Dim]) -> Dim:

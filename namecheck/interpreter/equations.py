@@ -61,7 +61,7 @@ class Equations:
         axes = [told for told in names if isinstance(told, Axis)]
         if len(axes) < len(names):
             return UNKNOWN
-        whole = Axis("*".join(axis.name for axis in axes), name.occurrence)
+        whole = replace(name, name="*".join(axis.name for axis in axes))
         ordered = name.ordered and all(axis.ordered for axis in axes)
         solved = {word for word, _ in self.solved}
         changed = not solved.isdisjoint(map(self._plain, name.factors))
