@@ -141,7 +141,7 @@ class Attributes:
         if self.machine.torch.of_tensors_only(name):
             return TorchMethod(name, self.machine.torch.promote(value, store))
         if value.link is not None and name in CHANGING:
-            self.machine.escapes.containers(value.link.origins(), store)
+            self.machine.escapes.containers(value.link.origins, store)
         return Opaque(("attribute", value.key, name))
 
     def _of_tensor(

@@ -188,7 +188,7 @@ class Items:
             elif (own := joins.inherited(target, store)) is not None:
                 self.write(own, index, value, node, store, activation)
         elif isinstance(target, Opaque) and target.link is not None:
-            self.machine.escapes.containers(target.link.origins(), store)
+            self.machine.escapes.containers(target.link.origins, store)
 
     def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(target, store)

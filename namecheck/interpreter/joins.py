@@ -97,7 +97,7 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
     if store.ledger.last_write <= since:
         return content
     joiner = Joiner(store, store)
-    for origin in address.origins():
+    for origin in address.origins:
         written: int = store.get(Written(origin.address), -1)
         if written > since and written in block:
             other = store.get(origin.address, origin.initial)
@@ -134,7 +134,7 @@ def may_be_one(a: Mutable, b: Mutable) -> bool:
 def _objects(value: Mutable) -> set[Address]:
     if not isinstance(value.address, Picked):
         return {value.address}
-    every = {origin.address for origin in value.address.origins()}
+    every = {origin.address for origin in value.address.origins}
     return {a for a in every if not isinstance(a, Picked)} or {value.address}
 
 
@@ -146,7 +146,7 @@ def write(value: Mutable, store: Store, content: Any) -> None:
     number = store.ledger.new()
     if isinstance(value.address, Picked):
         joiner = Joiner(store, store)
-        origins = [origin for origin in value.address.origins() if type(origin) is type(value)]
+        origins = [origin for origin in value.address.origins if type(origin) is type(value)]
         either = [joiner.cell(_content(origin, store), content) for origin in origins]
         for origin, joined in zip(origins, either, strict=True):
             store.mutate(origin.address, origin.initial, joined, number)
@@ -210,12 +210,12 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
     """An unknown value that may be one of these."""
     number = ledger.new()
     kinds = {choice.kind if isinstance(choice, Opaque) else None for choice in choices}
-    links: list[Value] = []
+    links: dict[Value, None] = {}
     for choice in choices:
         if isinstance(choice, Mutable):
-            links.append(choice)
+            links[choice] = None
         elif isinstance(choice, Opaque) and choice.link is not None:
-            links += choice.link.of
+            links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
     return Opaque(("join", number), kinds.pop() if len(kinds) == 1 else None, link)
 

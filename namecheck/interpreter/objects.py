@@ -111,7 +111,8 @@ class Const:
 TRANSPARENT: Final = "transparent"
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
-_LINKS: Final = 64
+# How many picks a picked value may go back to.
+_CHAIN: Final = 32
 FALSE: Final = Const(False)
 
 
@@ -133,21 +134,26 @@ def size_of(value: Value) -> Known | None:
 class Picked:
     """The address of one of some mutable values, where it is not known which.
 
+    `of` are those that it was picked of, `origins` these and all that they may be.
+
     What is written to it may be written to any of them, and the other way round. `where` tells it
     from others that are picked of the same; `born` is the number of the moment when it was picked.
-    A chain of picks is followed over so many links only: what is further back is taken for another
+    Only so many picks are followed back: with more, what is further back is taken for another
     object.
     """
 
-    __slots__ = ("_depth", "_hash", "born", "of", "where")
+    __slots__ = ("_hash", "born", "of", "origins", "where")
 
     def __init__(self, of: Iterable[Value], where: Hashable, born: int) -> None:
-        links = [value for value in of if isinstance(value, (TensorValue, ListValue, DictValue))]
-        depths = [v.address._depth for v in links if isinstance(v.address, Picked)]
-        self._depth: int = 1 + max(depths, default=0)
-        if self._depth > _LINKS:
-            self._depth, links = 1, []
-        self.of = tuple(links)
+        mutable = (value for value in of if isinstance(value, (TensorValue, ListValue, DictValue)))
+        links = dict.fromkeys(mutable)
+        found = dict(links)
+        for value in links:
+            if isinstance(value.address, Picked):
+                found.update(dict.fromkeys(value.address.origins))
+        known = sum(isinstance(value.address, Picked) for value in found) <= _CHAIN
+        self.of: tuple[Mutable, ...] = tuple(links) if known else ()
+        self.origins: tuple[Mutable, ...] = tuple(found) if known else ()
         self.where = where
         self.born = born
         self._hash = hash((self.of, where))
@@ -163,18 +169,6 @@ class Picked:
 
     def __hash__(self) -> int:
         return self._hash
-
-    def origins(self) -> list[Mutable]:
-        """All that it may be, each once, and what these may be."""
-        found: dict[Mutable, None] = {}
-        open_ = list(self.of)
-        while open_:
-            value = open_.pop()
-            if value not in found:
-                found[value] = None
-                if isinstance(value.address, Picked):
-                    open_.extend(value.address.of)
-        return list(found)
 
 
 @dataclass(frozen=True, slots=True)
