@@ -113,7 +113,7 @@ def test_a_pattern_as_what_is_known_of_a_tensor() -> None:
         (
             Dim(Axis("t", 1), symbol("t")),
             Dim(Axis("t", 2), symbol("t")),
-            Dim(Axis("C"), 3),
+            Dim(Axis("C", size=3), 3),
             Dim(None, 4),
             Dim(UNKNOWN),
             Dim(Axis("h*w"), symbol("h") * symbol("w")),
