@@ -31,6 +31,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
+from namecheck.values import Tensor
 
 _KINDS: Final[Mapping[str, str]] = {
     "len": "int",
@@ -111,7 +112,25 @@ class BuiltinFunctions:
             "staticmethod": lambda call: Wrapped("staticmethod", call.argument(0)),
             "classmethod": lambda call: Wrapped("classmethod", call.argument(0)),
             "print": lambda call: NONE,
+            "reveal_type": self.reveal_type,
         }
+
+    # Notes
+
+    def reveal_names(self, call: Call) -> Value:
+        """A note of what is known of a tensor's dims."""
+        value = call.argument(0)
+        lowered = self.machine.torch.lower(value, call.store)
+        text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
+        self.machine.note("NC090", text or "a scalar, without dims", call.node)
+        return value
+
+    def reveal_type(self, call: Call) -> Value:
+        """The same of a tensor; of what is none the type checkers tell more."""
+        value = call.argument(0)
+        return self.reveal_names(call) if isinstance(value, TensorValue) else value
+
+    # Calls
 
     def call(self, name: str, call: Call) -> Value:
         """Call a built-in function, or the constructor of a built-in type."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter.items import Items
 
 _COMBINATIONS: Final = 16
-BUILTINS: Final = frozenset(dir(builtins))
+BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
 
 
 class Expressions:

@@ -115,7 +115,9 @@ class Libraries:
         self.classes = Classes(machine, self.inheritance)
         self.records = Records(machine, self.classes)
         self._cases: Mapping[str, Callable[[Call], Value]] = {
-            "namecheck.reveal_names": self._reveal_names,
+            "namecheck.reveal_names": self.builtins.reveal_names,
+            "typing.reveal_type": self.builtins.reveal_type,
+            "typing_extensions.reveal_type": self.builtins.reveal_type,
             "functools.partial": self._partial,
             "functools.partialmethod": lambda call: Wrapped("partialmethod", self._partial(call)),
             "functools.reduce": self._reduce,
@@ -229,13 +231,6 @@ class Libraries:
         if isinstance(value, TensorValue):
             return TensorValue(self.machine.new_address(), joins.held(value, call.store))
         return self.machine.fresh("parameter")
-
-    def _reveal_names(self, call: Call) -> Value:
-        value = call.argument(0)
-        lowered = self.machine.torch.lower(value, call.store)
-        text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
-        self.machine.note("NC090", text or "a scalar, without dims", call.node)
-        return value
 
     # functools, dataclasses, collections, copy, math, operator, itertools
 

@@ -1,0 +1,42 @@
+"""What the tests of the plugin share: one run of mypy over torch, which takes several seconds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.mypy_plugin.projects import Project, seeded
+
+SEED: Final = """\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch import Tensor
+
+import namecheck
+"""
+
+
+@pytest.fixture(scope="session")
+def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of mypy that knows torch."""
+    root = tmp_path_factory.mktemp("seed")
+    project = Project(root)
+    project.settings("")
+    project.write({"seed.py": SEED})
+    run = project.mypy("seed.py")
+    assert run.code == 0, run.out + run.err
+    shutil.rmtree(root / ".mypy_cache" / "namecheck", ignore_errors=True)
+    return root / ".mypy_cache"
+
+
+@pytest.fixture
+def project(tmp_path: Path, torch_cache: Path) -> Iterator[Project]:
+    """An empty project."""
+    made = seeded(tmp_path / "project", torch_cache)
+    yield made
+    made.stop()

@@ -1,0 +1,145 @@
+"""Projects on the disk, checked by mypy with the plugin and by ``namecheck check``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+ROOT: Final = Path(__file__).parents[2]
+CODES: Final = frozenset(
+    f"named-{family}" for family in ("check", "dim", "size", "dtype", "device", "layout", "lint")
+)
+SETTINGS: Final = """\
+[tool.mypy]
+plugins = ["namecheck_mypy"]
+strict = true
+sqlite_cache = true
+"""
+
+Told: TypeAlias = "set[tuple[str, int, str]]"
+"""The file, the line and the message of each finding."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The messages, where they were asked for as JSON."""
+        return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
+
+    @property
+    def told(self) -> Told:
+        """The findings of namecheck among the messages of mypy."""
+        return {
+            (record["file"], record["line"], record["message"])
+            for record in self.records
+            if record["code"] in CODES and record["severity"] == "error"
+        }
+
+    @property
+    def others(self) -> list[str]:
+        """What mypy itself has to say."""
+        return [
+            f"{record['file']}:{record['line']}: {record['message']}"
+            for record in self.records
+            if record["code"] not in CODES and record["severity"] == "error"
+        ]
+
+
+def environment(**added: str) -> dict[str, str]:
+    """Where a process finds namecheck and the plugin as they stand here."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "mypy_plugin")])
+    kept = {name: value for name, value in os.environ.items() if name != "MYPY_NUM_WORKERS"}
+    return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", **added}
+
+
+@dataclass
+class Project:
+    """A folder with a pyproject.toml and some files."""
+
+    root: Path
+    flags: tuple[str, ...] = ()
+    _daemon: bool = field(default=False, repr=False)
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write files, made where they are missing."""
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Edit a file."""
+        text = (self.root / name).read_text("utf-8")
+        assert old in text, f"{name} has no {old!r}"
+        self.write({name: text.replace(old, new)})
+
+    def settings(self, text: str) -> None:
+        """Add to the pyproject.toml."""
+        self.write({"pyproject.toml": f"{SETTINGS}{text}"})
+
+    def run(self, *words: str) -> Run:
+        """Run a module of Python in the folder."""
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=self.root,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        return Run(done.returncode, done.stdout, done.stderr)
+
+    def mypy(self, *words: str) -> Run:
+        """Run mypy; its messages are told as JSON. It must not fail."""
+        run = self.run("mypy", "-O", "json", *self.flags, *(words or (".",)))
+        assert run.code in (0, 1), run.out + run.err
+        assert "namecheck failed" not in run.out + run.err, run.out + run.err
+        return run
+
+    def daemon(self, *words: str) -> Run:
+        """Run the client of mypy's daemon; findings are read from its lines."""
+        self._daemon = True
+        run = self.run("mypy.dmypy", *words)
+        assert run.code in (0, 1), run.out + run.err
+        return run
+
+    def stop(self) -> None:
+        """Stop the daemon, if there is one."""
+        if self._daemon:
+            self.run("mypy.dmypy", "kill")
+
+    def namecheck(self, *words: str) -> Told:
+        """The findings of ``namecheck check``."""
+        run = self.run("namecheck", "check", "--output-format", "json", "--no-cache", *words)
+        assert run.code in (0, 1), run.out + run.err
+        return set(_findings(json.loads(run.out)))
+
+
+def _findings(records: Sequence[dict[str, Any]]) -> Iterator[tuple[str, int, str]]:
+    for record in records:
+        if record["kind"] != "note":
+            yield record["filename"], record["location"]["row"], record["message"]
+
+
+def seeded(root: Path, cache: Path) -> Project:
+    """A project whose cache of mypy knows the stubs of torch already."""
+    root.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(cache, root / ".mypy_cache")
+    project = Project(root)
+    project.settings("")
+    return project

@@ -1,0 +1,78 @@
+"""The daemon of mypy: findings follow the edits in both directions, wherever they have to."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from tests.mypy_plugin.projects import CODES, Project, Run, Told
+from tests.mypy_plugin.test_findings import CHAIN, TOP
+
+_LINE: Final = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)  \[(?P<code>.+)\]")
+
+
+def told(run: Run) -> Told:
+    """The findings in the lines of the daemon."""
+    lines = map(_LINE.fullmatch, run.out.splitlines())
+    return {(m["file"], int(m["line"]), m["text"]) for m in lines if m and m["code"] in CODES}
+
+
+@pytest.mark.parametrize("check", ["run", "check", "recheck"])
+def test_edits_and_back(project: Project, check: str) -> None:
+    words = {"run": ("run", "--", "."), "check": ("check", "."), "recheck": ("recheck",)}[check]
+    project.write(CHAIN)
+    project.write({"alone.py": "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"})
+    first = told(project.daemon("run", "--", "."))
+    assert first == project.namecheck(".")
+    assert len(first) == 2
+
+    def agree() -> Told:
+        found = told(project.daemon(*words))
+        assert found == project.namecheck(".")
+        return found
+
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert agree() != first
+    project.replace("lib.py", '"N", "K"', '"N", "C"')
+    assert agree() == first
+    project.replace("top.py", '.sum("C")\n', '.sum("N")\n')
+    assert len(agree()) == 1
+    project.write({"top.py": TOP, "middle.py": "x = 1\n" + CHAIN["middle.py"]})
+    assert agree() == first
+    (project.root / "alone.py").unlink()
+    assert len(agree()) == 1
+    project.write({"alone.py": "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"})
+    if check != "recheck":
+        assert agree() == first
+
+
+def test_a_fine_grained_cache(project: Project) -> None:
+    project.write(CHAIN)
+    first = project.mypy("--cache-fine-grained", ".").told
+    assert len(first) == 1
+    flags = ("run", "--", "--use-fine-grained-cache", ".")
+    assert told(project.daemon(*flags)) == first
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert told(project.daemon(*flags)) == project.namecheck(".") != first
+    project.replace("lib.py", '"N", "K"', '"N", "C"')
+    assert told(project.daemon(*flags)) == first
+
+
+def test_settings(project: Project) -> None:
+    project.write(CHAIN)
+    first = told(project.daemon("run", "--", "."))
+    project.settings('[tool.namecheck]\nignore = ["NC103"]\n')
+    assert told(project.daemon("run", "--", ".")) == set()
+    project.settings("")
+    assert told(project.daemon("run", "--", ".")) == first
+
+
+def test_an_unused_ignore(project: Project) -> None:
+    project.write(CHAIN)
+    project.replace("top.py", '.sum("C")\n', '.sum("C")  # type: ignore[named-dim]\n')
+    assert told(project.daemon("run", "--", ".")) == set()
+    project.write({"top.py": (project.root / "top.py").read_text("utf-8") + "\nx = 1\n"})
+    out = project.daemon("check", ".").out
+    assert "Success" in out, out

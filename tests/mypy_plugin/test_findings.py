@@ -1,0 +1,225 @@
+"""mypy tells what ``namecheck check`` tells: cold, warm, and after every kind of edit."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.mypy_plugin.projects import Project
+
+LIB: Final = """\
+import torch
+from torch import Tensor
+
+
+def make() -> Tensor:
+    return torch.zeros(2, 3, names=("N", "C"))
+"""
+MIDDLE: Final = """\
+from torch import Tensor
+
+from lib import make
+
+
+def twice() -> Tensor:
+    return make() * 2
+"""
+TOP: Final = """\
+from middle import twice
+
+
+def use() -> None:
+    twice().sum("C").sum("C")
+"""
+CHAIN: Final = {"lib.py": LIB, "middle.py": MIDDLE, "top.py": TOP}
+
+
+def agree(project: Project, *words: str) -> set[tuple[str, int, str]]:
+    """mypy and namecheck tell the same, and mypy has nothing to add."""
+    run = project.mypy(*words)
+    assert run.told == project.namecheck(".")
+    # assert run.others == []
+    return run.told
+
+
+def test_cold_and_warm(project: Project) -> None:
+    project.write(CHAIN)
+    first = agree(project)
+    assert first == {("top.py", 5, "Name 'C' not found in Tensor['N'].")}
+    assert agree(project) == first
+    assert agree(project, "--no-incremental") == first
+
+
+def test_an_edit_two_imports_away(project: Project) -> None:
+    project.write(CHAIN)
+    first = agree(project)
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    second = agree(project)
+    assert second == {("top.py", 5, "Name 'C' not found in Tensor['N', 'K'].")}
+    project.replace("lib.py", '"N", "K"', '"N", "C"')
+    assert agree(project) == first
+
+
+def test_a_finding_in_a_file_that_a_later_one_leads_to(project: Project) -> None:
+    helper = """\
+    from torch import Tensor
+
+
+    def total(x: Tensor) -> Tensor:
+        return x.sum("T")
+    """.replace("\n    ", "\n").strip()
+    caller = """\
+    import torch
+
+    from helper import total
+
+    total(torch.zeros(2, names=("T",)))
+    """.replace("\n    ", "\n").strip()
+    project.write({"helper.py": helper + "\n", "train.py": caller + "\n"})
+    assert agree(project) == set()
+    project.replace("train.py", '("T",)', '("N",)')
+    assert {file for file, _, _ in agree(project)} == {"helper.py"}
+    (project.root / "train.py").unlink()
+    assert agree(project) == set()
+
+
+def test_an_import_cycle(project: Project) -> None:
+    one = "import torch\nimport two\n\nX = torch.zeros(2, names=('N',))\n\n\ndef f() -> None:\n    two.g().sum('M')\n"
+    two = "from torch import Tensor\nimport one\n\n\ndef g() -> Tensor:\n    return one.X.rename('K')\n"
+    project.write({"one.py": one, "two.py": two})
+    assert agree(project) == {("one.py", 8, "Name 'M' not found in Tensor['K'].")}
+    project.replace("two.py", "'K'", "'M'")
+    assert agree(project) == set()
+
+
+def test_settings_and_suppressions(project: Project) -> None:
+    project.write(CHAIN)
+    first = agree(project)
+    project.settings('[tool.namecheck]\nignore = ["NC103"]\n')
+    assert agree(project) == set()
+    project.settings('[tool.namecheck]\nexclude = ["top.py"]\n')
+    assert agree(project) == set()
+    project.settings("")
+    assert agree(project) == first
+    project.replace("top.py", '.sum("C")\n', '.sum("C")  # namecheck: ignore[NC103]\n')
+    assert agree(project) == set()
+    project.replace("top.py", "[NC103]", "[NC101]")
+    assert len(agree(project)) == 2
+    project.replace("top.py", "  # namecheck: ignore[NC101]", "")
+    assert agree(project) == first
+
+
+def test_settings_that_cannot_be_used(project: Project) -> None:
+    project.write(CHAIN)
+    project.settings("[tool.namecheck]\nignor = []\n")
+    run = project.run("mypy", ".")
+    assert run.code == 1
+    assert "pyproject.toml: [tool.namecheck] has an unknown key 'ignor'" in run.out
+    project.settings("")
+    assert len(agree(project)) == 1
+
+
+def test_a_table_of_the_user(project: Project) -> None:
+    table = '[operators."mylib.halve"]\nrule = "keeps"\n'
+    del table
+    project.write(CHAIN)
+    assert len(agree(project)) == 1
+
+
+def test_workers(project: Project) -> None:
+    project.write(CHAIN)
+    first = agree(project, "--num-workers", "2", ".")
+    assert len(first) == 1
+    assert agree(project, "--num-workers", "2", ".") == first
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert agree(project, "--num-workers", "2", ".") != first
+
+
+def test_a_shadow_file(project: Project, tmp_path: Path) -> None:
+    project.write(CHAIN)
+    shadow = tmp_path / "shadow.py"
+    shadow.write_text(LIB.replace('"N", "C"', '"N", "K"'), "utf-8")
+    run = project.mypy("--shadow-file", "lib.py", str(shadow), ".")
+    assert run.told == {("top.py", 5, "Name 'C' not found in Tensor['N', 'K'].")}
+    assert len(agree(project)) == 1
+
+
+@pytest.mark.parametrize("follow", ["silent", "skip", "normal"])
+def test_follow_imports(project: Project, follow: str) -> None:
+    project.write(CHAIN)
+    project.write({"lib.py": LIB + "\n\nmake().sum('Q')\n"})
+    run = project.mypy(f"--follow-imports={follow}", "top.py")
+    analysed = {"top.py"} if follow != "normal" else {"top.py", "lib.py"}
+    assert run.told == {told for told in project.namecheck(".") if told[0] in analysed}
+    assert ("top.py", 5, "Name 'C' not found in Tensor['N'].") in run.told
+
+
+def test_text_modules_and_packages(project: Project) -> None:
+    project.write(CHAIN)
+    run = project.mypy("-c", "from middle import twice\n\ntwice().sum('Q')\n")
+    assert run.told == {
+        ("<string>", 3, "Name 'Q' not found in Tensor['N', 'C']."),
+    }
+    assert agree(project, "-m", "top")
+    project.write({f"pack/{name}": text for name, text in CHAIN.items()})
+    project.replace("pack/middle.py", "from lib", "from pack.lib")
+    project.replace("pack/top.py", "from middle", "from pack.middle")
+    for name in CHAIN:
+        (project.root / name).unlink()
+    first = agree(project, "-p", "pack")
+    assert first == {("pack/top.py", 5, "Name 'C' not found in Tensor['N'].")}
+    assert agree(project, "--namespace-packages", "--explicit-package-bases", ".") == first
+    project.write({"pack/__init__.py": ""})
+    assert agree(project, "-p", "pack") == first
+
+
+def test_a_stub_file(project: Project) -> None:
+    project.write(CHAIN)
+    project.write({"lib.pyi": "from torch import Tensor\n\ndef make() -> Tensor: ...\n"})
+    run = project.mypy("lib.pyi", "middle.py", "top.py")
+    assert run.told == {told for told in project.namecheck(".") if told[0] != "lib.py"}
+
+
+def test_comments_of_mypy(project: Project) -> None:
+    project.write(CHAIN)
+    project.replace("top.py", '.sum("C")\n', '.sum("C")  # type: ignore[named-dim]\n')
+    assert project.mypy().records == []
+    project.replace("lib.py", '"N", "C"', '"C", "C"')
+    project.replace("lib.py", '"C", "C"', '"C", "D"')
+    project.replace("top.py", '.sum("C").sum("C")', '.sum("C").sum("D")')
+    [unused] = project.mypy().records
+    assert unused["code"] == "unused-ignore"
+    project.write({"top.py": TOP.replace('sum("C").sum("C")', 'sum(\n        "C"\n    ).sum(  # type: ignore[named-dim]\n        "C"\n    )')})
+    project.replace("lib.py", '"C", "D"', '"N", "C"')
+    assert project.mypy().records == []
+
+
+def test_codes_can_be_disabled(project: Project) -> None:
+    project.write(CHAIN)
+    assert project.mypy("--disable-error-code", "named-dim", ".").told == set()
+    project.settings('[[tool.mypy.overrides]]\nmodule = "top"\ndisable_error_code = ["named-dim"]\n')
+    assert project.mypy().told == set()
+    project.settings('[[tool.mypy.overrides]]\nmodule = "top"\nignore_errors = true\n')
+    assert project.mypy().told == set()
+    project.settings("")
+    assert len(project.mypy().told) == 1
+    project.write({"top.py": "# mypy: disable-error-code=named-dim\n" + TOP})
+    assert project.mypy().told == set()
+
+
+def test_places_and_context(project: Project) -> None:
+    project.write(CHAIN)
+    flags = ("--show-error-context", "--show-column-numbers", "--show-error-end", "top.py")
+    out = project.run("mypy", *flags).out
+    assert 'top.py: note: In function "use":' in out
+    assert "top.py:5:5:5:29: error: Name 'C' not found in Tensor['N'].  [named-dim]" in out
+    assert "lib.py:6: 'N' is named here" in out
+    out = project.run("mypy", "--pretty", "top.py").out
+    assert '    twice().sum("C").sum("C")\n        ^~~~~' in out
+    [record] = project.mypy("top.py").records
+    assert record["code"] == "named-dim"
+    assert "named here" in record["hint"]
