@@ -10,9 +10,9 @@ from typing import Final
 
 from mypy.plugin import Plugin
 
-from namecheck.version import VERSION as __version__
+from namecheck_mypy.versions import of_daemon
 
-__all__ = ["__version__", "plugin"]
+__all__ = ["plugin"]
 
 TESTED: Final = ((2, 4), (2, 5))
 """The mypy versions that the plugin is tested with: from the first on, below the second."""
@@ -40,3 +40,10 @@ def _release(version: str) -> tuple[int, ...]:
 
 def _dotted(release: tuple[int, ...]) -> str:
     return ".".join(map(str, release))
+
+
+def __getattr__(name: str) -> str:
+    """The ``__version__`` that mypy asks for; a daemon begins anew when it has changed."""
+    if name == "__version__":
+        return of_daemon()
+    raise AttributeError(name)

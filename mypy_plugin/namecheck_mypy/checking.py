@@ -10,10 +10,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from namecheck import project, settings
+from namecheck import project, settings, syntax
 from namecheck.findings import Finding, Kind, register
 from namecheck.project import Entry
-from namecheck.project.cache import Cache
 from namecheck.project.contents import stamp_of
 from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings, SettingsError
@@ -45,17 +44,44 @@ def check(paths: Sequence[str], overlay: Mapping[str, bytes], cache_folder: str 
     entries = [
         entry for path in closure(paths, files) if (entry := found.entry(path, overlay)) is not None
     ]
-    cache = Cache(cache_folder) if cache_folder and not overlay else None
-    result = project.check(entries, jobs=None, cache=cache, overlay=overlay)
+    told: Told = {}
+    if any(_matters(entry, files) for entry in entries):
+        told = _told(entries, overlay, cache_folder)
+    used = dict.fromkeys(entry.location for entry in entries)
+    return Checked(told, (*used, *found.consulted), tuple(_searched(used)))
+
+
+def _searched(locations: Iterable[str]) -> Iterable[str]:
+    """The folders of files, and those above them in the folder that mypy runs in."""
+    here = os.getcwd()
+    folders: dict[str, None] = {here: None}
+    for location in locations:
+        folder = os.path.dirname(location)
+        while folder not in folders:
+            folders[folder] = None
+            if folder.startswith(os.path.join(here, "")):
+                folder = os.path.dirname(folder)
+    return folders
+
+
+def _matters(entry: Entry, files: ProjectFiles) -> bool:
+    """Whether there may be something to tell of a file, or of what it calls."""
+    data = files.read(entry.location)
+    return data is not None and (syntax.names_something(data) or b"namecheck:" in data)
+
+
+def _told(entries: Sequence[Entry], overlay: Mapping[str, bytes], folder: str | None) -> Told:
+    from namecheck.project.cache import Cache  # with sqlite, which is not always needed
+
+    cache = Cache(folder) if folder and not overlay else None
+    result = project.check(entries, cache=cache, overlay=overlay)
     locations = {entry.path: entry.location for entry in entries}
     told: Told = {}
     for finding in result.findings:
         location = locations.get(finding.filename)
         if location is not None:
             told.setdefault(location, []).append(_diagnostic(finding))
-    used = dict.fromkeys(entry.location for entry in entries)
-    folders = dict.fromkeys(os.path.dirname(location) for location in used)
-    return Checked(told, (*used, *found.consulted), tuple(folders))
+    return told
 
 
 def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:

@@ -50,7 +50,7 @@ class Findings:
 
     def _found(self) -> Told:
         manager = self.manager
-        if manager is None or (self.modules and "torch" not in self.modules):
+        if manager is None:
             return {}
         paths = surfaces.sources(manager)
         overlay = self._overlay(manager)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import mypy
 from mypy.errors import CompileError
 from mypy.nodes import MypyFile
 from mypy.options import Options
@@ -15,9 +17,14 @@ from namecheck_mypy.daemon import Daemon
 from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
 from namecheck_mypy.reporting import Reporter
+from namecheck_mypy.versions import vocabulary
 
 C = TypeVar("C")
 T = TypeVar("T")
+
+_TENSORS: Final = "torch._tensor"
+_INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
+_STUBS: Final = os.path.join(os.path.dirname(mypy.__file__), "")
 
 # What a hook answers where it has nothing to say, by the context that it is given.
 _DEFAULTS: Final = ("default_signature", "default_return_type", "default_attr_type")
@@ -44,9 +51,11 @@ class NamecheckPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What changes when other findings are to be told of a file: mypy checks it again then."""
+        if _is_foreign(ctx.path):
+            return vocabulary() if ctx.id == _TENSORS else None
         nothing: list[Diagnostic] = []
         told = self._safely(ctx.path, lambda: self._findings.of(ctx.path), nothing)
-        return digest(told) if told else None
+        return [vocabulary(), digest(told) if told else ""]
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""
@@ -86,6 +95,11 @@ class NamecheckPlugin(Plugin):
         except Exception as error:
             self._reporter.fault(path, error)
             return otherwise
+
+
+def _is_foreign(path: str) -> bool:
+    """Whether a file is one of a library, or of mypy's own stubs."""
+    return _INSTALLED in path or path.startswith(_STUBS)
 
 
 def _default(ctx: Any) -> Any:

@@ -28,7 +28,7 @@ class Snapshot:
     def __init__(self, folder: str, key: Iterable[str]) -> None:
         self._path = os.path.join(folder, _FILE)
         self._begun = time.time_ns()
-        self._key = [os.getcwd(), sys.version, _engine(), *key]
+        self._key = [os.getcwd(), sys.version, engine(), *key]
 
     def load(self) -> Told | None:
         """What was found, None where it has to be found anew."""
@@ -37,7 +37,7 @@ class Snapshot:
                 kept = json.load(file)
             if kept["key"] != self._key:
                 return None
-            if any(_stamp(path) != stamp for path, stamp in kept["files"].items()):
+            if any(stamp(path) != known for path, known in kept["files"].items()):
                 return None
             if any(_listing(folder) != listed for folder, listed in kept["folders"].items()):
                 return None
@@ -47,8 +47,8 @@ class Snapshot:
 
     def save(self, told: Told, files: Iterable[str], folders: Iterable[str]) -> None:
         """Keep what was found, if none of the files changed while or just before it was."""
-        stamps = {path: _stamp(path) for path in files}
-        if any(_youngest(stamp) > self._begun - _YOUNG for stamp in stamps.values()):
+        stamps = {path: stamp(path) for path in files}
+        if any(_youngest(found) > self._begun - _YOUNG for found in stamps.values()):
             return
         kept: dict[str, Any] = {
             "key": self._key,
@@ -66,14 +66,14 @@ class Snapshot:
             return
 
 
-def _engine() -> str:
+def engine() -> str:
     """What changes whenever a file of namecheck does, its tables and this plugin included."""
     made = hashlib.blake2b(digest_size=12)
     for package in ("namecheck", "namecheck_mypy"):
         spec = find_spec(package)
         for folder in (spec.submodule_search_locations or ()) if spec else ():
             for path in sorted(_sources(folder)):
-                made.update(f"{path} {_stamp(path)}\n".encode())
+                made.update(f"{path} {stamp(path)}\n".encode())
     return made.hexdigest()
 
 
@@ -86,7 +86,8 @@ def _sources(folder: str) -> Iterator[str]:
                 yield from _sources(entry.path)
 
 
-def _stamp(path: str) -> str:
+def stamp(path: str) -> str:
+    """What changes with a file; nothing where there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -94,8 +95,8 @@ def _stamp(path: str) -> str:
     return f"{found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
-def _youngest(stamp: str) -> int:
-    return max(map(int, stamp.split()[2:]), default=0)
+def _youngest(found: str) -> int:
+    return max(map(int, found.split()[2:]), default=0)
 
 
 def _listing(folder: str) -> str:

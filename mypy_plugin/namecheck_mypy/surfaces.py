@@ -29,9 +29,15 @@ def manager_of(options: Options) -> BuildManager | None:
 
 def sources(manager: BuildManager) -> list[str]:
     """The paths of what mypy was asked to check, in their order."""
-    modules = manager.source_set.source_modules.values()
-    paths = dict.fromkeys([*modules, *sorted(manager.source_set.source_paths)])
-    return [path for path in paths if path.endswith((".py", ".pyi"))]
+    named = manager.source_set.source_modules.items()
+    paths = [path or _path_of(module, manager) for module, path in named]
+    paths += sorted(manager.source_set.source_paths)
+    return [path for path in dict.fromkeys(paths) if path.endswith((".py", ".pyi"))]
+
+
+def _path_of(module: str, manager: BuildManager) -> str:
+    found = manager.find_module_cache.find_module(module)
+    return found if isinstance(found, str) else ""
 
 
 def texts(manager: BuildManager) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.records import Records
 from namecheck.interpreter.store import Store
 from namecheck.syntax import Located as Node
-from namecheck.values import Constant, Tensor
+from namecheck.values import Constant
 
 _LEAVING: Final = frozenset(
     {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "pytest.fail", "pytest.skip"}

@@ -215,7 +215,7 @@ def _listing(folder: str) -> frozenset[str]:
 
 
 def _contents(location: str) -> bytes | None:
-    if not location.endswith(".py"):
+    if not location.endswith((".py", ".pyi")):
         return None
     try:
         with open(location, "rb", buffering=0) as file:
