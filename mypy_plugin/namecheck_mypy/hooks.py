@@ -37,6 +37,8 @@ class NamecheckPlugin(Plugin):
         super().__init__(options)
         self._findings = Findings(options)
         self._reporter = Reporter(options, self._findings)
+        # A daemon that begins with a cache does not tell the errors that are kept there.
+        self._forgets = options.use_fine_grained_cache
         self._daemon: Daemon | None = None
         if options.fine_grained_incremental:
             self._daemon = Daemon(self._findings, self._reporter)
@@ -55,7 +57,8 @@ class NamecheckPlugin(Plugin):
             return vocabulary() if ctx.id == _TENSORS else None
         nothing: list[Diagnostic] = []
         told = self._safely(ctx.path, lambda: self._findings.of(ctx.path), nothing)
-        return [vocabulary(), digest(told) if told else ""]
+        held = told and not (ctx.is_check and self._forgets)
+        return [vocabulary(), digest(told) if held else ""]
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import pytest
-
 from tests.mypy_plugin.projects import CODES, Project, Run, Told
 from tests.mypy_plugin.test_findings import CHAIN, TOP
 
+ALONE: Final = "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"
 _LINE: Final = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)  \[(?P<code>.+)\]")
 
 
@@ -19,33 +18,36 @@ def told(run: Run) -> Told:
     return {(m["file"], int(m["line"]), m["text"]) for m in lines if m and m["code"] in CODES}
 
 
-@pytest.mark.parametrize("check", ["run", "check", "recheck"])
-def test_edits_and_back(project: Project, check: str) -> None:
-    words = {"run": ("run", "--", "."), "check": ("check", "."), "recheck": ("recheck",)}[check]
+def test_edits_and_back(project: Project) -> None:
     project.write(CHAIN)
-    project.write({"alone.py": "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"})
+    project.write({"alone.py": ALONE})
     first = told(project.daemon("run", "--", "."))
     assert first == project.namecheck(".")
     assert len(first) == 2
 
-    def agree() -> Told:
+    def agree(*words: str) -> Told:
         found = told(project.daemon(*words))
         assert found == project.namecheck(".")
         return found
 
     project.replace("lib.py", '"N", "C"', '"N", "K"')
-    assert agree() != first
+    assert agree("run", "--", ".") != first
     project.replace("lib.py", '"N", "K"', '"N", "C"')
-    assert agree() == first
+    assert agree("recheck") == first
     project.replace("top.py", '.sum("C")\n', '.sum("N")\n')
-    assert len(agree()) == 1
+    assert len(agree("check", ".")) == 1
     project.write({"top.py": TOP, "middle.py": "x = 1\n" + CHAIN["middle.py"]})
-    assert agree() == first
+    assert agree("recheck") == first
     (project.root / "alone.py").unlink()
-    assert len(agree()) == 1
-    project.write({"alone.py": "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"})
-    if check != "recheck":
-        assert agree() == first
+    assert len(agree("recheck")) == 1
+    project.write({"alone.py": ALONE})
+    assert agree("check", ".") == first
+    project.replace("top.py", '.sum("C")\n', '.sum("C")  # type: ignore[named-dim]\n')
+    run = project.daemon("check", ".")
+    assert told(run) == first - project.namecheck("top.py")
+    assert "unused" not in run.out
+    project.replace("top.py", "type: ignore[named-dim]", "namecheck: ignore[NC103]")
+    assert len(agree("recheck")) == 1
 
 
 def test_a_fine_grained_cache(project: Project) -> None:
@@ -67,12 +69,3 @@ def test_settings(project: Project) -> None:
     assert told(project.daemon("run", "--", ".")) == set()
     project.settings("")
     assert told(project.daemon("run", "--", ".")) == first
-
-
-def test_an_unused_ignore(project: Project) -> None:
-    project.write(CHAIN)
-    project.replace("top.py", '.sum("C")\n', '.sum("C")  # type: ignore[named-dim]\n')
-    assert told(project.daemon("run", "--", ".")) == set()
-    project.write({"top.py": (project.root / "top.py").read_text("utf-8") + "\nx = 1\n"})
-    out = project.daemon("check", ".").out
-    assert "Success" in out, out
