@@ -160,6 +160,10 @@ class ShippedTable(Mapping[str, Operator]):
     def __len__(self) -> int:
         return len(self._lines)
 
+    def mentioning(self, text: str) -> list[str]:
+        """The keys of the rows in whose line a text stands."""
+        return [key for key, line in self._lines.items() if text in line]
+
 
 @cache
 def table() -> ShippedTable:

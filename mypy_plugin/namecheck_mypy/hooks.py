@@ -10,14 +10,23 @@ import mypy
 from mypy.errors import CompileError
 from mypy.nodes import MypyFile
 from mypy.options import Options
-from mypy.plugin import AnalyzeTypeContext, Plugin, ReportConfigContext
-from mypy.types import Type
+from mypy.plugin import (
+    AnalyzeTypeContext,
+    ClassDefContext,
+    FunctionSigContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+    ReportConfigContext,
+)
+from mypy.types import FunctionLike, Type
 
 from namecheck_mypy.daemon import Daemon
 from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
 from namecheck_mypy.reporting import Reporter
 from namecheck_mypy.versions import vocabulary
+from namecheck_mypy.vocabulary import Vocabulary
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -37,6 +46,7 @@ class NamecheckPlugin(Plugin):
         super().__init__(options)
         self._findings = Findings(options)
         self._reporter = Reporter(options, self._findings)
+        self._vocabulary = Vocabulary()
         # A daemon that begins with a cache does not tell the errors that are kept there.
         self._forgets = options.use_fine_grained_cache
         self._daemon: Daemon | None = None
@@ -77,6 +87,26 @@ class NamecheckPlugin(Plugin):
         if self._daemon is not None:
             self._safely("", self._daemon.touched, None)
         return None
+
+    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        """Tensor has the naming API."""
+        return self._shielded(self._vocabulary.base_class_hook(fullname))
+
+    def get_function_signature_hook(
+        self, fullname: str
+    ) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        """Functions of torch take names."""
+        return self._shielded(self._vocabulary.function_signature_hook(fullname))
+
+    def get_method_signature_hook(
+        self, fullname: str
+    ) -> Callable[[MethodSigContext], FunctionLike] | None:
+        """Methods of tensors take names."""
+        return self._shielded(self._vocabulary.method_signature_hook(fullname))
+
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        """The call of a module gives what its ``forward`` declares."""
+        return self._shielded(self._vocabulary.method_hook(fullname))
 
     def _shielded(self, hook: Callable[[C], T] | None) -> Callable[[C], T] | None:
         """A hook that leaves things as they are where it fails, and tells so."""

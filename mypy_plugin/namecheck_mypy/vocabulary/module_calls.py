@@ -1,0 +1,68 @@
+"""What the call of a module gives: what its ``forward`` declares. torch's stubs say Any."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mypy.expandtype import expand_type_by_instance
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import Decorator, FuncDef, TypeInfo
+from mypy.plugin import MethodContext
+from mypy.typeops import bind_self
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    Type,
+    TypeOfAny,
+    UninhabitedType,
+    get_proper_type,
+)
+
+MODULE: Final = "torch.nn.modules.module.Module"
+
+
+def result(ctx: MethodContext) -> Type:
+    """The declared result of ``forward``, where the receiver is called as torch calls modules.
+
+    Any stays where ``forward`` declares nothing, has overloads or type variables of its own, or
+    where a class has a ``__call__`` that is not that of Module.
+    """
+    receiver = get_proper_type(ctx.type)
+    if (
+        isinstance(receiver, Instance)
+        and receiver.type.has_base(MODULE)
+        and isinstance(get_proper_type(ctx.default_return_type), AnyType)
+        and _owner(receiver.type, "__call__") == MODULE
+        and not _is_cast(ctx)
+    ):
+        return _declared(receiver) or ctx.default_return_type
+    return ctx.default_return_type
+
+
+def _owner(info: TypeInfo, name: str) -> str:
+    """The class that a member is found in."""
+    return next((base.fullname for base in info.mro if name in base.names), "")
+
+
+def _declared(receiver: Instance) -> Type | None:
+    found = receiver.type.get_containing_type_info("forward")
+    if found is None or found.fullname == MODULE:
+        return None
+    node = found.names["forward"].node
+    signature = node.var.type if isinstance(node, Decorator) else getattr(node, "type", None)
+    if not isinstance(node, (Decorator, FuncDef)) or not isinstance(signature, CallableType):
+        return None
+    if signature.implicit or signature.variables:
+        return None
+    bound = bind_self(signature, receiver)
+    owner = map_instance_to_supertype(receiver, found)
+    declared = get_proper_type(expand_type_by_instance(bound, owner).ret_type)
+    return None if isinstance(declared, UninhabitedType) else declared
+
+
+def _is_cast(ctx: MethodContext) -> bool:
+    """Whether ``cast`` stands around the call: it is there for the Any, and not redundant."""
+    contexts = getattr(getattr(ctx.api, "expr_checker", None), "type_context", ())
+    wanted = get_proper_type(contexts[-1]) if contexts else None
+    return isinstance(wanted, AnyType) and wanted.type_of_any == TypeOfAny.special_form

@@ -1,0 +1,122 @@
+"""The methods and the attribute that torch dropped from Tensor, put back from their rows."""
+
+from __future__ import annotations
+
+import inspect
+
+from mypy.nodes import (
+    ARG_POS,
+    MDEF,
+    Argument,
+    Block,
+    Decorator,
+    FuncDef,
+    OverloadedFuncDef,
+    PassStmt,
+    SymbolTableNode,
+    Var,
+)
+from mypy.plugin import ClassDefContext
+from mypy.plugins.common import add_method_to_class
+from mypy.types import CallableType, NoneType, Overloaded, Type, UnionType
+from mypy.typevars import fill_typevars
+
+from namecheck.operators import Operator
+from namecheck.rules import registry
+from namecheck.signatures import Parameter
+from namecheck_mypy.vocabulary import name_types, rows
+from namecheck_mypy.vocabulary.signatures import kind_of
+
+
+def restore(ctx: ClassDefContext) -> None:
+    """Give Tensor the naming API, but for what torch's stubs declare the types of."""
+    if ctx.cls.fullname != "torch._tensor.Tensor":
+        return
+    for row in rows.naming_api():
+        if _is_declared(ctx, row.key):
+            continue
+        if "a" in row.forms:
+            _add_property(ctx, row)
+        else:
+            _add_method(ctx, row)
+
+
+def _is_declared(ctx: ClassDefContext, name: str) -> bool:
+    """Whether a name is there, and is no method whose parameters have no types."""
+    found = ctx.cls.info.get(name)
+    return found is not None and getattr(found.node, "type", None) is not None
+
+
+def _add_method(ctx: ClassDefContext, row: Operator) -> None:
+    """A method with the parameters of its row; there is one overload, if not for functions."""
+    [(_, line)] = row.alternatives("m" if "m" in row.forms else "i")
+    arguments = [
+        Argument(Var(parameter.name), _type_of(parameter, ctx), None, kind_of(parameter))
+        for parameter in line[1:]
+    ]
+    add_method_to_class(ctx.api, ctx.cls, row.key, arguments, _result(ctx, row))
+
+
+def _add_property(ctx: ClassDefContext, row: Operator) -> None:
+    """A property that is read as what its rule gives, and takes new names or None."""
+    given = UnionType([name_types.new_names(ctx.api.named_type), NoneType()])
+    getter = _accessor(ctx, row.key, [], _result(ctx, row))
+    setter = _accessor(ctx, row.key, [("value", given)], NoneType())
+    assert isinstance(getter.var.type, CallableType)
+    assert isinstance(setter.var.type, CallableType)
+    getter.func.is_property = getter.var.is_property = True
+    getter.var.is_settable_property = True
+    getter.var.setter_type = setter.var.type
+    both = OverloadedFuncDef([getter, setter])
+    both.is_property = True
+    both.setter_index = 1
+    both.info = ctx.cls.info
+    both.type = Overloaded([getter.var.type])
+    both._fullname = f"{ctx.cls.fullname}.{row.key}"
+    ctx.cls.info.names[row.key] = SymbolTableNode(MDEF, both, plugin_generated=True)
+
+
+def _accessor(
+    ctx: ClassDefContext, name: str, given: list[tuple[str, Type]], result: Type
+) -> Decorator:
+    info = ctx.cls.info
+    taken = [("self", fill_typevars(info)), *given]
+    function = FuncDef(
+        name,
+        [Argument(Var(word), declared, None, ARG_POS) for word, declared in taken],
+        Block([PassStmt()]),
+    )
+    function.type = CallableType(
+        [declared for _, declared in taken],
+        [ARG_POS] * len(taken),
+        [word for word, _ in taken],
+        result,
+        ctx.api.named_type("builtins.function"),
+        name=name,
+        definition=function,
+    )
+    var = Var(name, function.type)
+    for node in (function, var):
+        node.info = info
+        node._fullname = f"{info.fullname}.{name}"
+    var.is_initialized_in_class = var.is_ready = True
+    function.is_decorated = function.is_overload = True
+    decorator = Decorator(function, [], var)
+    decorator.is_overload = True
+    return decorator
+
+
+def _type_of(parameter: Parameter, ctx: ClassDefContext) -> Type:
+    if "tensor" in parameter.kinds:
+        return fill_typevars(ctx.cls.info)
+    return name_types.of_parameter(parameter, ctx.api.named_type)
+
+
+def _result(ctx: ClassDefContext, row: Operator) -> Type:
+    """What the row's rule answers, as mypy has it."""
+    answer = inspect.signature(registry.load()[row.names]).return_annotation
+    if answer == "bool | Unknown":
+        return ctx.api.named_type("builtins.bool")
+    if answer == "tuple[Name, ...] | Unknown":
+        return name_types.names_of_a_tensor(ctx.api.named_type)
+    return fill_typevars(ctx.cls.info)

@@ -1,0 +1,177 @@
+"""mypy takes names wherever the table does, and goes on to refuse what is wrong.
+
+Two runs of mypy, with the plugin and without, over the fixtures and over calls of every row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import pytest
+
+from tests.mypy_plugin.named_calls import NamedCall, all_calls
+from tests.mypy_plugin.projects import CODES, ROOT, Project, Run, seeded
+
+FIXTURES: Final = {
+    path.name: path.read_text("utf-8")
+    for path in sorted((ROOT / "fixtures" / "mypy" / "vocabulary").glob("*.py"))
+}
+CALLS: Final = "calls.py"
+
+# The one call by names that torch 2.13's stubs still have.
+KEPT: Final = 'torch.full([1, 2], 1, names=["N", "C"])'
+
+# Mypy alone, and no further into torch than its tensors and modules go: the rest is most of it.
+ALONE: Final = """\
+[tool.mypy]
+strict = true
+
+[[tool.mypy.overrides]]
+module = [
+    "torch._decomp.*", "torch._dynamo.*", "torch._export.*", "torch._functorch.*",
+    "torch._higher_order_ops.*", "torch._inductor.*", "torch._prims.*", "torch._refs.*",
+    "torch._subclasses.*", "torch.ao.*", "torch.cuda.*", "torch.distributed.*",
+    "torch.distributions.*", "torch.export.*", "torch.fx.*", "torch.jit.*", "torch.onnx.*",
+    "torch.testing.*", "numpy.*", "sympy.*",
+]
+follow_imports = "skip"
+"""
+
+_EXPECTATION: Final = re.compile(r"# ([ER]): ([^#\n]*)")
+_REVEALED: Final = "Revealed type is "
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What mypy says of one line, in its own name."""
+
+    severity: str
+    code: str
+    message: str
+
+
+Told: TypeAlias = "Mapping[tuple[str, int], list[Said]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What mypy tells of the fixtures and of the calls, with the plugin and without."""
+
+    with_plugin: Told
+    without: Told
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, torch_cache: Path) -> Runs:
+    """One run with the plugin and one without, for all tests here."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    with_plugin = seeded(folder / "with", torch_cache)
+    without = Project(folder / "without")
+    without.write({"pyproject.toml": ALONE})
+    for project in (with_plugin, without):
+        project.write({**FIXTURES, CALLS: _program(all_calls())})
+    return Runs(_told(with_plugin.mypy()), _told(without.mypy()))
+
+
+def _told(run: Run) -> Told:
+    """What was said of each line; what names mean is not the vocabulary's business."""
+    told: defaultdict[tuple[str, int], list[Said]] = defaultdict(list)
+    for record in run.records:
+        if record["code"] not in CODES:
+            said = Said(record["severity"], record["code"] or "", record["message"])
+            told[record["file"], record["line"]].append(said)
+    return told
+
+
+def _program(calls: list[NamedCall]) -> str:
+    """Three lines a call: said in names, in ints, and in what is neither."""
+    lines = [f"{call.names}\n    {call.ints or 'pass'}\n    {call.neither}" for call in calls]
+    return "import torch\n\n\ndef calls(x: torch.Tensor) -> None:\n    " + "\n    ".join(lines)
+
+
+def _errors(told: Told, file: str, line: int) -> list[Said]:
+    return [said for said in told.get((file, line), ()) if said.severity == "error"]
+
+
+def _lines(file: str) -> Iterator[tuple[int, str]]:
+    return enumerate(FIXTURES[file].splitlines(), 1)
+
+
+@pytest.mark.parametrize("file", FIXTURES)
+def test_fixtures(file: str, runs: Runs) -> None:
+    """Every error and every revealed type is the one that its line expects."""
+    wrong = []
+    for number, line in _lines(file):
+        expected = [(mark, text.strip()) for mark, text in _EXPECTATION.findall(line)]
+        told = [_short(said) for said in runs.with_plugin.get((file, number), ())]
+        if not _agree(expected, [each for each in told if each]):
+            wrong.append(f"{file}:{number}: {line.strip()}\n    told: {told}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _short(said: Said) -> tuple[str, str] | None:
+    if said.message.startswith(_REVEALED):
+        return "R", said.message.removeprefix(_REVEALED).strip('"')
+    return ("E", said.message) if said.severity == "error" else None
+
+
+def _agree(expected: list[tuple[str, str]], told: list[tuple[str, str]]) -> bool:
+    """An error holds the text that is expected of it; a revealed type is all of it."""
+    return len(expected) == len(told) and all(
+        mark == kind and (text in message if mark == "E" else text == message)
+        for (mark, text), (kind, message) in zip(expected, told, strict=True)
+    )
+
+
+def test_without_the_plugin_the_fixtures_are_refused(runs: Runs) -> None:
+    """Every line marked so is an error of mypy alone; so the tests above can fail."""
+    silent = [
+        f"{file}:{number}: {line}"
+        for file in FIXTURES
+        for number, line in _lines(file)
+        if "  # names" in line and not _errors(runs.without, file, number)
+    ]
+    assert not silent
+
+
+def test_names_are_taken_where_ints_are(runs: Runs) -> None:
+    """A call said in names gives what the same call said in ints gives: nothing, mostly."""
+    wrong = []
+    for index, call in enumerate(all_calls()):
+        line = 5 + 3 * index
+        by_names = _errors(runs.with_plugin, CALLS, line)
+        by_ints = _errors(runs.with_plugin, CALLS, line + 1)
+        if [each.code for each in by_names] != [each.code for each in by_ints]:
+            wrong.append(f"{call.names}: {by_names}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_ints_cannot_say_is_untyped_in_the_stubs(runs: Runs) -> None:
+    """The only thing that a call said in ints is refused for is a method without types."""
+    codes = {
+        said.code
+        for index in range(len(all_calls()))
+        for said in _errors(runs.with_plugin, CALLS, 6 + 3 * index)
+    }
+    assert codes == {"no-untyped-call"}
+
+
+def test_what_is_neither_int_nor_name_is_refused(runs: Runs) -> None:
+    """Without the plugin what the stubs type is refused, by names too; with it, the rest is."""
+    wrong = []
+    typed = 0
+    for index, call in enumerate(all_calls()):
+        line = 5 + 3 * index
+        refused = bool(_errors(runs.without, CALLS, line + 2))
+        typed += refused
+        if bool(_errors(runs.without, CALLS, line)) != refused and call.names != KEPT:
+            wrong.append(f"without the plugin: {call.names}")
+        if bool(_errors(runs.with_plugin, CALLS, line + 2)) != refused:
+            wrong.append(f"with the plugin: {call.neither}")
+    assert not wrong, "\n".join(wrong)
+    assert typed > len(all_calls()) / 2
