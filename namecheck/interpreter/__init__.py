@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from namecheck import operators
-from namecheck.findings import Finding, is_of_sizes
+from namecheck.findings import Finding
 from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
+from namecheck.interpreter.mistakes import told_once
 from namecheck.interpreter.observations import (
     Observation,
     Observations,
@@ -51,7 +52,6 @@ __all__ = [
 ]
 
 _RECURSION_LIMIT = 12_000
-_OF_NAMES = "NC1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +107,8 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     with _deep_recursion():
         program, uses = project.run(location)
     machine = program.machine
-    found = _distinct([*machine.findings.values(), *machine.torch.lints.settle()])
+    found = [*told_once(machine), *machine.torch.lints.settle()]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
-
-
-def _distinct(found: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings without those that tell in sizes what another tells in names, at one place."""
-    named = {(f.filename, f.span) for f in found if f.code.startswith(_OF_NAMES)}
-    for finding in found:
-        place = finding.filename, finding.span
-        if place not in named or not is_of_sizes(finding.code):
-            yield finding
 
 
 def run(

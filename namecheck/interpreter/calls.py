@@ -43,6 +43,7 @@ from namecheck.interpreter.objects import (
     Union,
     Value,
     Wrapped,
+    has_failed,
 )
 from namecheck.interpreter.store import Store
 from namecheck.names import Answer
@@ -241,6 +242,8 @@ class Calls:
         Not in another round of a loop: what is asked there is whether something has changed.
         """
         given = (*call.args, *call.kwargs.values())
+        if has_failed(function) and self.machine.recorder is not None:
+            self.machine.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             known = (joins.identity(value, call.store) for value in given)
             asked = joins.identity(function, call.store)

@@ -27,6 +27,7 @@ from namecheck.interpreter.objects import (
     TupleValue,
     Union,
     Value,
+    has_failed,
 )
 from namecheck.interpreter.store import Ledger, Store, Written
 
@@ -217,7 +218,8 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
         elif isinstance(choice, Opaque) and choice.link is not None:
             links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
-    return Opaque(("join", number), kinds.pop() if len(kinds) == 1 else None, link)
+    failed = filter(has_failed, choices)
+    return Opaque(("join", number, *failed), kinds.pop() if len(kinds) == 1 else None, link)
 
 
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:

@@ -19,6 +19,7 @@ from namecheck.interpreter.objects import (
     FunctionValue,
     Opaque,
     Value,
+    has_failed,
     is_foreign,
 )
 from namecheck.interpreter.observations import Recorder
@@ -179,6 +180,8 @@ class Machine:
         self.rows = rows
         self.recorder = recorder
         self.findings: dict[tuple[str, Span, str], Finding] = {}
+        # The names that each finding is about.
+        self.named: dict[tuple[str, Span, str], frozenset[str]] = {}
         self.silent = 0
         self.budget = BUDGET
         self.functions: dict[ast.AST, FunctionValue] = {}
@@ -241,10 +244,10 @@ class Machine:
         return self.ledger.fresh(reason, kind)
 
     def made_of(self, values: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
-        """A fresh opaque value; a foreign one if one of these is."""
+        """A fresh opaque value; a foreign or a failed one if one of these is."""
         made = self.fresh(reason, kind)
-        source = next(filter(is_foreign, values), None)
-        return made if source is None else Opaque(("made", made, source), kind)
+        sources = [value for value in values if is_foreign(value) or has_failed(value)]
+        return Opaque(("made", made, *sources), kind) if sources else made
 
     def new_address(self) -> int:
         """An address that nothing else has."""
@@ -286,7 +289,9 @@ class Machine:
             if self.recorder is not None:
                 self.recorder.finding(node, finding)
             if not expected:
-                self.findings.setdefault((finding.filename, finding.span, finding.code), finding)
+                key = finding.filename, finding.span, finding.code
+                self.findings.setdefault(key, finding)
+                self.named.setdefault(key, frozenset(contradiction.names))
         if expected:
             self.fail(contradiction.error)
 

@@ -8,7 +8,7 @@ the store holds only what has become of it since.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -29,14 +29,17 @@ class Key:
     """The identity of an opaque value: how it was made, from which others.
 
     Keys hold keys, so the hash is computed once. A `foreign` one is made of a version: what it
-    says depends on the library that the program runs with.
+    says depends on the library that the program runs with. A `failed` one is made of what an
+    operator that found a contradiction would have given: nothing follows from it.
     """
 
-    __slots__ = ("_hash", "foreign", "parts")
+    __slots__ = ("_hash", "failed", "foreign", "parts")
 
     def __init__(self, parts: tuple[Hashable, ...]) -> None:
         self.parts = parts
-        self.foreign: bool = parts[:1] == ("version",) or any(map(is_foreign, parts))
+        inner = list(_keys(parts))
+        self.foreign: bool = parts[:1] == ("version",) or any(key.foreign for key in inner)
+        self.failed: bool = parts[:1] == ("contradiction",) or any(key.failed for key in inner)
         self._hash = hash(parts)
 
     def __eq__(self, other: object) -> bool:
@@ -48,15 +51,27 @@ class Key:
         return self._hash
 
 
+def _keys(part: object) -> Iterator[Key]:
+    """The keys of all that a value, or what identifies it, is made of."""
+    if isinstance(part, Key):
+        yield part
+    elif isinstance(part, Opaque):
+        yield part.key
+    elif isinstance(part, (tuple, TupleValue)):
+        for item in part if isinstance(part, tuple) else part.items:
+            yield from _keys(item)
+    elif isinstance(part, Repeated):
+        yield from _keys(part.each)
+
+
 def is_foreign(part: object) -> bool:
     """Whether a value, or what identifies it, is made of a version."""
-    if isinstance(part, Key):
-        return part.foreign
-    if isinstance(part, Opaque):
-        return part.key.foreign
-    if isinstance(part, (tuple, TupleValue)):
-        return any(map(is_foreign, part if isinstance(part, tuple) else part.items))
-    return isinstance(part, Repeated) and is_foreign(part.each)
+    return any(key.foreign for key in _keys(part))
+
+
+def has_failed(part: object) -> bool:
+    """Whether a value, or what identifies it, is made of what is not there: an operator failed."""
+    return any(key.failed for key in _keys(part))
 
 
 class Opaque:

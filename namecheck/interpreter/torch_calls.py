@@ -30,6 +30,7 @@ from namecheck.interpreter.objects import (
     TensorValue,
     TupleValue,
     Value,
+    has_failed,
     size_of,
     sized,
 )
@@ -160,6 +161,9 @@ class TorchCalls:
         operands: Sequence[Operand] = (),
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
+        every = (*args, *kwargs.values())
+        if any(self._has_failed(value, store) for value in every):
+            return self._nothing(operator, args, kwargs, node, store)
         given = [self.lower(arg, store) for arg in args]
         words = {name: self.lower(value, store) for name, value in kwargs.items()}
         inputs = (*given, *words.values())
@@ -171,7 +175,6 @@ class TorchCalls:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
             sized = all(map(_is_sized, inputs))
             self.machine.recorder.applied(node, informed and tells, sized)
-        every = (*args, *kwargs.values())
         if answer.contradiction is not None:
             contradiction = answer.contradiction
             self._forget(kwargs.get("out"), store)
@@ -198,6 +201,27 @@ class TorchCalls:
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, kwargs, store)
         return self.lints.see(operator, args, given, words, result, node, store)
+
+    def _has_failed(self, value: Value, store: Store) -> bool:
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            value = content if isinstance(content, Repeated) else TupleValue(content)
+        return has_failed(value)
+
+    def _nothing(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        node: Node,
+        store: Store,
+    ) -> Value:
+        """Of what an operator that failed would have given nothing can be told."""
+        self.machine.unknowns += 1
+        if self.machine.recorder is not None:
+            self.machine.recorder.applied(node, informed=False, sized=False)
+        self.forget(operator, args, kwargs, store)
+        return self.machine.fresh("contradiction")
 
     def _placed(
         self,
