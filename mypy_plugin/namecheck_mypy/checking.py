@@ -99,6 +99,11 @@ def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
     return list(shown.values())
 
 
+def settings_of(path: str) -> Settings:
+    """The settings that hold for a file; raises `SettingsError`."""
+    return settings.above(os.path.dirname(path) or ".")
+
+
 class Nearest:
     """The settings that hold for files: those of the nearest pyproject.toml that has some."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import mypy
 from mypy.errors import CompileError
@@ -12,6 +12,7 @@ from mypy.nodes import MypyFile
 from mypy.options import Options
 from mypy.plugin import (
     AnalyzeTypeContext,
+    AttributeContext,
     ClassDefContext,
     FunctionSigContext,
     MethodContext,
@@ -25,11 +26,13 @@ from namecheck_mypy.daemon import Daemon
 from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
 from namecheck_mypy.reporting import Reporter
+from namecheck_mypy.reveals import Reveals
 from namecheck_mypy.versions import vocabulary
 from namecheck_mypy.vocabulary import Vocabulary
 
 C = TypeVar("C")
 T = TypeVar("T")
+Find: TypeAlias = Callable[[str], Callable[[C], T] | None]
 
 _TENSORS: Final = "torch._tensor"
 _INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
@@ -47,6 +50,7 @@ class NamecheckPlugin(Plugin):
         self._findings = Findings(options)
         self._reporter = Reporter(options, self._findings)
         self._vocabulary = Vocabulary()
+        self._reveals = Reveals(self._findings)
         # A daemon that begins with a cache does not tell the errors that are kept there.
         self._forgets = options.use_fine_grained_cache
         self._daemon: Daemon | None = None
@@ -90,33 +94,45 @@ class NamecheckPlugin(Plugin):
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Tensor has the naming API."""
-        return self._shielded(self._vocabulary.base_class_hook(fullname))
+        return self._hook(self._vocabulary.base_class_hook, fullname)
 
     def get_function_signature_hook(
         self, fullname: str
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
         """Functions of torch take names."""
-        return self._shielded(self._vocabulary.function_signature_hook(fullname))
+        return self._hook(self._vocabulary.function_signature_hook, fullname)
 
     def get_method_signature_hook(
         self, fullname: str
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
         """Methods of tensors take names."""
-        return self._shielded(self._vocabulary.method_signature_hook(fullname))
+        return self._hook(self._vocabulary.method_signature_hook, fullname)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """The call of a module gives what its ``forward`` declares."""
-        return self._shielded(self._vocabulary.method_hook(fullname))
+        return self._hook(self._vocabulary.method_hook, fullname)
 
-    def _shielded(self, hook: Callable[[C], T] | None) -> Callable[[C], T] | None:
-        """A hook that leaves things as they are where it fails, and tells so."""
-        if hook is None:
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        """Tell the names where ``x.names`` is revealed."""
+        if fullname.endswith(".names"):
+            return self._shielded(self._reveals.names)
+        return None
+
+    def _hook(self, find: Find[C, T], fullname: str) -> Callable[[C], T] | None:
+        """The hook that is found for a name; mypy asks for very many of them."""
+        try:
+            hook = find(fullname)
+        except Exception as error:
+            self._reporter.fault(self._reporter.current, error)
             return None
-        inner = hook
+        return None if hook is None else self._shielded(hook)
+
+    def _shielded(self, hook: Callable[[C], T]) -> Callable[[C], T]:
+        """A hook that leaves things as they are where it fails, and tells so."""
 
         def shielded(ctx: C) -> T:
             otherwise: T = _default(ctx)
-            return self._safely(self._reporter.current, lambda: inner(ctx), otherwise)
+            return self._safely(self._reporter.current, lambda: hook(ctx), otherwise)
 
         return shielded
 

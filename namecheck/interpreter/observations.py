@@ -13,10 +13,10 @@ from namecheck.findings import Finding, Span
 from namecheck.interpreter import joins
 from namecheck.interpreter.objects import Opaque, Repeated, TensorValue, TupleValue, Union, Value
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN
+from namecheck.names import UNKNOWN, Label
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Position, Source, position
-from namecheck.values import Many, Tensor
+from namecheck.values import Dims, Many, Tensor
 
 # How many different values of one expression are kept apart.
 _KINDS: Final = 8
@@ -53,11 +53,15 @@ Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
-    """The dims of one tensor-valued expression, as `Dims.brief` writes them."""
+    """The dims of one tensor-valued expression, as `Dims.brief` writes them.
+
+    `labels` is what its ``names`` are when it runs; None where that is not known.
+    """
 
     span: Span
     source: str
     dims: str
+    labels: tuple[Label | None, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -143,10 +147,22 @@ class Recorder:
     def reveals(self, source: Source) -> Iterator[Reveal]:
         """The dims of the tensor-valued expressions of a file."""
         for node, record in self.records(source):
-            dims = [seen.dims.brief() for seen in record.seen if isinstance(seen, Tensor)]
+            dims = [seen.dims for seen in record.seen if isinstance(seen, Tensor)]
             if dims:
                 span = source.span(node)
-                yield Reveal(span, source.segment(span), " | ".join(dict.fromkeys(dims)))
+                text = " | ".join(dict.fromkeys(each.brief() for each in dims))
+                labels = {_labels(each) for each in dims}
+                certain = labels.pop() if len(labels) == 1 and not record.unknown else None
+                yield Reveal(span, source.segment(span), text, certain)
+
+
+def _labels(dims: Dims) -> tuple[Label | None, ...] | None:
+    labels: list[Label | None] = []
+    for dim in () if dims.open else dims.prefix:
+        if not isinstance(dim.name, Label | None):
+            return None
+        labels.append(dim.name)
+    return None if dims.open else tuple(labels)
 
 
 def observed(value: Value, store: Store) -> Any:
