@@ -6,7 +6,10 @@ of types. The engine is asked what it knows of ``x`` there.
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Final, TypeAlias
 
 from mypy.nodes import MemberExpr
@@ -32,7 +35,7 @@ class Reveals:
         """The type of ``x.names``."""
         context = ctx.context
         path = ctx.api.path
-        if not isinstance(context, MemberExpr):
+        if ctx.is_lvalue or not isinstance(context, MemberExpr):
             return ctx.default_attr_type
         if path not in self._names:
             self._names[path] = self._known(path)
@@ -55,9 +58,19 @@ class Reveals:
         from namecheck_mypy.checking import settings_of
 
         found = reveal(data, path, settings_of(path))
-        lines = data.decode("utf-8", "replace").splitlines()
-        return {
-            (it.span.line, it.span.column, it.span.end_line, it.span.end_column): it.labels
-            for it in found
-            if it.labels is not None and lines[it.span.line - 1][: it.span.column].isascii()
-        }
+        known = {astuple(it.span): it.labels for it in found if it.labels is not None}
+        return {place: known[place] for place in _asked(data) if place in known}
+
+
+def _asked(data: bytes) -> Iterator[_Place]:
+    """The tensors whose names are asked for: each ``x`` in ``reveal_type(x.names)``."""
+    for node in ast.walk(ast.parse(data)):
+        if not isinstance(node, ast.Call) or len(node.args) != 1:
+            continue
+        [given] = node.args
+        called = node.func.id if isinstance(node.func, ast.Name) else ""
+        if called == "reveal_type" and isinstance(given, ast.Attribute):
+            x = given.value
+            assert x.end_lineno is not None
+            assert x.end_col_offset is not None
+            yield x.lineno, x.col_offset + 1, x.end_lineno, x.end_col_offset + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 from typing import Final
 
 import pytest
@@ -82,7 +83,7 @@ def agree(project: Project, *words: str) -> set[tuple[str, int, str]]:
     """mypy and namecheck tell the same, and mypy has nothing to add."""
     run = project.mypy(*words)
     assert run.told == project.namecheck(".")
-    # assert run.others == []
+    assert run.others == []
     return run.told
 
 
@@ -237,3 +238,30 @@ def test_places_and_context(project: Project) -> None:
     [record] = project.mypy("top.py").records
     assert record["code"] == "named-dim"
     assert "named here" in record["hint"]
+
+
+def test_names_are_revealed(project: Project) -> None:
+    text = """\
+    import torch
+    from torch import Tensor
+
+    x = torch.zeros(2, 3, names=("N", "C"))
+    reveal_type(x)
+    reveal_type(x.sum("N").names)
+    reveal_type(x.names[0])
+    reveal_type(3)
+
+
+    def anything(y: Tensor) -> None:
+        reveal_type(y.names)
+    """
+    project.write({"shown.py": dedent(text)})
+    notes = [(record["line"], record["message"]) for record in project.mypy().records]
+    assert notes == [
+        (5, "N=2 C=3"),
+        (5, 'Revealed type is "torch._tensor.Tensor"'),
+        (6, "Revealed type is \"tuple[Literal['C']]\""),
+        (7, 'Revealed type is "str | Any"'),
+        (8, 'Revealed type is "Literal[3]?"'),
+        (12, 'Revealed type is "tuple[str | Any, ...]"'),
+    ]

@@ -13,7 +13,8 @@ PAGE: Final = (ROOT / "docs" / "mypy.md").read_text("utf-8")
 
 def block(language: str, number: int = 0) -> str:
     """A fenced block of the page."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[number]
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return found[number]
 
 
 def test_a_reader_sees_what_the_page_shows(project: Project) -> None:
