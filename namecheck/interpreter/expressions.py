@@ -358,11 +358,18 @@ class Expressions:
     def _subscript(self, node: ast.Subscript, store: Store, activation: Activation) -> Value:
         receiver = self.value(node.value, store, activation)
         index = self.value(node.slice, store, activation)
+        if receiver == NONE and self._is_own(node.value, activation.frame):
+            self.machine.fail("TypeError")  # on the paths that go on it is something else
         return self.spread(
             store,
             [receiver, index],
             lambda layer, values: self.items.read(values[0], values[1], node, layer, activation),
         )
+
+    def _is_own(self, node: ast.expr, frame: Frame) -> bool:
+        """Whether a variable of a function is read that nothing else can have bound."""
+        function = isinstance(frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return function and isinstance(node, ast.Name) and self.owner(node.id, frame) is frame
 
     def _slice(self, node: ast.Slice, store: Store, activation: Activation) -> Value:
         lower, upper, step = (
