@@ -2,6 +2,8 @@
 
 - A softmax whose weights are summed over another dim than the one that it normalises. It is told
   once the whole file has been run: weights that are normalised anew, before or after, are meant so.
+  So are those of a softmax over the last dim that are turned round, or spelt out letter by letter:
+  they assign each thing to some groups, and the groups are summed.
 - A square divided by its own row sums, which broadcasting lays along the columns.
 
 Both follow a mark on a tensor from call to call; what a mark survives is the table's, ``[flow]``.
@@ -10,22 +12,31 @@ Source: docs/semantics.md, "Findings and lints".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from namecheck import operators
 from namecheck.findings import Finding, Place
 from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Machine
-from namecheck.interpreter.objects import Mark, TensorValue, Value
+from namecheck.interpreter.objects import Mark, TensorValue, TupleValue, Value
 from namecheck.interpreter.store import Store
 from namecheck.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.syntax import Located as Node
-from namecheck.values import Dims, Tensor
+from namecheck.values import Dim, Dims, Tensor
 
-NORMALISED = "normalised"
-REDUCED = "reduced"
+NORMALISED: Final = "normalised"
+WEIGHTED: Final = "weighted"
+REDUCED: Final = "reduced"
+
+Operand: TypeAlias = tuple[int, TensorValue, Dims]
+
+_KEEPING: Final = ("carries", "indexes", "bounds")
+# Where the letters of a contraction stand among its arguments.
+_SPELT: Final = {"einsum": 0, "einops.einsum": -1}
+_LETTERS: Final = re.compile(r"\.\.\.|[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class Applied:
     node: Node
     store: Store
 
-    def operands(self) -> Iterator[tuple[int, TensorValue, Dims]]:
+    def operands(self) -> Iterator[Operand]:
         """The tensors among the arguments by place, with their dims."""
         place = 0
         for value, known in zip(self.args, self.given, strict=True):
@@ -91,41 +102,55 @@ class Lints:
     ) -> Value:
         """Judge a call, and mark its result."""
         key = operators.key_of(operator)
-        flow = operators.flow().get(key)
+        flow = operators.flow().get(key) or operators.flow().get(key.removesuffix("_"))
         if flow is None:
             return result
         applied = Applied(flow, key, args, given, words, node, store)
-        if flow in ("contracts", "picks"):
+        if flow in ("contracts", "picks", "classifies"):
             self._check_weights(applied)
         elif flow == "divides":
             self._check_square(applied)
         elif flow == "reduces":
+            self._check_product(applied)
             self._renew(applied)
         mark = self._mark(applied)
-        if mark is None or not isinstance(result, TensorValue):
+        if mark is None:
             return result
-        return replace(result, initial=replace(result.initial, mark=mark))
+        if flow == "selects" and isinstance(result, TupleValue):
+            values, *rest = result.items
+            return replace(result, items=(_marked(values, mark), *rest))
+        return _marked(result, mark)
 
     def _mark(self, applied: Applied) -> Mark | None:
         first = next(applied.operands(), None)
         if first is None:
             return None
         _, value, dims = first
-        alone = applied.flow == "scales" and applied.is_scaled()
-        if applied.flow == "carries" or alone:
-            return joins.held(value, applied.store).mark
+        held = joins.held(value, applied.store).mark
+        if applied.flow in _KEEPING:
+            return held if held is None or self._keeps(held, applied) else None
+        if applied.flow == "turns":
+            return None if held is None else replace(held, turned=True)
+        if applied.flow == "scales":
+            return held if applied.is_scaled() else _product(applied)
         name = _name_at(dims, applied.dim())
         if name in (None, UNKNOWN):
             return None
         if applied.flow == "normalises":
             place = self.machine.place(applied.node, f"normalised over {show_name(name)} here")
-            return Mark(NORMALISED, name, place)
-        if applied.flow == "reduces" and not applied.words.get("keepdim"):
+            return Mark(NORMALISED, name, place, last=name == dims[-1].name)
+        if applied.flow in ("reduces", "selects") and not applied.words.get("keepdim"):
             left = [other for other in dims.names if other != name and word(other) == word(name)]
             if len(left) == 1:
                 place = self.machine.place(applied.node, f"{show_name(name)} is reduced here")
                 return Mark(REDUCED, left[0], place)
         return None
+
+    def _keeps(self, mark: Mark, applied: Applied) -> bool:
+        """Whether a mark holds of what an operator gives that hardly changes a tensor."""
+        if applied.flow == "bounds":
+            return mark.kind == REDUCED
+        return applied.flow == "carries" or _adds_dims(applied.given[1])
 
     def _renew(self, applied: Applied) -> None:
         """Weights whose sums are taken are normalised anew, here or by what they come to."""
@@ -148,8 +173,23 @@ class Lints:
         summed = _summed(applied, place, dims)
         if not summed or not all(_is_other(name, mark.name) for name in summed):
             return
+        meant = mark.last and (mark.turned or applied.operator in _SPELT)
+        others = [its.names for other, _, its in applied.operands() if other != place]
+        if meant and _are_groups(mark, summed, others):
+            return
+        self._doubt_weights(applied, mark, summed)
+
+    def _check_product(self, applied: Applied) -> None:
+        """Weights that were multiplied with values, as a contraction does, are summed."""
+        for _, value, dims in applied.operands():
+            mark = applied.mark(value, WEIGHTED)
+            name = _name_at(dims, applied.dim())
+            if mark is not None and word(name) in mark.shared and _is_other(name, mark.name):
+                self._doubt_weights(applied, mark, [name])
+
+    def _doubt_weights(self, applied: Applied, mark: Mark, summed: Sequence[Name]) -> None:
         told, over = show_name(mark.name), ", ".join(map(show_name, summed))
-        verb = "picked along" if applied.flow == "picks" else "summed over"
+        verb = "summed over" if applied.flow in ("contracts", "reduces") else "picked along"
         self._doubt(
             mark.place,
             applied.node,
@@ -212,27 +252,88 @@ def _is_other(name: Name, marked: Name) -> bool:
 
 def _summed(applied: Applied, place: int, dims: Dims) -> list[Name]:
     """The names of the dims of an operand that are summed, or picked from; empty if unclear."""
-    if applied.flow == "picks":
-        name = _name_at(dims, applied.dim())
+    if applied.flow in ("picks", "classifies"):
+        classes = 1 if dims.rank != 1 else 0
+        name = _name_at(dims, classes if applied.flow == "classifies" else applied.dim())
         return [name] if place == 0 and name is not None else []
-    if applied.operator == "einsum":
+    if applied.operator in _SPELT:
         return _summed_letters(applied, place, dims)
-    if place == 0:
+    if place == 0 or applied.operator == "nn.functional.linear":
         return [dims[-1].name]
     return [dims[-2].name if dims.rank != 1 else dims[-1].name] if place == 1 else []
 
 
 def _summed_letters(applied: Applied, place: int, dims: Dims) -> list[Name]:
-    equation = applied.given[0] if applied.given else None
-    if not isinstance(equation, str) or "->" not in equation or "." in equation or dims.open:
+    """The same where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
+    written = applied.given[_SPELT[applied.operator]] if applied.given else None
+    if not isinstance(written, str) or "->" not in written or "(" in written:
         return []
-    left, _, right = equation.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if place >= len(terms) or len(terms[place]) != len(dims.prefix):
+    left, _, right = written.partition("->")
+    split = str.split if applied.operator.startswith("einops") else _LETTERS.findall
+    terms, kept = [split(term) for term in left.split(",")], split(right)
+    if place >= len(terms):
         return []
-    others = "".join(terms[:place] + terms[place + 1 :])
+    others = [letter for term in terms[:place] + terms[place + 1 :] for letter in term]
     return [
         dim.name
-        for letter, dim in zip(terms[place], dims.prefix, strict=True)
-        if letter not in right and letter in others
+        for letter, dim in _spelt(terms[place], dims)
+        if letter not in kept and letter in others
     ]
+
+
+def _spelt(term: Sequence[str], dims: Dims) -> Iterator[tuple[str, Dim]]:
+    """The letters of an operand with their dims, those before and after an ellipsis."""
+    if "..." not in term:
+        if not dims.open and len(term) == len(dims.prefix):
+            yield from zip(term, dims.prefix, strict=True)
+        return
+    front = term.index("...")
+    back = term[front + 1 :]
+    if len(back) <= dims.min_rank - front:
+        yield from ((letter, dims[place]) for place, letter in enumerate(term[:front]))
+        yield from ((letter, dims[n - len(back)]) for n, letter in enumerate(back))
+
+
+def _product(applied: Applied) -> Mark | None:
+    """The mark of weights that are multiplied with values, to be summed.
+
+    The values have dims of their own, and not that which the weights are normalised over: what is
+    weighed one by one may well be summed over another dim.
+    """
+    marked = [
+        (mark, dims, others)
+        for (_, value, dims), (_, _, others) in _pairs(list(applied.operands()))
+        if (mark := applied.mark(value, NORMALISED)) is not None
+    ]
+    if len(marked) != 1 or applied.operator not in ("mul", "multiply"):
+        return None
+    mark, dims, others = marked[0]
+    mine, its = ({word(name) for name in names} - {None} for names in (dims.names, others.names))
+    known = dims.complete and others.complete
+    if not known or mark.last or word(mark.name) in its or not its - mine:
+        return None
+    shared = frozenset(str(told) for told in mine & its)
+    return replace(mark, kind=WEIGHTED, shared=shared)
+
+
+def _pairs(operands: list[Operand]) -> list[tuple[Operand, Operand]]:
+    """Two operands, either first; nothing of another number."""
+    return [(operands[0], operands[1]), (operands[1], operands[0])] if len(operands) == 2 else []
+
+
+def _adds_dims(index: Any) -> bool:
+    """Whether an index leaves all dims as they are, and adds some of size 1 at most."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is ... or part == slice(None) for part in parts)
+
+
+def _marked(value: Value, mark: Mark) -> Value:
+    if not isinstance(value, TensorValue):
+        return value
+    return replace(value, initial=replace(value.initial, mark=mark))
+
+
+def _are_groups(mark: Mark, summed: Sequence[Name], others: Sequence[Sequence[Name]]) -> bool:
+    """Whether the dim of a mark is no side of a square, and nothing that is weighed has it."""
+    names = [*summed, *(name for names in others for name in names)]
+    return all(word(name) != word(mark.name) for name in names)

@@ -188,11 +188,18 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a lint follows: one thing that was done to a dim of a tensor, and where."""
+    """What a lint follows: one thing that was done to a dim of a tensor, and where.
+
+    `last` tells that it was the last dim, `turned` that the tensor was transposed since. What was
+    multiplied has the dims in common that are `shared`.
+    """
 
     kind: str
     name: Name
     place: Place
+    last: bool = False
+    turned: bool = False
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
