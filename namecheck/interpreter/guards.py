@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _ALL: Final = frozenset({"BaseException"})
 _BROAD: Final = frozenset({"Exception", "BaseException"})
+# What those raise that hold calls against annotations: jaxtyping, beartype, typeguard.
+_OF_CHECKERS: Final = ("TypeCheckError", "Beartype")
 _EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 
 
@@ -24,12 +26,14 @@ class Guard:
     """The errors that are caught around a block, by the names of their types.
 
     A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
-    is there for what nobody foresaw. One that raises what it catches `again` is no help.
+    is there for what nobody foresaw. One that raises what it catches `again` is no help. A test
+    demands an error (`demanded`): it may be one that only reading tells of.
     """
 
     types: frozenset[str]
     deep: bool = True
     again: bool = False
+    demanded: bool = False
 
     def catches(self, error: str) -> bool:
         """Whether an error of this built-in type is, or may be, caught."""
@@ -37,6 +41,10 @@ class Guard:
         if not isinstance(kind, type):
             return True
         return any(base.__name__ in self.types for base in kind.__mro__)
+
+    def foresees(self) -> bool:
+        """Whether contradictions are expected that annotations tell of, and torch never raises."""
+        return self.demanded or any(name.startswith(_OF_CHECKERS) for name in self.types)
 
 
 ANY: Final = Guard(_ALL)
@@ -60,10 +68,11 @@ def of_context(
     """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
     if not isinstance(node, ast.Call) or _last(node.func) not in _EXPECTING:
         return None
-    given = node.args if _last(node.func) == "suppress" else node.args[:1]
+    demanded = _last(node.func) != "suppress"
+    given = node.args[:1] if demanded else node.args
     given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
     types = [_names(machine.expressions.value(arg, store, activation)) for arg in given]
-    return Guard(frozenset().union(*types)) if types else ANY
+    return Guard(frozenset().union(*types) if types else _ALL, demanded=demanded)
 
 
 def error_of(machine: Machine, node: ast.expr | None, store: Store, activation: Activation) -> str:
