@@ -6,7 +6,6 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, dtypes, refusals, registry
 from namecheck.rules.meetings import broadcast
 from namecheck.semantics import Semantics
+from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Parameter, Signature
 from namecheck.values import OPEN, Dims, Many, Tensor, join, told_apart
 
@@ -128,19 +128,12 @@ class Inference:
 
 
 class ShippedTable(Mapping[str, Operator]):
-    """The table that ships with namecheck, of which a row is read when it is asked for.
+    """The table that ships with namecheck, of which a row is read when it is asked for."""
 
-    It rests on what a test holds: every row is one line under ``[operators]``. Reading the whole
-    at every start would cost more than most files do.
-    """
-
-    def __init__(self, text: str) -> None:
-        _, _, text = text.partition("\n[operators]\n")
-        rows, _, symbols = text.partition("\n[python]\n")
-        lines = (line for line in rows.splitlines() if " = " in line and not line.startswith("#"))
-        self._lines = {line.partition(" = ")[0].strip('"'): line for line in lines}
+    def __init__(self, text: Shipped) -> None:
+        self._lines = text.rows
         self._rows: dict[str, Operator] = {}
-        tables = tomllib.loads(f"[python]\n{symbols}")
+        tables = tomllib.loads(text.rest)
         self.python: Mapping[str, str] = MappingProxyType(tables["python"])
         roles = {key: role for role, keys in tables["flow"].items() for key in keys}
         self.flow: Mapping[str, str] = MappingProxyType(roles)
@@ -160,16 +153,11 @@ class ShippedTable(Mapping[str, Operator]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    def mentioning(self, text: str) -> list[str]:
-        """The keys of the rows in whose line a text stands."""
-        return [key for key, line in self._lines.items() if text in line]
-
 
 @cache
 def table() -> ShippedTable:
     """All operators that ship with namecheck, by key."""
-    with open(os.path.join(os.path.dirname(__file__), "operators.toml"), encoding="utf-8") as file:
-        return ShippedTable(file.read())
+    return ShippedTable(shipped())
 
 
 def flow() -> Mapping[str, str]:

@@ -20,6 +20,7 @@ FLOORS: Final = {
     "findings": 0,
     "revealing": 0,
     "semantics": 0,
+    "shipped": 0,
     "sizes": 0,
     "version": 0,
     "syntax": 1,

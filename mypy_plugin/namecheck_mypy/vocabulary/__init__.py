@@ -8,6 +8,7 @@ read before a call asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from mypy.plugin import (
     ClassDefContext,
@@ -17,8 +18,13 @@ from mypy.plugin import (
 )
 from mypy.types import FunctionLike, Type
 
-from namecheck_mypy.vocabulary import module_calls, naming_api, rows
-from namecheck_mypy.vocabulary.signatures import NamedCalls
+from namecheck_mypy.vocabulary import lines, module_calls
+
+OWNERS: Final = ("torch._C.TensorBase", "torch._tensor.Tensor")
+"""The classes in which torch's stubs keep what is called ``Tensor.x``."""
+
+# The modules in which they keep what is called ``torch.x``.
+_MODULES: Final = ("torch._C._VariableFunctions.", "torch.functional.", "torch.")
 
 MethodSignature = Callable[[MethodSigContext], FunctionLike]
 FunctionSignature = Callable[[FunctionSigContext], FunctionLike]
@@ -33,33 +39,52 @@ class Vocabulary:
 
     def base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         """Tensor itself gets the methods that torch dropped, and ``names``."""
-        return naming_api.restore if fullname == "torch._C.TensorBase" else None
+        return _restore if fullname == OWNERS[0] else None
 
     def function_signature_hook(self, fullname: str) -> FunctionSignature | None:
         """``torch.x`` and ``torch.nn.functional.x`` take names."""
         if not fullname.startswith("torch."):
             return None
-        try:
-            return self._functions[fullname]
-        except KeyError:
-            spoken = rows.function(fullname)
-            hook = self._functions[fullname] = (
-                NamedCalls(fullname, spoken).function if spoken else None
-            )
-            return hook
+        if fullname not in self._functions:
+            self._functions[fullname] = _function(fullname)
+        return self._functions[fullname]
 
     def method_signature_hook(self, fullname: str) -> MethodSignature | None:
         """``Tensor.x`` takes names, and so does a method that a subclass has from it."""
-        if fullname.startswith("builtins."):
-            return None
         name = fullname[fullname.rfind(".") + 1 :]
-        try:
-            return self._methods[name]
-        except KeyError:
-            spoken = rows.method(name)
-            hook = self._methods[name] = NamedCalls(name, spoken).method if spoken else None
-            return hook
+        if name not in self._methods:
+            self._methods[name] = _method(name)
+        return self._methods[name]
 
     def method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """The call of a module gives what its ``forward`` declares."""
         return module_calls.result if fullname.endswith(".__call__") else None
+
+
+def _restore(ctx: ClassDefContext) -> None:
+    from namecheck_mypy.vocabulary import naming_api
+
+    naming_api.restore(ctx)
+
+
+def _function(fullname: str) -> FunctionSignature | None:
+    name = next((fullname.removeprefix(m) for m in _MODULES if fullname.startswith(m)), "")
+    if not _may_speak(name):
+        return None
+    from namecheck_mypy.vocabulary import rows, signatures
+
+    spoken = rows.function(name)
+    return signatures.NamedCalls(name, spoken).function if spoken else None
+
+
+def _method(name: str) -> MethodSignature | None:
+    if not _may_speak(name):
+        return None
+    from namecheck_mypy.vocabulary import rows, signatures
+
+    spoken = rows.method(name)
+    return signatures.NamedCalls(name, spoken).method if spoken else None
+
+
+def _may_speak(name: str) -> bool:
+    return name in lines.spoken() or name.removesuffix("_") in lines.spoken()

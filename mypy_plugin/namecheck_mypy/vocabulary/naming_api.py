@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from mypy.nodes import (
     ARG_POS,
     MDEF,
@@ -22,7 +20,6 @@ from mypy.types import CallableType, NoneType, Overloaded, Type, UnionType
 from mypy.typevars import fill_typevars
 
 from namecheck.operators import Operator
-from namecheck.rules import registry
 from namecheck.signatures import Parameter
 from namecheck_mypy.vocabulary import name_types, rows
 from namecheck_mypy.vocabulary.signatures import kind_of
@@ -58,9 +55,9 @@ def _add_method(ctx: ClassDefContext, row: Operator) -> None:
 
 
 def _add_property(ctx: ClassDefContext, row: Operator) -> None:
-    """A property that is read as what its rule gives, and takes new names or None."""
+    """A property that is read as names, one for each dim, and takes new ones, or None for none."""
     given = UnionType([name_types.new_names(ctx.api.named_type), NoneType()])
-    getter = _accessor(ctx, row.key, [], _result(ctx, row))
+    getter = _accessor(ctx, row.key, [], name_types.names_of_a_tensor(ctx.api.named_type))
     setter = _accessor(ctx, row.key, [("value", given)], NoneType())
     assert isinstance(getter.var.type, CallableType)
     assert isinstance(setter.var.type, CallableType)
@@ -113,10 +110,7 @@ def _type_of(parameter: Parameter, ctx: ClassDefContext) -> Type:
 
 
 def _result(ctx: ClassDefContext, row: Operator) -> Type:
-    """What the row's rule answers, as mypy has it."""
-    answer = inspect.signature(registry.load()[row.names]).return_annotation
-    if answer == "bool | Unknown":
-        return ctx.api.named_type("builtins.bool")
-    if answer == "tuple[Name, ...] | Unknown":
-        return name_types.names_of_a_tensor(ctx.api.named_type)
-    return fill_typevars(ctx.cls.info)
+    """A tensor, where the row tells of the result's elements or of a result in place."""
+    if row.dtype or "i" in row.forms:
+        return fill_typevars(ctx.cls.info)
+    return ctx.api.named_type("builtins.bool")

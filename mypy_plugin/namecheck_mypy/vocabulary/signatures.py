@@ -33,8 +33,8 @@ from mypy.types import (
 )
 
 from namecheck.signatures import REQUIRED, Parameter, Signature
-from namecheck_mypy.vocabulary import name_types
-from namecheck_mypy.vocabulary.rows import OWNERS, Spoken
+from namecheck_mypy.vocabulary import OWNERS, name_types
+from namecheck_mypy.vocabulary.rows import Spoken
 
 
 class NamedCalls:
