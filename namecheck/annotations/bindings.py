@@ -127,6 +127,7 @@ def bind(
     _check_rank(bindings.function, site)
     pairs, middle = _aligned(pattern, dims)
     _check_order(bindings, site, pairs, middle)
+    _check_places(bindings, site, pairs)
     for item, dim, position in pairs:
         bindings = _bind_name(bindings, item, dim, site.at(position))
     for item, dim, position in pairs:
@@ -231,6 +232,19 @@ def _check_order(
         if axis is not None and axis in bindings.axes and bindings.axes[axis].name == label:
             continue
         raise wording.order(bindings.function, site, label, position, declared[label])
+
+
+def _check_places(bindings: Bindings, site: Site, pairs: Sequence[Pair]) -> None:
+    """Refuse a result that has an axis where a number is declared, and a number for the axis."""
+    named = [
+        (item.name, position) for item, dim, position in pairs if item.name and dim.name is None
+    ]
+    for item, dim, position in pairs if site.returned else ():
+        if item.fixed is None or not isinstance(dim.name, Axis):
+            continue
+        for axis, place in named:
+            if naming.match(bindings.dim(axis).name, dim.name) is Answer.YES:
+                raise wording.order(bindings.function, site, axis, position, place)
 
 
 def bind_number(bindings: Bindings, axis: str, size: Size, value: str) -> Bindings:

@@ -46,6 +46,7 @@ class Callers:
         self.machine = machine
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
         self._making: set[ast.AST] = set()
+        self._returned: set[ast.AST] = set()
 
     def call(self, function: FunctionValue, store: Store, activation: Activation) -> None:
         """Call a function on unknown arguments, and with its defaults; a method for each class."""
@@ -85,7 +86,8 @@ class Callers:
         made = self.machine.calls.function(function, call)
         if isinstance(made, Generator):
             self.machine.generators.sample(made, function.node, store, activation)
-        elif isinstance(made, FunctionValue) and made.node not in self.machine.called:
+        elif isinstance(made, FunctionValue) and made.node not in self._returned:
+            self._returned.add(made.node)
             self.call(made, store, activation)
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
