@@ -106,7 +106,7 @@ class Lints:
         if flow is None:
             return result
         applied = Applied(flow, key, args, given, words, node, store)
-        if flow in ("contracts", "picks", "classifies"):
+        if flow in ("contracts", "picks", "classifies", "indexes"):
             self._check_weights(applied)
         elif flow == "divides":
             self._check_square(applied)
@@ -256,11 +256,24 @@ def _summed(applied: Applied, place: int, dims: Dims) -> list[Name]:
         classes = 1 if dims.rank != 1 else 0
         name = _name_at(dims, classes if applied.flow == "classifies" else applied.dim())
         return [name] if place == 0 and name is not None else []
+    if applied.flow == "indexes":
+        return _picked(dims, applied.given[1])
     if applied.operator in _SPELT:
         return _summed_letters(applied, place, dims)
     if place == 0 or applied.operator == "nn.functional.linear":
         return [dims[-1].name]
     return [dims[-2].name if dims.rank != 1 else dims[-1].name] if place == 1 else []
+
+
+def _picked(dims: Dims, index: Any) -> list[Name]:
+    """The dim of a matrix from which one item is picked for each position of the other."""
+    parts = index if isinstance(index, tuple) else ()
+    if dims.rank != 2 or len(parts) != 2 or not all(isinstance(p, Tensor) for p in parts):
+        return []
+    picked = [
+        dim.name for dim, part in zip(dims.prefix, parts, strict=True) if part.names != (dim.name,)
+    ]
+    return picked if len(picked) == 1 else []
 
 
 def _summed_letters(applied: Applied, place: int, dims: Dims) -> list[Name]:
