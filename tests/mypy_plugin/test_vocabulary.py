@@ -175,3 +175,63 @@ def test_what_is_neither_int_nor_name_is_refused(runs: Runs) -> None:
             wrong.append(f"with the plugin: {call.neither}")
     assert not wrong, "\n".join(wrong)
     assert typed > len(all_calls()) / 2
+
+
+NET: Final = """\
+from torch import Tensor, nn
+
+
+class Base(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Net(Base):
+    pass
+"""
+MADE: Final = {
+    "net.py": NET,
+    "made.py": "import net\n\nmade = net.Net()\n",
+    "use.py": """\
+import made
+from torch import Tensor
+
+
+def use(x: Tensor) -> None:
+    made.made(x).dim()
+""",
+}
+OWN: Final = """\
+    def forward(self, x: Tensor) -> list[Tensor]:  # type: ignore[override]
+        return [x]
+"""
+NO_DIM: Final = '"list[Tensor]" has no attribute "dim"'
+
+
+def test_what_a_module_gives_is_never_stale(project: Project) -> None:
+    """``forward`` changes in a file that the call's file does not import, and back."""
+    project.write(MADE)
+    assert project.mypy().records == []
+    project.replace(
+        "net.py", "-> Tensor:\n        return x", "-> list[Tensor]:\n        return [x]"
+    )
+    [record] = project.mypy().records
+    assert (record["file"], record["message"]) == ("use.py", NO_DIM)
+    project.write(MADE)
+    assert project.mypy().records == []
+
+
+def test_the_daemon_follows_what_a_module_gives(project: Project) -> None:
+    """The same in a daemon, and where a class gets a ``forward`` of its own."""
+    project.write(MADE)
+    assert "Success" in project.daemon("run", "--", ".").out
+    project.replace(
+        "net.py", "-> Tensor:\n        return x", "-> list[Tensor]:\n        return [x]"
+    )
+    assert NO_DIM in project.daemon("recheck").out
+    project.write(MADE)
+    assert "Success" in project.daemon("recheck").out
+    project.replace("net.py", "    pass\n", OWN)
+    assert NO_DIM in project.daemon("recheck").out
+    project.write(MADE)
+    assert "Success" in project.daemon("recheck").out

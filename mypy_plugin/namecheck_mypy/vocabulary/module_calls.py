@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type_by_instance
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import Decorator, FuncDef, TypeInfo
 from mypy.plugin import MethodContext
+from mypy.server.trigger import make_trigger
 from mypy.typeops import bind_self
 from mypy.types import (
     AnyType,
@@ -34,10 +36,20 @@ def result(ctx: MethodContext) -> Type:
         and receiver.type.has_base(MODULE)
         and isinstance(get_proper_type(ctx.default_return_type), AnyType)
         and _owner(receiver.type, "__call__") == MODULE
-        and not _is_cast(ctx)
     ):
-        return _declared(receiver) or ctx.default_return_type
+        _remember(receiver.type, ctx)
+        if not _is_cast(ctx):
+            return _declared(receiver) or ctx.default_return_type
     return ctx.default_return_type
+
+
+def _remember(info: TypeInfo, ctx: MethodContext) -> None:
+    """Tell a daemon that what is being checked depends on ``forward``, which it does not call."""
+    checker = ctx.api
+    if isinstance(checker, TypeChecker) and checker.options.fine_grained_incremental:
+        trigger = make_trigger(f"{info.fullname}.forward")
+        targets = checker.tree.plugin_deps.setdefault(trigger, set())
+        targets.add(checker.tscope.current_target())
 
 
 def _owner(info: TypeInfo, name: str) -> str:
@@ -63,6 +75,6 @@ def _declared(receiver: Instance) -> Type | None:
 
 def _is_cast(ctx: MethodContext) -> bool:
     """Whether ``cast`` stands around the call: it is there for the Any, and not redundant."""
-    contexts = getattr(getattr(ctx.api, "expr_checker", None), "type_context", ())
+    contexts = ctx.api.expr_checker.type_context if isinstance(ctx.api, TypeChecker) else ()
     wanted = get_proper_type(contexts[-1]) if contexts else None
     return isinstance(wanted, AnyType) and wanted.type_of_any == TypeOfAny.special_form
