@@ -130,6 +130,7 @@ def _overload(
         arg_types=[*stub.arg_types[:tensors], *wanted],
         arg_kinds=[*stub.arg_kinds[:tensors], *map(kind_of, line)],
         arg_names=[*stub.arg_names[:tensors], *(parameter.name for parameter in line)],
+        definition=None,
     )
 
 
