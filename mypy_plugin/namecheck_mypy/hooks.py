@@ -76,7 +76,8 @@ class NamecheckPlugin(Plugin):
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""
-        self._safely(file.path, lambda: self._reporter.report(file), None)
+        if not _is_foreign(file.path):
+            self._safely(file.path, lambda: self._reporter.report(file), None)
         return set()
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:

@@ -66,10 +66,21 @@ class Reporter:
         where = f" (at {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
         text = " ".join(f"{type(error).__name__}: {error}".split()) + where
         manager = self._findings.manager
-        if manager is not None and path and path not in manager.errors.flushed_files:
-            manager.errors.report(1, 0, f"namecheck failed on this file: {text}.", severity="note")
-        else:
+        if manager is None or not _takes(manager.errors, path):
             print(f"{path or 'namecheck'}: note: namecheck failed: {text}.", file=sys.stderr)
+            return
+        errors = manager.errors
+        at = errors.file, errors.target_module, errors.options, errors.scope
+        errors.set_file(path, None, self._options)
+        errors.report(1, 0, f"namecheck failed on this file: {text}.", severity="note")
+        errors.set_file(*at)
+
+
+def _takes(errors: Errors, path: str) -> bool:
+    """Whether what is reported of a file will still be shown."""
+    return path in errors.ignored_lines and path not in (
+        errors.ignored_files | errors.flushed_files
+    )
 
 
 def _infos(file: MypyFile, told: Diagnostic) -> Iterator[ErrorInfo]:

@@ -10,6 +10,7 @@ g  a checked call of annotated attention, beside jaxtyping with beartype
 h  what names take in memory, and what many shapes leave in the memos
 i  the source distribution of transformers once more, from the cache
 j  one edit in a generated project of 2,000 files
+k  mypy with the plugin, cold and warm, beside mypy without it
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
@@ -33,7 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import checks, projects, shim
+from tests.benchmarks import checks, plugin, projects, shim
 from tests.benchmarks.programs import pair, straight_line
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
@@ -157,6 +158,22 @@ def one_edit(folder: Path, rounds: int) -> None:
     report_alone("  warm", [measure(kept) for _ in range(rounds + 2)][2:])
 
 
+def mypy_plugin(folder: Path, rounds: int) -> None:
+    """k: mypy with the plugin and without, on a small torch file and on many files of names."""
+    ours, theirs = plugin.sides(folder)
+    for title, path in plugin.projects(folder).items():
+        cold: dict[str, list[Run]] = {side.name: [] for side in (ours, theirs)}
+        for _ in range(rounds):
+            for side in (ours, theirs):
+                side.forget()
+                cold[side.name].append(measure(side.command(path)))
+        report(f"(k) mypy, cold, {title}", cold["with"], "without", cold["without"])
+        # Stamps of files are trusted when they are some seconds old.
+        time.sleep(3)
+        warm = in_turns(ours.command(path), theirs.command(path), rounds * 4)
+        report(f"(k) mypy, warm, {title}", warm[0], "without", warm[1])
+
+
 def report_alone(title: str, runs: Sequence[Run]) -> None:
     """The median and the best of some runs."""
     seconds = statistics.median(run.seconds for run in runs)
@@ -220,6 +237,7 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "h": lambda folder, rounds: shim.memory(rounds),
     "i": warm_tree,
     "j": one_edit,
+    "k": mypy_plugin,
 }
 
 

@@ -50,7 +50,7 @@ def test_edits_and_back(project: Project) -> None:
     assert len(agree("recheck")) == 1
 
 
-def test_a_fine_grained_cache(project: Project) -> None:
+def test_a_fine_grained_cache_and_settings(project: Project) -> None:
     project.write(CHAIN)
     first = project.mypy("--cache-fine-grained", ".").told
     assert len(first) == 1
@@ -60,12 +60,7 @@ def test_a_fine_grained_cache(project: Project) -> None:
     assert told(project.daemon(*flags)) == project.namecheck(".") != first
     project.replace("lib.py", '"N", "K"', '"N", "C"')
     assert told(project.daemon(*flags)) == first
-
-
-def test_settings(project: Project) -> None:
-    project.write(CHAIN)
-    first = told(project.daemon("run", "--", "."))
     project.settings('[tool.namecheck]\nignore = ["NC103"]\n')
-    assert told(project.daemon("run", "--", ".")) == set()
+    assert told(project.daemon(*flags)) == set()
     project.settings("")
-    assert told(project.daemon("run", "--", ".")) == first
+    assert told(project.daemon(*flags)) == first

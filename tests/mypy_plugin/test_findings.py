@@ -166,13 +166,12 @@ def test_a_shadow_file(project: Project, tmp_path: Path) -> None:
     assert len(agree(project)) == 1
 
 
-@pytest.mark.parametrize("follow", ["silent", "skip", "normal"])
+@pytest.mark.parametrize("follow", ["silent", "skip"])
 def test_follow_imports(project: Project, follow: str) -> None:
     project.write(CHAIN)
     project.write({"lib.py": LIB + "\n\nmake().sum('Q')\n"})
     run = project.mypy(f"--follow-imports={follow}", "top.py")
-    analysed = {"top.py"} if follow != "normal" else {"top.py", "lib.py"}
-    assert run.told == {told for told in project.namecheck(".") if told[0] in analysed}
+    assert run.told == {told for told in project.namecheck(".") if told[0] == "top.py"}
     assert ("top.py", 5, "Name 'C' not found in Tensor['N'].") in run.told
 
 
@@ -215,7 +214,6 @@ def test_comments_of_mypy(project: Project) -> None:
 
 def test_codes_can_be_disabled(project: Project) -> None:
     project.write(CHAIN)
-    assert project.mypy("--disable-error-code", "named-dim", ".").told == set()
     project.settings(OVERRIDES + 'disable_error_code = ["named-dim"]\n')
     assert project.mypy().told == set()
     project.settings(OVERRIDES + "ignore_errors = true\n")
@@ -235,7 +233,7 @@ def test_places_and_context(project: Project) -> None:
     assert "lib.py:6: 'N' is named here" in out
     out = project.run("mypy", "--pretty", "top.py").out
     assert '    twice().sum("C").sum("C")\n        ^~~~~' in out
-    [record] = project.mypy("top.py").records
+    [record] = [it for it in project.mypy("top.py").records if it["severity"] == "error"]
     assert record["code"] == "named-dim"
     assert "named here" in record["hint"]
 
