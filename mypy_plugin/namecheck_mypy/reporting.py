@@ -69,11 +69,9 @@ class Reporter:
         if manager is None or not _takes(manager.errors, path):
             print(f"{path or 'namecheck'}: note: namecheck failed: {text}.", file=sys.stderr)
             return
-        errors = manager.errors
-        at = errors.file, errors.target_module, errors.options, errors.scope
-        errors.set_file(path, None, self._options)
-        errors.report(1, 0, f"namecheck failed on this file: {text}.", severity="note")
-        errors.set_file(*at)
+        # Not by `report`: mypy tries expressions out, and drops what is reported meanwhile.
+        note = surfaces.info_of_file(f"namecheck failed on this file: {text}.")
+        manager.errors.error_info_map.setdefault(path, []).append(note)
 
 
 def _takes(errors: Errors, path: str) -> bool:

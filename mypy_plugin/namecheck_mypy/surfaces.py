@@ -118,3 +118,22 @@ def info(
         origin_span=range(line, end_line + 1),
         parent_error=parent,
     )
+
+
+def info_of_file(message: str) -> ErrorInfo:
+    """A note about a whole file."""
+    return ErrorInfo(
+        import_ctx=[],
+        local_ctx=(None, None),
+        line=1,
+        column=0,
+        end_line=1,
+        end_column=1,
+        severity="note",
+        message=message,
+        code=None,
+        blocker=False,
+        only_once=False,
+        module=None,
+        target=None,
+    )
