@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from namecheck import names as naming
 from namecheck.annotations.bindings import Bindings, Bound
 from namecheck.interpreter.objects import Const, Key, TupleValue, size_of
-from namecheck.interpreter.store import Fact, Store
+from namecheck.interpreter.store import EQUAL_SIZES, Store
 from namecheck.names import UNKNOWN, Axis, Name
 from namecheck.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.values import Dim, Dims, Size, Tensor, named_by, told_apart
-
-_CELL: Final = Fact("equal sizes")
 
 Solved: TypeAlias = Mapping[str, Known]
 
@@ -57,7 +55,7 @@ class Equations:
         """The axis that stands for an axis; which of its occurrences it is is not known."""
         if not isinstance(name, Axis) or not all(part.isidentifier() for part in name.factors):
             return name
-        names = [named_by(self.size(symbol(factor))) for factor in name.factors]
+        names = [self._axis(factor) for factor in name.factors]
         axes = [told for told in names if isinstance(told, Axis)]
         if len(axes) < len(names):
             return UNKNOWN
@@ -68,6 +66,28 @@ class Equations:
         told = whole if ordered else naming.unordered(whole.factors)
         return naming.either(told) if changed else replace(told, occurrence=name.occurrence)
 
+    def joined(self, other: Equations) -> Equations:
+        """What holds where both do."""
+        scopes = tuple(dict.fromkeys((*self.scopes, *other.scopes)))
+        joined = Equations(self.solved, scopes)
+        for name, size in other.solved:
+            joined = joined.with_equal(symbol(name), size, scopes)
+        return joined
+
+    def with_equal(self, left: Known, right: Known, scopes: tuple[int, ...]) -> Equations:
+        """With two sizes that are equal, in the last of these scopes; itself if that is known."""
+        found = _solved(self.size(left, scoped=False), self.size(right, scoped=False))
+        if found is None:
+            return self
+        rest = ((name, substituted(size, dict([found]))) for name, size in self.solved)
+        return Equations((*rest, found), scopes)
+
+    def _axis(self, factor: str) -> Name:
+        size = self.size(symbol(factor))
+        if isinstance(size, int):
+            return Axis(naming.scoped(self._plain(factor), self.scopes[-1]))
+        return named_by(size)
+
     def dim(self, dim: Dim) -> Dim:
         """A dim as it is known on the path."""
         length: Size = self.size(dim.size) if isinstance(dim.size, Expression) else dim.size
@@ -76,7 +96,7 @@ class Equations:
 
 def of(store: Store) -> Equations | None:
     """What is held to be equal on a path."""
-    known: Equations | None = store.get(_CELL)
+    known: Equations | None = store.get(EQUAL_SIZES)
     return known
 
 
@@ -94,11 +114,9 @@ def learn(left: object, right: object, store: Store) -> None:
 def equate(left: Known, right: Known, store: Store) -> None:
     """Enter that two sizes are equal."""
     known = of(store) or Equations((), ())
-    found = _solved(known.size(left, scoped=False), known.size(right, scoped=False))
-    if found is not None:
-        rest = ((name, substituted(size, dict([found]))) for name, size in known.solved)
-        scopes = (*known.scopes, store.ledger.new())
-        store.set(_CELL, Equations((*rest, found), scopes))
+    told = known.with_equal(left, right, (*known.scopes, store.ledger.new()))
+    if told is not known:
+        store.set(EQUAL_SIZES, told)
 
 
 def _identity(value: object) -> object:
@@ -112,12 +130,16 @@ def _size(identity: object) -> Known | None:
     return size_of(identity) if isinstance(identity, Const) else None
 
 
-def _solved(left: Known, right: Known) -> tuple[str, Expression] | None:
-    """The symbol that one side is, and the other side; a number stands for no symbol."""
-    found: dict[str, Expression] = {}
+def _solved(left: Known, right: Known) -> tuple[str, Known] | None:
+    """The symbol that one side is, and the other side.
+
+    Of numbers only 1 stands for a symbol: another tells nothing of two axes, 1 that they may meet.
+    """
+    found: dict[str, Known] = {}
     for one, other in ((left, right), (right, left)):
         name = min(symbols(one), default="")
-        if isinstance(other, Expression) and one == symbol(name) and name not in symbols(other):
+        told = isinstance(other, Expression) or other == 1
+        if told and one == symbol(name) and name not in symbols(other):
             found[name] = other
     # Which side stands first is no matter of the program's.
     return max(found.items(), key=lambda pair: pair[0], default=None)

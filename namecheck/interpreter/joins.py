@@ -240,6 +240,11 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
     return Union(tuple(distinct))
 
 
+def _are_tests(a: Value, b: Value) -> bool:
+    """Whether two values tell how tests came out: either is told by what the paths assume."""
+    return all(isinstance(value, Opaque) and value.kind == "bool" for value in (a, b))
+
+
 @dataclass(frozen=True, slots=True)
 class Joiner:
     """Joins the values of two stores; what is mutable and differs gets a new address.
@@ -275,6 +280,12 @@ class Joiner:
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
+            if self.facts != ((), ()) and _are_tests(a, b):
+                either = [
+                    Alternative(value, facts)
+                    for value, facts in zip((a, b), self.facts, strict=True)
+                ]
+                return union(either, self.left.ledger)
             return unknown_of((a, b), self.left.ledger)
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
             return self._alike([a, b])

@@ -44,6 +44,8 @@ class Written:
 
 # Assumed on a path that only another version of a library may take.
 FOREIGN: Final = Fact("foreign")
+# Under this stands which sizes are equal on a path (namecheck.interpreter.equations).
+EQUAL_SIZES: Final = Fact("equal sizes")
 
 
 class Ledger:
@@ -214,12 +216,17 @@ class Store:
         """A layer in which these facts hold."""
         layer = self.fork()
         for key, content in facts:
-            layer.cells[Fact(key)] = content
+            held = self.get(EQUAL_SIZES) if key == EQUAL_SIZES.key else None
+            layer.cells[Fact(key)] = content if held is None else held.joined(content)
         return layer
 
     def allows(self, facts: Facts) -> bool:
         """Whether nothing assumed here contradicts these facts."""
-        return all(self.get(Fact(key), content) in (content, None) for key, content in facts)
+        return all(
+            self.get(Fact(key), content) in (content, None)
+            for key, content in facts
+            if key != EQUAL_SIZES.key
+        )
 
     def facts_since(self, base: Store) -> Facts:
         """The facts that the layers above `base` assume."""
