@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from namecheck import names as naming
 from namecheck import signatures
+from namecheck.attributes import STANDARD, Around
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, dtypes, refusals, registry
 from namecheck.rules.meetings import broadcast
@@ -47,8 +48,8 @@ class Operator:
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. `dtype` tells for each result what its elements are: a
-    dtype, "first" (those of the first tensor given) or "common" (of all, where they are one).
+    the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
+    said in `namecheck.rules.dtypes`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -63,6 +64,8 @@ class Operator:
     ctor: str = ""
     layer: str = ""
     dtype: str = ""
+    needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    lacks: tuple[str, ...] = ()
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
@@ -81,6 +84,11 @@ class Operator:
     def declares_out(self) -> bool:
         """Whether some overload has no ``out=``, so that the table tells which has."""
         return any(p.name == "out" for signature in self.signatures for p in signature)
+
+    def typing(self, overload: int) -> dtypes.Typing:
+        """What the row tells of elements, of this overload."""
+        lacks = self.lacks[min(overload, len(self.lacks) - 1)] if self.lacks else ""
+        return dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks)
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
@@ -214,6 +222,8 @@ def _fault_of(row: Any) -> str | None:
             return f"the field '{name}' is missing"
     if unknown := set(row["forms"]) - _FORMS:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
+    if fault := dtypes.fault_of(row.get("dtype", "")):
+        return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
         if name not in ("", "refuses", "unknown") and name not in known:
@@ -233,10 +243,11 @@ def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
     return None
 
 
-_LISTS: Final = ("params", "aten", "aten_out")
+_LISTS: Final = ("params", "aten", "aten_out", "lacks")
 _TABLES: Final = {
     "documented": "forms and labels",
     "constants": "arguments",
+    "needs": "arguments and dtypes",
     "holds": "tensors and sizes",
 }
 
@@ -267,9 +278,12 @@ def infer(
     *args: Any,
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
+    around: Around | None = STANDARD,
     **kwargs: Any,
 ) -> Inference:
     """What calling `operator` on these arguments gives, by the table and its rule.
+
+    `around` is what holds where the call stands; with None nothing is asked of dtypes.
 
     `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
     as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
@@ -279,7 +293,7 @@ def infer(
     form, key = _form(operator)
     row, inplace = _find(key, rows)
     try:
-        return _apply(row, Call(key, form, inplace), args, kwargs, semantics)
+        return _apply(row, Call(key, form, inplace), args, kwargs, semantics, around)
     except signatures.Unbound:
         return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
@@ -333,6 +347,7 @@ def _apply(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     semantics: Semantics,
+    around: Around | None,
 ) -> Inference:
     native = semantics is Semantics.NATIVE
     name = row.native if native and row.native not in ("", "refuses") else row.names
@@ -365,7 +380,9 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
-            answers.append(dtypes.typed(_wrap(_call(rule, arguments)), row.dtype, arguments))
+            answer = _wrap(_call(rule, arguments))
+            written = args[0] if call.inplace and args else out
+            answers.append(dtypes.typed(answer, row.typing(overload), arguments, around, written))
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
     result = _common(answers)

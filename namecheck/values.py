@@ -10,12 +10,15 @@ A position in it is a Python index: from the left (0, 1, …) into the prefix, f
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import ClassVar, Final, TypeAlias
 
+from namecheck import attributes
 from namecheck import names as naming
+from namecheck.attributes import DType
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.sizes import Expression, same, symbol, symbols
 
@@ -356,7 +359,7 @@ class Tensor:
     """What is known of one tensor; device and layout are UNKNOWN until rules for them exist."""
 
     dims: Dims = OPEN
-    dtype: str | Unknown = UNKNOWN
+    dtype: DType = UNKNOWN
     device: str | Unknown = UNKNOWN
     layout: str | Unknown = UNKNOWN
 
@@ -389,6 +392,45 @@ class Constant:
 
     kind: str
     name: str
+
+
+class SomeNumber(float):
+    """Some number, to a rule like any other; `examples` has one of each type that it may be."""
+
+    __slots__ = ()
+    examples: ClassVar[tuple[complex, ...]] = (1, 1.0)
+
+
+class SomeInt(SomeNumber):
+    """Some int."""
+
+    __slots__ = ()
+    examples = (1,)
+
+
+class SomeBool(SomeNumber):
+    """True or False."""
+
+    __slots__ = ()
+    examples = (True,)
+
+
+class SomeComplex(SomeNumber):
+    """Some complex number; an int or a float may be taken for one."""
+
+    __slots__ = ()
+    examples = (1, 1.0, 1j)
+
+
+SOME_NUMBERS: Final[Mapping[str, SomeNumber]] = MappingProxyType(
+    {
+        "int": SomeInt(1),
+        "bool": SomeBool(1),
+        "float": SomeNumber(1),
+        "complex": SomeComplex(1),
+    }
+)
+"""The numbers of which only the type is known, by its name."""
 
 
 def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
@@ -490,7 +532,7 @@ def join(left: Tensor, right: Tensor) -> Tensor:
     """The least that covers both tensors."""
     return Tensor(
         join_dims(left.dims, right.dims),
-        left.dtype if left.dtype == right.dtype else UNKNOWN,
+        attributes.join(left.dtype, right.dtype),
         left.device if left.device == right.device else UNKNOWN,
         left.layout if left.layout == right.layout else UNKNOWN,
     )
@@ -527,4 +569,5 @@ def covers_dims(general: Dims, specific: Dims) -> bool:
 
 def covers(general: Tensor, specific: Tensor) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
-    return covers_dims(general.dims, specific.dims)
+    typed = attributes.covers(general.dtype, specific.dtype)
+    return typed and covers_dims(general.dims, specific.dims)

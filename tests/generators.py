@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from namecheck import signatures, values
+from namecheck import attributes, signatures, values
+from namecheck.attributes import DType
 from namecheck.names import UNKNOWN, Axis, Name
 from namecheck.operators import Operator
 from namecheck.rules import registry
@@ -72,8 +73,22 @@ def relatives(draw: st.DrawFn, base: Dims) -> Dims:
 
 
 def concrete_tensors(base: Dims) -> st.SearchStrategy[Tensor]:
-    """Tensors of which names and sizes are all known."""
-    return relatives(base).map(Tensor)
+    """Tensors of which names, sizes and dtypes are all known."""
+    return st.builds(Tensor, relatives(base), dtypes())
+
+
+def dtypes() -> st.SearchStrategy[str]:
+    """Dtypes, those most often that fit most operators."""
+    return st.sampled_from((*["float32"] * 6, "float64", "float16", "int64", "uint8", "bool"))
+
+
+@st.composite
+def forgotten_dtype(draw: st.DrawFn, dtype: DType) -> DType:
+    """A dtype that covers this one: unknown, or one of several."""
+    how = draw(st.integers(0, 3))
+    if how == 0:
+        return UNKNOWN
+    return attributes.join(dtype, draw(dtypes())) if how == 1 else dtype
 
 
 def names_of_any_kind() -> st.SearchStrategy[Name]:
@@ -114,7 +129,8 @@ def forgotten(draw: st.DrawFn, value: Any) -> Any:
     if draw(st.integers(0, 9)) == 0:
         return UNKNOWN
     if isinstance(value, Tensor):
-        return replace(value, dims=draw(forgotten_dims(value.dims)))
+        dtype = draw(forgotten_dtype(value.dtype))
+        return replace(value, dims=draw(forgotten_dims(value.dims)), dtype=dtype)
     if not isinstance(value, (tuple, list)):
         return value
     parts = [draw(forgotten(part)) for part in value]

@@ -20,8 +20,7 @@ CODES: Final = list(register().values())
 # What the file system, another process or namecheck itself does cannot be shown by a program.
 WITHOUT_PROGRAM: Final = {"NC002", "NC005", "NC113"}
 
-# What only running shows: the calls of annotated functions.
-# What asserted annotations raise; dtypes are not inferred by reading.
+# What asserted annotations raise.
 ASSERTED: Final = {"NC112", "NC210", "NC211", "NC301"}
 ONLY_ASSERTED: Final = {"NC301"}
 

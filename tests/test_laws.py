@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from namecheck import names as naming
 from namecheck import values
+from namecheck.attributes import KINDS
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
 from namecheck.operators import Inference, Operator, infer, table
 from namecheck.rules.meetings import broadcast
@@ -30,7 +31,9 @@ from tests.generators import (
     Call,
     abstract_dims,
     calls,
+    dtypes,
     forgotten_call,
+    forgotten_dtype,
     layouts,
     names_of_any_kind,
 )
@@ -54,6 +57,7 @@ SILENT: Final = {
         ),
         "shapes that torch refuses are left unknown",
     ),
+    "result_type": "a number is drawn as a tensor of no known dtype, too",
     "unknown": "the row says so",
 }
 
@@ -216,7 +220,8 @@ def test_unify_is_associative(first: Dims, second: Dims, third: Dims) -> None:
 
 
 def tensors() -> st.SearchStrategy[Tensor]:
-    return abstract_dims().map(Tensor)
+    """Tensors of which something is known."""
+    return st.builds(Tensor, abstract_dims(), dtypes().flatmap(forgotten_dtype))
 
 
 @given(tensors(), tensors())
@@ -235,8 +240,8 @@ def test_join_is_idempotent(tensor: Tensor) -> None:
 @given(tensors(), st.lists(tensors(), max_size=30))
 def test_a_chain_of_joins_ends(state: Tensor, later: list[Tensor]) -> None:
     changes = 0
-    # Each change forgets a name, a size or a dim, or opens the list; there is no other.
-    most = 3 * state.dims.min_rank + 1
+    # Each change forgets a name, a size or a dim, opens the list, or adds a dtype; no other.
+    most = 3 * state.dims.min_rank + 1 + len(KINDS)
     for tensor in later:
         wider = values.join(state, tensor)
         assert values.covers(wider, state)

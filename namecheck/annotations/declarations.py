@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from namecheck import attributes
 from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.values import Tensor
 
 
@@ -147,11 +148,12 @@ def _meet_one(
 def _check_dtype(
     declared: Declaration, value: Tensor, function: str, called: str, returned: bool
 ) -> None:
-    if declared.dtypes is None or isinstance(value.dtype, Unknown):
+    if declared.dtypes is None:
         return
-    if value.dtype not in declared.dtypes:
+    if attributes.is_among(value.dtype, declared.dtypes) is Answer.NO:
         site = wording.Site(called, returned, declared.pattern, value.dims)
-        raise wording.dtype(function, site, value.dtype, declared.word)
+        given = " or ".join(attributes.possible(value.dtype))
+        raise wording.dtype(function, site, given, declared.word)
 
 
 _INTS: Final = ("int2", "int4", "int8", "int16", "int32", "int64")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Final
 
+from namecheck import attributes as dtypes
 from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import CHANGING, OF_CONTAINERS
@@ -39,24 +40,6 @@ from namecheck.interpreter.store import Store
 from namecheck.syntax import Located as Node
 from namecheck.values import Constant
 
-_DTYPES_WORDS: Final = """
-float32 float float64 double float16 half bfloat16 complex32 chalf complex64 cfloat complex128
-cdouble uint8 uint16 uint32 uint64 int8 int16 short int32 int int64 long bool float8_e4m3fn
-float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2
-"""
-_DTYPES: Final = frozenset(_DTYPES_WORDS.split())
-# torch has these dtypes under two words; the other one is the dtype's own.
-_OWN_WORDS: Final = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "chalf": "complex32",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-    "short": "int16",
-    "int": "int32",
-    "long": "int64",
-}
 _LAYOUTS: Final = frozenset(
     ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
 )
@@ -76,13 +59,12 @@ def torch_constant(path: str) -> Constant | None:
     module, _, name = path.rpartition(".")
     if module != "torch":
         return None
-    for kind, names in (
-        ("dtype", _DTYPES),
-        ("layout", _LAYOUTS),
-        ("memory_format", _MEMORY_FORMATS),
-    ):
+    dtype = dtypes.named(name)
+    if dtype is not None:
+        return Constant("dtype", dtype)
+    for kind, names in (("layout", _LAYOUTS), ("memory_format", _MEMORY_FORMATS)):
         if name in names:
-            return Constant(kind, _OWN_WORDS.get(name, name))
+            return Constant(kind, name)
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from namecheck import attributes
 from namecheck.annotations.bindings import Bindings
 from namecheck.annotations.declarations import (
     Declaration,
@@ -17,6 +18,7 @@ from namecheck.annotations.declarations import (
     Undeclared,
     speaks,
 )
+from namecheck.attributes import DType
 from namecheck.findings import Place
 from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.machine import Machine
@@ -36,7 +38,7 @@ from namecheck.interpreter.objects import (
     size_of,
 )
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN, Axis, Unknown, is_scoped, word
+from namecheck.names import UNKNOWN, Axis, is_scoped, word
 from namecheck.sizes import Expression
 from namecheck.syntax import Source
 from namecheck.values import Dim, Dims, Tensor
@@ -171,7 +173,7 @@ class DeclaredValues:
             return value
         held = joins.held(value, store)
         dims = dims_of(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
-        dtype = _dtype(declared) if held.tensor.dtype is UNKNOWN else held.tensor.dtype
+        dtype = attributes.meet(held.tensor.dtype, _dtype(declared))
         if (dims, dtype) != (held.tensor.dims, held.tensor.dtype):
             origins = {**_origins(dims, written), **held.origins}
             told = replace(held.tensor, dims=dims, dtype=dtype)
@@ -202,10 +204,9 @@ def _outside(dim: Dim, scope: int) -> Dim:
     return replace(dim, name=UNKNOWN if own else dim.name, size=UNKNOWN if sized else dim.size)
 
 
-def _dtype(declared: Declaration) -> str | Unknown:
-    """The dtype, where only one is declared."""
-    only = declared.dtypes or ()
-    return next(iter(only)) if len(only) == 1 else UNKNOWN
+def _dtype(declared: Declaration) -> DType:
+    """The dtypes that are declared, those among them that torch has."""
+    return attributes.one_of((declared.dtypes or frozenset()) & attributes.KINDS.keys())
 
 
 def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:

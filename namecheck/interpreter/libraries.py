@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from namecheck.interpreter import joins, python_operators
+from namecheck.interpreter import python_operators
 from namecheck.interpreter.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.classes import Classes
@@ -31,7 +31,6 @@ from namecheck.interpreter.objects import (
     Partial,
     Repeated,
     Super,
-    TensorValue,
     TorchModule,
     Value,
     Wrapped,
@@ -145,8 +144,10 @@ class Libraries:
             ),
             "operator.methodcaller": self._methodcaller,
             "torch.device": self._device,
-            "torch.nn.Parameter": self._same_tensor,
-            "torch.nn.parameter.Parameter": self._same_tensor,
+            "torch.nn.Parameter": machine.torch.surroundings.parameter,
+            "torch.nn.parameter.Parameter": machine.torch.surroundings.parameter,
+            "torch.set_default_dtype": machine.torch.surroundings.set_default,
+            "torch.get_default_dtype": machine.torch.surroundings.default,
             "torch.Size": self.builtins.tuple_,
             **Iterators(machine).functions,
             **{f"dataclasses.{name}": case for name, case in self.records.functions.items()},
@@ -224,13 +225,6 @@ class Libraries:
             number = f":{index.value}" if isinstance(index, Const) and index != NONE else ""
             return Const(Constant("device", f"{kind.value}{number}"))
         return self.machine.fresh("device")
-
-    def _same_tensor(self, call: Call) -> Value:
-        """``nn.Parameter(x)`` has the names of x."""
-        value = call.argument(0, "data")
-        if isinstance(value, TensorValue):
-            return TensorValue(self.machine.new_address(), joins.held(value, call.store))
-        return self.machine.fresh("parameter")
 
     # functools, dataclasses, collections, copy, math, operator, itertools
 

@@ -224,6 +224,7 @@ class Modules:
             bound = Native(layers, "append")
             self._invoke(bound, value, call)
         if isinstance(name, Const) and isinstance(name.value, str):
+            value = self.machine.torch.surroundings.of_module(value, call.store)
             self.machine.expressions.attributes.write(
                 receiver, name.value, value, call.node, call.store, call.activation
             )

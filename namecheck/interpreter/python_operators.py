@@ -37,6 +37,7 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.store import Fact, Store
 from namecheck.operators import python_operators
 from namecheck.syntax import Located as Node
+from namecheck.values import SOME_NUMBERS
 
 if TYPE_CHECKING:
     from namecheck.interpreter.machine import Activation, Machine
@@ -169,8 +170,7 @@ def _on_tensors(
         return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
         return store.ledger.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
-    # An unknown number is any number to a rule: it broadcasts and has no names.
-    args = [Const(1.0) if _is_number(value) else value for _, value in operands]
+    args = [_number(value) for _, value in operands]
     return machine.torch.call(key, args, {}, node, store, activation, operands)
 
 
@@ -181,8 +181,10 @@ def _may_meet_tensor(value: Value) -> bool:
     return isinstance(value, (TensorValue, Opaque))
 
 
-def _is_number(value: Value) -> bool:
-    return isinstance(value, Opaque) and value.kind in _NUMBERS
+def _number(value: Value) -> Value:
+    """An operand; an unknown number is some number to a rule: it broadcasts and has no names."""
+    known = SOME_NUMBERS.get(value.kind or "") if isinstance(value, Opaque) else None
+    return value if known is None else Const(known)
 
 
 def augmented(
@@ -199,7 +201,7 @@ def augmented(
     if isinstance(target, TensorValue) and key is not None:
         in_place = f"{key}_"
         if machine.torch.method(in_place) or in_place in machine.rows:
-            args = [Const(1.0) if _is_number(value) else value for _, value in operands]
+            args = [_number(value) for _, value in operands]
             return machine.torch.call(in_place, args, {}, node, store, activation, operands)
     if isinstance(target, ListValue) and name == "Add":
         more = machine.expressions.iterate(operands[1][1], node, store, activation)

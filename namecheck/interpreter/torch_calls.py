@@ -8,8 +8,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from namecheck import attributes, operators
 from namecheck import names as naming
-from namecheck import operators
+from namecheck.attributes import Around
 from namecheck.findings import Place, Span
 from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.lints import Lints
@@ -35,10 +36,11 @@ from namecheck.interpreter.objects import (
     sized,
 )
 from namecheck.interpreter.store import Fact, Store
+from namecheck.interpreter.surroundings import Surroundings
 from namecheck.names import UNKNOWN, Axis
 from namecheck.sizes import Expression
 from namecheck.syntax import Located as Node
-from namecheck.values import ANY_DIM, OPEN, Constant, Dims, Many, Maybe, Tensor
+from namecheck.values import ANY_DIM, OPEN, SOME_NUMBERS, Constant, Dims, Many, Maybe, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
 _COUNTS: Final = frozenset(
@@ -56,6 +58,7 @@ class TorchCalls:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.lints = Lints(machine)
+        self.surroundings = Surroundings(machine)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -132,8 +135,7 @@ class TorchCalls:
         size = size_of(value)
         if size is not None:
             return equations.size(size, store)
-        # Any float stands for an unknown one: no rule looks at the value of a float.
-        return 1.0 if value.kind in _NUMBERS else UNKNOWN
+        return SOME_NUMBERS[value.kind] if value.kind in _NUMBERS else UNKNOWN
 
     def _lower_items(self, content: tuple[Value, ...] | Repeated, store: Store) -> Any:
         if not isinstance(content, Repeated):
@@ -170,7 +172,7 @@ class TorchCalls:
         informed = all(map(_is_known, inputs))
         # It may raise an error that cannot be told: of names, or of sizes that do not fit.
         self.machine.unknowns += not informed or not _sizes_fit(inputs)
-        answer = self._infer(operator, given, words)
+        answer = self._infer(operator, given, words, self.surroundings.around(store))
         if self.machine.recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
             sized = all(map(_is_sized, inputs))
@@ -243,10 +245,10 @@ class TorchCalls:
         return result
 
     def _infer(
-        self, operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, operator: str, args: Sequence[Any], kwargs: Mapping[str, Any], around: Around
     ) -> operators.Inference:
         """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
-        key = (operator, tuple(map(_frozen, args)), tuple(map(_frozen, kwargs.items())))
+        key = (operator, around, *map(_frozen, (args, tuple(kwargs.items()))))
         known = self.machine.inferences
         answer = known.get(key)
         if answer is None:
@@ -255,6 +257,7 @@ class TorchCalls:
                 *args,
                 semantics=self.machine.semantics,
                 rows=self.machine.rows,
+                around=around,
                 **kwargs,
             )
         return answer
@@ -451,9 +454,7 @@ def _is_known(operand: Any) -> bool:
 
 def _may_be_one(before: Tensor, after: Tensor) -> bool:
     """Whether nothing tells that a result is another tensor than the input."""
-    return before.dims == after.dims and (
-        UNKNOWN in (before.dtype, after.dtype) or before.dtype == after.dtype
-    )
+    return before.dims == after.dims and attributes.may_be_one(before.dtype, after.dtype)
 
 
 def _written(word: str, node: Node) -> Node:

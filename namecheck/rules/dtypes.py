@@ -1,54 +1,353 @@
-"""What the elements of a result are, as far as the row of an operator tells it."""
+"""What the elements of a result are: one mechanism that reads the row of an operator.
+
+The row tells in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
+`namecheck.rules.dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of
+several results each has its word. `needs` tells which dtypes an argument must have, and what torch
+says of others (``index = "int32 int64; IndexError: …"``); `lacks` which kernel torch does not have
+for some dtypes or categories (``"bitwise_and_cpu: floating complex"``). All of it is held against
+torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
 
-from namecheck.names import UNKNOWN, Unknown
-from namecheck.values import Constant, Many, Tensor
+from namecheck import attributes
+from namecheck.attributes import (
+    FLOATINGS,
+    INTEGRALS,
+    KINDS,
+    STANDARD,
+    Around,
+    Category,
+    DType,
+    Operand,
+    Priority,
+)
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules.dtype_words import WORDS, Word, fixed, mismatch
+from namecheck.sizes import Expression
+from namecheck.values import Constant, Dims, Many, SomeNumber, Tensor
 
 
-def typed(answer: Any, told: str, arguments: Mapping[str, Any]) -> Any:
-    """A result of the dtype that was asked for, or of that which the row tells (`Operator.dtype`).
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What the row of an operator tells of dtypes."""
 
-    Of several results each has its word; the last one holds for the rest.
+    dtype: str = ""
+    needs: tuple[tuple[str, str], ...] = ()
+    lacks: str = ""
+
+
+def typed(
+    answer: Any,
+    row: Typing,
+    arguments: Mapping[str, Any],
+    around: Around | None,
+    target: Any = None,
+) -> Any:
+    """A result with its dtype; raises `Contradiction` where torch refuses the dtypes.
+
+    Where `around` is None nothing is asked of dtypes, and nothing is told of them.
+    `target` is the tensor that is written to, in place or as ``out=``, if there is one. The last
+    word holds for all further results.
     """
+    if around is None:
+        return answer
+    for names, need in row.needs:
+        _check_need(names, need, arguments, around)
+    words = row.dtype.split()
+    if not words:
+        return _of_asked(answer, arguments)
+    if isinstance(answer, (tuple, list)):
+        every = words + words[-1:] * len(answer)
+        return type(answer)(
+            _typed_one(part, word, "" if place else row.lacks, arguments, around, None)
+            for place, (part, word) in enumerate(zip(answer, every, strict=False))
+        )
+    return _typed_one(answer, words[0], row.lacks, arguments, around, target)
+
+
+def _typed_one(
+    answer: Any,
+    word: str,
+    lacks: str,
+    arguments: Mapping[str, Any],
+    around: Around,
+    target: Any,
+) -> Any:
+    if isinstance(answer, Many):
+        return Many(_typed_one(answer.each, word, lacks, arguments, around, target))
+    written = target.dtype if isinstance(target, Tensor) else UNKNOWN
+    dtype = _dtype(word, lacks, arguments, around, written)
+    _check_gradient(arguments, dtype, in_place=target is not None)
+    return replace(answer, dtype=dtype) if isinstance(answer, Tensor) else answer
+
+
+def _of_asked(answer: Any, arguments: Mapping[str, Any]) -> Any:
+    """A result of the dtype that the call asks for, where the row tells nothing."""
     asked = arguments.get("dtype")
     if isinstance(answer, Tensor) and isinstance(asked, (Constant, Unknown)):
-        return replace(answer, dtype=asked.name if isinstance(asked, Constant) else UNKNOWN)
-    words = told.split()
-    if not words or asked is not None:
-        return answer
-    if isinstance(answer, Tensor):
-        return _of_dtype(answer, words[0], arguments)
-    if isinstance(answer, Many):
-        return Many(_of_dtype(answer.each, words[0], arguments))
-    if not isinstance(answer, (tuple, list)):
-        return answer
-    every = words + words[-1:] * len(answer)
-    return type(answer)(
-        _of_dtype(part, word, arguments) if isinstance(part, Tensor) else part
-        for part, word in zip(answer, every, strict=False)
+        return replace(answer, dtype=_asked(asked) or UNKNOWN)
+    return answer
+
+
+def _asked(asked: Any) -> str | None:
+    """The dtype that is asked for, also by the name of an old class: ``torch.FloatTensor``."""
+    if isinstance(asked, Constant):
+        return asked.name if asked.name in KINDS else None
+    if isinstance(asked, str):
+        return _OF_CLASSES.get(asked.rpartition(".")[2])
+    return None
+
+
+_OF_CLASSES: Final = {
+    f"{kind.spoken}Tensor": name
+    for name, kind in KINDS.items()
+    if not kind.shell and kind.category is not Category.COMPLEX
+}
+
+
+def _dtype(
+    word: str, lacks: str, arguments: Mapping[str, Any], around: Around, written: DType
+) -> DType:
+    """The dtype of a result by one word of the row."""
+    told, names = _read(word)
+    asked = arguments.get("dtype")
+    if asked is not None and _asked(asked) is None and "dtype" in arguments:
+        return UNKNOWN
+    operands = [choice for name in names for choice in operands_of(arguments.get(name), around)]
+    if around.autocast and any(_may_float(choice) for choice in operands):
+        return _asked(asked) or told.constant or UNKNOWN
+    if not told.takes(len(operands)):
+        return _asked(asked) or UNKNOWN
+    if any(not choice for choice in operands):
+        return _asked(asked) or told.constant or UNKNOWN
+    return _evaluated(
+        word,
+        lacks,
+        _asked(asked),
+        attributes.possible(around.default),
+        attributes.possible(written) or (None,),
+        tuple(operands),
     )
 
 
-def _of_dtype(result: Tensor, word: str, arguments: Mapping[str, Any]) -> Tensor:
-    if word not in ("first", "common"):
-        return replace(result, dtype=word)
-    given = list(_dtypes(arguments.values()))
-    numbers = any(isinstance(arguments.get(name), (int, float)) for name in ("other", "value"))
-    one = given and (word == "first" or (len(set(given)) == 1 and not numbers))
-    return replace(result, dtype=given[0]) if one else result
+def _may_float(choice: Sequence[Operand]) -> bool:
+    return not choice or any(operand.dtype in FLOATINGS for operand in choice)
 
 
-def _dtypes(values: Iterable[Any]) -> Iterator[str | Unknown]:
-    """The dtypes of all tensors among arguments."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value.dtype
-        elif isinstance(value, Many):
-            yield value.each.dtype
-        elif isinstance(value, (tuple, list)):
-            yield from _dtypes(value)
+@cache
+def _evaluated(
+    word: str,
+    lacks: str,
+    asked: str | None,
+    defaults: tuple[str, ...],
+    targets: tuple[str | None, ...],
+    operands: tuple[tuple[Operand, ...], ...],
+) -> DType:
+    told, _ = _read(word)
+
+    def question(default: str, target: str | None, *chosen: Operand) -> str:
+        if asked is None:
+            common, result = told.ask(default, chosen)
+        else:
+            common = result = asked
+        if told.casts and target is not None:
+            check_cast(result, target)
+        _check_kernel(lacks, common)
+        return result
+
+    return attributes.each(question, defaults, targets, *operands)
+
+
+@cache
+def _read(word: str) -> tuple[Word, tuple[str, ...]]:
+    """A word of a row: what becomes of dtypes, and the parameters whose dtypes count."""
+    name, _, names = word.removesuffix(")").partition("(")
+    told = WORDS.get(name) or fixed(name)
+    return told, tuple(names.split(",")) if names else told.operands
+
+
+def fault_of(words: str) -> str | None:
+    """What is wrong with the words of a row, if anything is."""
+    for word in words.split():
+        name = word.partition("(")[0]
+        if name not in WORDS and name not in KINDS:
+            return f"dtype: unknown word '{name}'; the words are {', '.join(sorted(WORDS))}"
+    return None
+
+
+def operands_of(value: Any, around: Around = STANDARD) -> Iterator[tuple[Operand, ...]]:
+    """What each tensor and each number in an argument may be; () where nothing is known."""
+    if value is None or isinstance(value, str):
+        return
+    if isinstance(value, Tensor):
+        yield _of_tensor(value)
+    elif isinstance(value, Many):
+        single = isinstance(value.each.dtype, str)
+        yield _of_tensor(value.each) if single else ()
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from operands_of(part, around)
+    elif isinstance(value, Expression):
+        yield (Operand("int64", Priority.SCALAR),)
+    elif isinstance(value, (bool, int, float, complex)):
+        yield tuple(_of_number(value, around))
+    else:
+        yield ()
+
+
+def _of_tensor(tensor: Tensor) -> tuple[Operand, ...]:
+    return tuple(
+        Operand(dtype, priority)
+        for dtype in attributes.possible(tensor.dtype)
+        for priority in _priorities(tensor.dims)
+    )
+
+
+def _priorities(dims: Dims) -> tuple[Priority, ...]:
+    if dims.rank == 0:
+        return (Priority.ZERO_DIM,)
+    if dims.min_rank:
+        return (Priority.DIMENSIONED,)
+    return (Priority.DIMENSIONED, Priority.ZERO_DIM)
+
+
+def _of_number(value: complex, around: Around) -> Iterator[Operand]:
+    for number in value.examples if isinstance(value, SomeNumber) else (value,):
+        for default in attributes.possible(around.default):
+            yield Operand(attributes.of_number(number, default), Priority.SCALAR)
+
+
+def check_cast(source: str, target: str) -> None:
+    """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
+    if attributes.can_cast(source, target):
+        return
+    raise Contradiction(
+        "NC302",
+        f"result type {attributes.spoken(source)} can't be cast to the desired output type "
+        f"{attributes.spoken(target)}",
+        help="Use the call that returns a new tensor, or cast what is written to it first.",
+    )
+
+
+_CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
+    each.name.lower(): attributes.of_category(each) for each in Category
+}
+
+
+@cache
+def _dtypes(words: str) -> frozenset[str]:
+    """The dtypes that words stand for: their names, or those of categories."""
+    return frozenset(
+        dtype for word in words.split() for dtype in _CATEGORIES.get(word, frozenset({word}))
+    )
+
+
+def _check_kernel(lacks: str, common: str) -> None:
+    kernel, _, words = lacks.partition(": ")
+    if not words or common not in _dtypes(words):
+        return
+    raise Contradiction(
+        "NC304",
+        f"\"{kernel}\" not implemented for '{attributes.spoken(common)}'",
+        error="NotImplementedError",
+        help="Cast the input with `.to(…)` to a dtype that the operator has.",
+    )
+
+
+_NEED: Final = re.compile(r"(?P<dtypes>[\w ]+); (?:(?P<error>\w+Error): )?(?P<text>.*)", re.DOTALL)
+
+
+def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Around) -> None:
+    """Refuse arguments that certainly are not of the dtypes that they must have.
+
+    ``index`` is one argument, ``input,weight`` are two that must be alike; ``target below input``
+    counts if the one has a dim less than the other, ``target like input`` if it has as many,
+    ``input,value by index`` where a tensor picks the places that take several values.
+    """
+    found = _NEED.fullmatch(need)
+    assert found is not None, need
+    name, _, other = names.partition(" ")
+    if found["dtypes"] == "alike":
+        one, two = (arguments.get(each) for each in name.split(","))
+        if not other or _picks(arguments.get(other.removeprefix("by ")), two):
+            _check_alike(one, two, found["text"], around)
+        return
+    if other and not _stands(arguments, name, *other.split()):
+        return
+    for tensor in _tensors(arguments.get(name)):
+        if attributes.is_among(tensor.dtype, _dtypes(found["dtypes"])) is Answer.NO:
+            given = attributes.possible(tensor.dtype)[0]
+            raise Contradiction(
+                "NC304",
+                _told(found["text"], given),
+                error=found["error"] or "RuntimeError",
+                help=f"The tensor is of dtype {given}: cast it with `.to(…)`.",
+            )
+
+
+def _stands(arguments: Mapping[str, Any], name: str, how: str, other: str) -> bool:
+    one, two = arguments.get(name), arguments.get(other)
+    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+        return False
+    if one.dims.rank is None or two.dims.rank is None:
+        return False
+    return one.dims.rank == two.dims.rank - (how == "below")
+
+
+def _picks(index: Any, values: Any) -> bool:
+    """Whether a tensor with dims is part of an index, and there are several values."""
+    several = isinstance(values, Tensor) and values.dims.min_rank > 0
+    return several and any(tensor.dims.min_rank for tensor in _tensors(index))
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """All tensors in an argument; of a slice none."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Many):
+        yield value.each
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _tensors(part)
+
+
+def _check_alike(one: Any, other: Any, text: str, around: Around) -> None:
+    """Refuse two tensors of different dtypes, where autocast does not make them alike."""
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
+        return
+    if attributes.may_be_one(one.dtype, other.dtype):
+        return
+    left, right = attributes.possible(one.dtype)[0], attributes.possible(other.dtype)[0]
+    if around.autocast and {left, right} <= FLOATINGS:
+        return
+    raise mismatch(_told(text, left, right))
+
+
+def _told(text: str, *dtypes: str) -> str:
+    """What torch says, with the dtypes in its words."""
+    return text.format(
+        *dtypes,
+        spoken=[attributes.spoken(dtype) for dtype in dtypes],
+        cpp=[attributes.cpp(dtype) for dtype in dtypes],
+    )
+
+
+def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:
+    """Refuse that a tensor of integers requires a gradient (recorded: requires_grad_, zeros)."""
+    if arguments.get("requires_grad") is not True:
+        return
+    if attributes.is_among(dtype, INTEGRALS) is Answer.YES:
+        raise Contradiction(
+            "NC307",
+            "only Tensors of floating point dtype can require gradients"
+            if in_place
+            else "Only Tensors of floating point and complex dtype can require gradients",
+            help="Make the tensor of a floating dtype.",
+        )

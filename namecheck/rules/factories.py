@@ -172,7 +172,7 @@ def arange(start: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
     if isinstance(extent, int) and isinstance(step, int) and extent * step < 0:
         raise Contradiction("NC114", "upper bound and lower bound inconsistent with step sign")
     sign = -1 if isinstance(step, int) and step < 0 else 1
-    return Tensor(Dims((new_dim((extent + step - sign) // step),)), "int64")
+    return Dims((new_dim((extent + step - sign) // step),))
 
 
 @rule

@@ -121,7 +121,8 @@ def _transformed(
     dims: Dims, lengths: Sequence[Length], chosen: Sequence[DimArgument], last: _Last
 ) -> Dims:
     places = [locate(dims, dim) for dim in chosen]
-    if dims.rank is None or not places or len(set(places)) != len(lengths):
+    distinct = len(set(places)) == len(places) == len(lengths)
+    if dims.rank is None or not places or not distinct:
         return dims.sizeless()
     result = dims
     for place, length in zip(places, lengths, strict=True):

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import EllipsisType
-from typing import Any
+from typing import Any, Final
 
+from namecheck.attributes import is_among
 from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import shape_of
@@ -22,7 +23,7 @@ from namecheck.rules.splits import part_of
 from namecheck.sizes import Expression, is_at_least
 from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor, clash
 
-_MASKS = ("bool", "uint8")
+_MASKS: Final = frozenset({"bool", "uint8"})
 
 
 @rule
@@ -270,7 +271,8 @@ def _is_doubtful(item: Any) -> bool:
         return any(isinstance(part, Unknown) for part in item)  # it may hold a list or a slice
     if not isinstance(item, Tensor):
         return False
-    return item.dims.rank is None or (item.dtype is UNKNOWN and item.dims.rank != 1)
+    doubt = is_among(item.dtype, _MASKS) is Answer.MAYBE
+    return item.dims.rank is None or (doubt and item.dims.rank != 1)
 
 
 def _until_doubt(dims: Dims, items: Sequence[Any]) -> _Taken:
@@ -291,7 +293,7 @@ def _needed(item: Any) -> int:
     """How many dims an item takes."""
     if item is None or item is ... or isinstance(item, bool):
         return 0
-    if isinstance(item, Tensor) and item.dtype in _MASKS:
+    if isinstance(item, Tensor) and _masks(item):
         return item.dims.rank or 0
     return 1
 
@@ -314,13 +316,18 @@ def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native
 
 
 def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
-    if isinstance(item, Tensor) and item.dtype in _MASKS:
+    if isinstance(item, Tensor) and _masks(item):
         for own, dim in zip(over, item.dims.prefix, strict=False):
             check_one("indexing", "a dim and that of its mask", own, dim)
 
 
+def _masks(item: Tensor) -> bool:
+    """Whether a tensor is certainly a mask, and no list of indices."""
+    return is_among(item.dtype, _MASKS) is Answer.YES
+
+
 def _is_bool_scalar(item: Any) -> bool:
-    return isinstance(item, Tensor) and item.dims.rank == 0 and item.dtype in _MASKS
+    return isinstance(item, Tensor) and item.dims.rank == 0 and _masks(item)
 
 
 def _new_dim(item: Any) -> Dim | _Advanced:
@@ -383,9 +390,10 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
         mask = _is_mask(item)
         dims = Dims((Dim(None),)) if mask else shape_of(item)
         return _Advanced(over, dims, by_tensor=False, mask=mask, named=named(item))
-    if item.dtype in _MASKS:
+    if _masks(item):
         return _Advanced(over, Dims((Dim(None),)), False, mask=True, named=item.dims.named())
-    certain = item.dtype is not UNKNOWN or _is_no_mask(item.dims, over)
+    no_mask = is_among(item.dtype, _MASKS) is Answer.NO
+    certain = no_mask or _is_no_mask(item.dims, over)
     dims = item.dims if certain else item.dims.sizeless()
     return _Advanced(over, dims, by_tensor=True, mask=False, named=item.dims.named())
 

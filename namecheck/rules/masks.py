@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from namecheck.names import UNKNOWN, Answer, Contradiction
+from namecheck.attributes import cpp, is_among, possible
+from namecheck.names import Answer, Contradiction
 from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
@@ -29,7 +30,7 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0)
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
     """The mask must align with the input; the result is flat (recorded: masked_select)."""
     _unified(input.dims, mask.dims)
-    if mask.dtype not in (UNKNOWN, "bool", "uint8"):
+    if is_among(mask.dtype, frozenset({"bool", "uint8"})) is Answer.NO:
         raise Contradiction(
             "NC114",
             "masked_select: expected BoolTensor for mask",
@@ -78,19 +79,10 @@ def _check_mask_and_value(mask: Tensor, value: Tensor | float) -> None:
             f"{value.dims.min_rank} dimension(s).",
             help="Fill with a number or with a tensor without dimensions.",
         )
-    if mask.dtype not in (UNKNOWN, "bool"):
+    if is_among(mask.dtype, frozenset({"bool"})) is Answer.NO:
         raise Contradiction(
             "NC114",
             "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{_SPOKEN.get(str(mask.dtype), mask.dtype)}",
+            f"{cpp(possible(mask.dtype)[0])}",
             help="Compare, or call `.bool()`, to make a mask.",
         )
-
-
-_SPOKEN = {
-    "int64": "long int",
-    "int32": "int",
-    "float32": "float",
-    "float64": "double",
-    "uint8": "unsigned char",
-}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown, check_distinct
+from namecheck.attributes import COMPLEXES, Category, is_among, of_category
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import joined, rearrange, without_right
 from namecheck.rules.grids import side_of_square
 from namecheck.rules.meetings import diagonal_dim
@@ -96,8 +97,12 @@ def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None
 @rule
 def bincount(input: Tensor) -> Dims | Unknown:
     """One dim without a name; only vectors of integers are counted (torch.bincount)."""
-    fits = input.dims.rank == 1 and isinstance(input.dtype, str) and "int" in input.dtype
+    fits = input.dims.rank == 1 and _is_counted(input)
     return Dims.of(None) if fits else UNKNOWN
+
+
+def _is_counted(input: Tensor) -> bool:
+    return is_among(input.dtype, of_category(Category.INTEGRAL)) is Answer.YES
 
 
 @rule
@@ -190,7 +195,7 @@ def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
 @rule
 def view_as_real(input: Tensor) -> Dims:
     """A new last dim of size 2 for the two parts (torch.view_as_real)."""
-    if isinstance(input.dtype, str) and not input.dtype.startswith("complex"):
+    if is_among(input.dtype, COMPLEXES) is Answer.NO:
         raise Contradiction(
             "NC114",
             "view_as_real is only supported for complex tensors",
@@ -208,7 +213,7 @@ def view_as_complex(input: Tensor) -> Dims:
 @rule
 def imag(input: Tensor) -> Dims:
     """The input's names; a real tensor has no imaginary part (recorded: imag)."""
-    if isinstance(input.dtype, str) and not input.dtype.startswith("complex"):
+    if is_among(input.dtype, COMPLEXES) is Answer.NO:
         raise Contradiction(
             "NC114",
             "imag is not implemented for tensors with non-complex dtypes.",

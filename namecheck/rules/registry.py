@@ -35,6 +35,7 @@ SECTIONS: Final = (
     "matrices",
     "grids",
     "elements",
+    "dtype_queries",
     "lookups",
     "concatenations",
     "masks",

@@ -244,7 +244,9 @@ class Site:
 
     def _infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool) -> Inference:
         values, named = self._abstract(args, kwargs, sized=sized)
-        return operators.infer(self.target.operator, *values, semantics=self.semantics, **named)
+        return operators.infer(
+            self.target.operator, *values, semantics=self.semantics, around=None, **named
+        )
 
     def _abstract(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool

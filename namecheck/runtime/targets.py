@@ -33,7 +33,12 @@ COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": 
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 # What gives no tensor, or says nothing of dims: names cannot be lost there.
-_SILENT: Final = frozenset({"unknown", "truth", "single_number", "single_index", "length", "rank"})
+_SILENT: Final = frozenset(
+    (
+        *("unknown", "truth", "single_number", "single_index", "length", "rank"),
+        *("dtype_of", "is_floating", "is_of_complex", "can_cast", "promoted_type", "result_type"),
+    )
+)
 # These are written by hand: what makes names, and attributes that torch 2.13 lacks.
 BY_HAND: Final = frozenset(
     {

@@ -1,0 +1,91 @@
+"""What holds around the calls of a program: the default dtype, and where autocast may be on.
+
+A file that speaks of autocast may run any of its code under it; so may the code that it calls.
+Whoever imports a file may have set another default dtype: that is taken for granted not to be so,
+unless the file itself, or the one that is checked, speaks of it (docs/semantics.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from namecheck import attributes
+from namecheck.attributes import STANDARD, Around, DType
+from namecheck.interpreter import joins
+from namecheck.interpreter.machine import Machine
+from namecheck.interpreter.objects import NONE, Const, TensorValue, Value
+from namecheck.interpreter.store import Store
+from namecheck.values import Constant
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.calls import Call
+
+# What a layer may be cast to, or made with where the default is another.
+LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
+_DEFAULT: Final = ("torch", "default dtype")
+
+
+class Surroundings:
+    """Tells what holds around a call, and hears of what changes it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.checked = machine.source.text
+
+    def around(self, store: Store) -> Around:
+        """What holds on this path, in the code that is being run."""
+        texts = (self.checked, self.machine.source.text)
+        standard = _spoken(*texts)
+        written: Value | None = store.get(_DEFAULT)
+        if isinstance(written, Const) and isinstance(written.value, Constant):
+            return replace(standard, default=written.value.name)
+        return standard
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_dtype(dtype)``."""
+        call.store.write(_DEFAULT, NONE, call.argument(0, "d"))
+        return NONE
+
+    def default(self, call: Call) -> Value:
+        """``torch.get_default_dtype()``."""
+        dtype = self.around(call.store).default
+        if isinstance(dtype, str):
+            return Const(Constant("dtype", dtype))
+        return self.machine.fresh("dtype")
+
+    def parameter(self, call: Call) -> Value:
+        """``nn.Parameter(x)`` has the names of x."""
+        value = call.argument(0, "data")
+        if not isinstance(value, TensorValue):
+            return self.machine.fresh("parameter")
+        return self.of_module(value, call.store)
+
+    def of_module(self, value: Value, store: Store) -> Value:
+        """A tensor as a parameter or a buffer: its module may be cast to any floating dtype."""
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dtype = castable(held.tensor.dtype)
+        tensor = replace(held.tensor, dtype=dtype)
+        return TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
+
+
+@lru_cache(maxsize=64)
+def _spoken(checked: str, running: str) -> Around:
+    """What the texts of two files leave open."""
+    texts = {checked, running}
+    autocast = any("autocast" in text for text in texts)
+    default = LAYERS if any("set_default_" in text for text in texts) else STANDARD.default
+    return Around(default, autocast)
+
+
+def castable(dtype: DType) -> DType:
+    """The dtypes that a parameter or a buffer of a module may be cast to (nn.Module.to)."""
+    possible = set(attributes.possible(dtype))
+    if possible & attributes.FLOATINGS:
+        return attributes.one_of(possible | LAYERS)
+    if possible & attributes.COMPLEXES:
+        return attributes.one_of(attributes.COMPLEXES)
+    return dtype

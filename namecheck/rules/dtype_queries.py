@@ -1,0 +1,68 @@
+"""Operators that ask about dtypes, and give no tensor (tensor_attributes.rst, torch.dtype)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from namecheck import attributes
+from namecheck.attributes import COMPLEXES, FLOATINGS, DType
+from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.rules.dtypes import operands_of
+from namecheck.rules.registry import rule
+from namecheck.values import Constant, Tensor
+
+
+@rule
+def dtype_of(input: Tensor) -> Constant | Unknown:
+    """The dtype of a tensor (torch.Tensor.dtype)."""
+    return _constant(input.dtype)
+
+
+@rule
+def is_floating(input: Tensor) -> bool | Unknown:
+    """Whether the dtype is a floating one (torch.is_floating_point)."""
+    return _known(attributes.is_among(input.dtype, FLOATINGS))
+
+
+@rule
+def is_of_complex(input: Tensor) -> bool | Unknown:
+    """Whether the dtype is a complex one (torch.is_complex)."""
+    return _known(attributes.is_among(input.dtype, COMPLEXES))
+
+
+@rule
+def can_cast(from_: Any, to: Any) -> bool | Unknown:
+    """Whether one dtype may be cast into the other (torch.can_cast)."""
+    if not _are_dtypes(from_, to):
+        return UNKNOWN
+    return attributes.can_cast(from_.name, to.name)
+
+
+@rule
+def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
+    """The smallest dtype of which both are part (torch.promote_types)."""
+    if not _are_dtypes(type1, type2):
+        return UNKNOWN
+    try:
+        return _constant(attributes.promote(type1.name, type2.name))
+    except attributes.Untold:
+        return UNKNOWN
+
+
+@rule
+def result_type(tensor1: Any, tensor2: Any) -> Constant | Unknown:
+    """The dtype that arithmetic on two operands would give (torch.result_type)."""
+    chosen = [choice for each in (tensor1, tensor2) for choice in operands_of(each)]
+    return _constant(attributes.each(lambda *operands: attributes.result_type(operands), *chosen))
+
+
+def _constant(dtype: DType) -> Constant | Unknown:
+    return Constant("dtype", dtype) if isinstance(dtype, str) else UNKNOWN
+
+
+def _known(answer: Answer) -> bool | Unknown:
+    return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
+
+
+def _are_dtypes(*values: Any) -> bool:
+    return all(isinstance(v, Constant) and v.name in attributes.KINDS for v in values)

@@ -1,0 +1,245 @@
+"""The words by which a row tells what becomes of the dtypes of its operands.
+
+Each is asked about dtypes that are all known, and answers with the dtype in which torch computes
+and with that of the result; what is known only in part is `namecheck.attributes.each`'s affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, reduce
+from typing import Final, TypeAlias
+
+from namecheck import attributes
+from namecheck.attributes import (
+    INTEGRALS,
+    KINDS,
+    Category,
+    Operand,
+    Priority,
+    Untold,
+    category,
+    promote,
+    result_type,
+    spoken,
+)
+from namecheck.names import Contradiction
+
+Common: TypeAlias = Callable[[str, Sequence[Operand]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: the dtype in which torch computes, and that of the result made of it.
+
+    `operands` are the parameters that count where the row names none; `constant` is the dtype of
+    the result where that does not depend on them; `bare` whether it needs no operand; what is
+    written to must take the result where it `casts`.
+    """
+
+    common: Common
+    result: Callable[[str, str], str]
+    operands: tuple[str, ...]
+    constant: str | None = None
+    bare: bool = False
+    casts: bool = False
+
+    def takes(self, count: int) -> bool:
+        """Whether this many operands are enough."""
+        return self.bare or count > 0
+
+    def ask(self, default: str, operands: Sequence[Operand]) -> tuple[str, str]:
+        """The dtype in which torch computes, and that of the result."""
+        try:
+            common = self.common(default, operands)
+        except Untold as doubt:
+            if doubt.dtype is None:
+                raise
+            raise Untold(self.result(doubt.dtype, default)) from None
+        return common, self.result(common, default)
+
+
+def _own(common: str, default: str) -> str:
+    return common
+
+
+def _first(default: str, operands: Sequence[Operand]) -> str:
+    return operands[0].dtype
+
+
+def _last(default: str, operands: Sequence[Operand]) -> str:
+    return operands[-1].dtype
+
+
+def _promoted(default: str, operands: Sequence[Operand]) -> str:
+    dtype = result_type(operands)
+    if KINDS[dtype].shell:
+        raise Untold(dtype)
+    return dtype
+
+
+def _floating(default: str, operands: Sequence[Operand]) -> str:
+    """Promoted, where integers become the default dtype (torch.div, torch.exp)."""
+    dtype = _promoted(default, operands)
+    return default if dtype in INTEGRALS else dtype
+
+
+def _common(default: str, operands: Sequence[Operand]) -> str:
+    """The dtype that all have; of different ones it depends on how torch computes."""
+    dtypes = {operand.dtype for operand in operands}
+    if len(dtypes) > 1:
+        raise Untold
+    return dtypes.pop()
+
+
+def mismatch(text: str) -> Contradiction:
+    """Operands that must be of one dtype, and are not."""
+    return Contradiction("NC305", text, help="Cast one of them with `.to(other.dtype)`.")
+
+
+def _of_data(default: str, operands: Sequence[Operand]) -> str:
+    """The dtype of nested lists of numbers; floats where there is none (torch.tensor)."""
+    if not operands:
+        return default
+    return reduce(promote, [operand.dtype for operand in operands])
+
+
+def _subtracted(default: str, operands: Sequence[Operand]) -> str:
+    bools = [operand.dtype == "bool" for operand in operands]
+    if any(bools):
+        what = (
+            "with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "instead."
+            if all(bools)
+            else "with a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        )
+        raise Contradiction("NC304", f"Subtraction, the `-` operator, {what}")
+    return _promoted(default, operands)
+
+
+def _powered(default: str, operands: Sequence[Operand]) -> str:
+    dtype = _promoted(default, operands)
+    if dtype == "bool" and operands[-1].priority > Priority.SCALAR:
+        raise Contradiction(
+            "NC304", "\"pow\" not implemented for 'Bool'", error="NotImplementedError"
+        )
+    return dtype
+
+
+def _negated(default: str, operands: Sequence[Operand]) -> str:
+    if operands[0].dtype == "bool":
+        raise Contradiction(
+            "NC304",
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead.",
+        )
+    return operands[0].dtype
+
+
+def _summed(common: str, default: str) -> str:
+    return "int64" if common in INTEGRALS else common
+
+
+def _squared(common: str, default: str) -> str:
+    return "int64" if common == "bool" else common
+
+
+def _true(common: str, default: str) -> str:
+    """Whether something is true; of bytes that is a byte (torch.all, torch.any)."""
+    return "uint8" if common == "uint8" else "bool"
+
+
+def _double(common: str, default: str) -> str:
+    return "complex128" if category(common) is Category.COMPLEX else "float64"
+
+
+def _averaged(default: str, operands: Sequence[Operand]) -> str:
+    dtype = operands[0].dtype
+    if dtype in INTEGRALS:
+        raise Contradiction(
+            "NC304",
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {spoken(dtype)}",
+            help="Cast the input with `.float()`, or give `dtype=`.",
+        )
+    return dtype
+
+
+def _counted(common: str, default: str) -> str:
+    """Numbers from one to another: integers where all bounds are (torch.arange)."""
+    return "int64" if common in INTEGRALS else default
+
+
+def _ranged(default: str, operands: Sequence[Operand]) -> str:
+    """Numbers evenly spaced between two others; between tensors it depends (torch.linspace)."""
+    if any(operand.priority > Priority.SCALAR for operand in operands):
+        raise Untold
+    complexes = any(category(operand.dtype) is Category.COMPLEX for operand in operands)
+    return attributes.complex_of(default) if complexes else default
+
+
+def _real(common: str, default: str) -> str:
+    return attributes.real_of(common)
+
+
+def _angle(common: str, default: str) -> str:
+    return default if common in INTEGRALS else attributes.real_of(common)
+
+
+def _complex(common: str, default: str) -> str:
+    if common in ("float16", "bfloat16") or KINDS[common].shell:
+        raise Untold
+    return attributes.complex_of(default if common in INTEGRALS else common)
+
+
+def _boolean(common: str, default: str) -> str:
+    return "bool"
+
+
+def _default(default: str, operands: Sequence[Operand]) -> str:
+    return default
+
+
+_ONE: Final = ("input",)
+_TWO: Final = ("input", "other")
+
+WORDS: Final[dict[str, Word]] = {
+    "first": Word(_first, _own, _ONE),
+    "last": Word(_last, _own, _TWO),
+    "promotes": Word(_promoted, _own, _TWO, casts=True),
+    "floats": Word(_floating, _own, _TWO, casts=True),
+    "compares": Word(_promoted, _boolean, _TWO, "bool", casts=True),
+    "bounded": Word(_promoted, _own, ("input", "min", "max")),
+    "common": Word(_common, _own, _TWO),
+    "subtracts": Word(_subtracted, _own, _TWO, casts=True),
+    "powers": Word(_powered, _own, _TWO, casts=True),
+    "negates": Word(_negated, _own, _ONE, casts=True),
+    "sums": Word(_first, _summed, _ONE),
+    "squares": Word(_promoted, _squared, _ONE),
+    "truth": Word(_first, _true, _ONE),
+    "doubles": Word(_promoted, _double, _TWO),
+    "distances": Word(_floating, _real, _TWO),
+    "means": Word(_averaged, _own, _ONE),
+    "real": Word(_first, _real, _ONE),
+    "angle": Word(_first, _angle, _ONE),
+    "complex": Word(_first, _complex, _ONE),
+    "data": Word(_of_data, _own, ("data",), bare=True),
+    "counts": Word(_promoted, _counted, ("start", "end", "step")),
+    "ranges": Word(_ranged, _own, ("start", "end")),
+    "default": Word(_default, _own, (), bare=True),
+}
+"""Every word that is no dtype itself."""
+
+
+@cache
+def fixed(dtype: str) -> Word:
+    """The word for a result that is of one dtype, whatever the operands are."""
+    return Word(
+        lambda default, operands: operands[0].dtype if operands else "",
+        lambda common, default: dtype,
+        _ONE,
+        dtype,
+        bare=True,
+    )

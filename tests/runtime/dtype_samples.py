@@ -1,0 +1,273 @@
+"""A call of every row that torch accepts, and the same call with tensors of other dtypes.
+
+What a row takes is told by its parameters; shapes are tried until torch accepts one. `ARGUMENTS`
+has what neither tells.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import torch
+
+from namecheck import signatures
+from namecheck.operators import Operator
+from namecheck.signatures import REQUIRED, Parameter, Signature
+
+DTYPES: Final = (
+    *("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"),
+    *("bool", "complex64", "complex128"),
+)
+SHAPES: Final = (
+    *((2, 2), (2,), (1, 2, 2), (1, 2, 2, 2), (1, 2, 2, 2, 2), (1, 1, 2, 2, 2), (), (1, 4, 2, 2)),
+)
+# Tensors that are not computed with: places, masks.
+PLACES: Final = frozenset({"index", "indices", "tokens"})
+MASKS: Final = frozenset({"mask", "condition"})
+
+ARGUMENTS: Final[Mapping[str, Any]] = {
+    "equation": "ij,jk->ik",
+    "pattern": "a b -> b a",
+    "dim": 0,
+    "axis": 0,
+    "size": (2, 2),
+    "sizes": (2, 1),
+    "shape": (2, 2),
+    "normalized_shape": (2,),
+    "kernel_size": 1,
+    "output_size": 1,
+    "train": True,
+    "reduce": "sum",
+    "reduction": "sum",
+    "upper": True,
+    "num_classes": 3,
+    "data": [1.0, 2.0],
+    "fill_value": 1.0,
+    "repeats": 2,
+    "pad": (1, 1),
+    "k": 1,
+    "n_fft": 2,
+    "p": 0.5,
+    "dims": (0,),
+    "dim0": 0,
+    "dim1": 0,
+    "axis0": 0,
+    "axis1": 0,
+    "source": 0,
+    "destination": 0,
+    "split_size_or_sections": 1,
+    "split_size": 1,
+    "indices_or_sections": 1,
+    "chunks": 1,
+    "upscale_factor": 1,
+    "downscale_factor": 1,
+    "groups": 1,
+    "num_groups": 1,
+    "q": 0.5,
+    "diagonal": 0,
+    "obj": [1.0],
+    "window_length": 4,
+    "s": 1.0,
+    "device": "cpu",
+    **dict.fromkeys(("num_features", "normalized_shape", "in_features", "out_features"), 2),
+    **dict.fromkeys(("in_channels", "out_channels", "input_size", "hidden_size"), 2),
+    **dict.fromkeys(("in1_features", "in2_features", "embed_dim", "d_model", "num_channels"), 2),
+    **dict.fromkeys(("num_embeddings", "embedding_dim"), 2),
+    **dict.fromkeys(("num_heads", "nhead", "padding", "lambd", "negative_slope"), 1),
+}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A tensor of a call: its shape, and whether its dtype is varied."""
+
+    shape: tuple[int, ...]
+    varied: bool = True
+    dtype: str = "float32"
+
+    def made(self) -> torch.Tensor:
+        return torch.ones(self.shape).to(getattr(torch, self.dtype))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A call: the function of torch, the operator as `infer` takes it, and its arguments."""
+
+    operator: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    def run(self) -> Any:
+        args, kwargs = _filled(self.args), {k: _filled(v) for k, v in self.kwargs.items()}
+        torch.manual_seed(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.function(*args, **kwargs)
+
+    def with_dtypes(self, dtypes: tuple[str, ...]) -> Sample:
+        """The same call with the varied tensors of these dtypes in order, the rest of the last."""
+        rest = itertools.chain(dtypes, itertools.repeat(dtypes[-1]))
+        args = _retyped(self.args, rest)
+        return replace(
+            self, args=args, kwargs={k: _retyped(v, rest) for k, v in self.kwargs.items()}
+        )
+
+    @property
+    def varied(self) -> int:
+        """How many tensors have a dtype that is varied."""
+        return sum(slot.varied for slot in _slots((*self.args, *self.kwargs.values())))
+
+    @property
+    def dtypes(self) -> list[str]:
+        """The dtypes of all tensors, in order."""
+        return [slot.dtype for slot in _slots((*self.args, *self.kwargs.values()))]
+
+
+def _slots(value: Any) -> Iterator[Slot]:
+    if isinstance(value, Slot):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _slots(part)
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Slot):
+        return value.made()
+    return type(value)(map(_filled, value)) if isinstance(value, (tuple, list)) else value
+
+
+def _retyped(value: Any, dtypes: Iterator[str]) -> Any:
+    if isinstance(value, Slot):
+        return replace(value, dtype=next(dtypes)) if value.varied else value
+    if isinstance(value, (tuple, list)):
+        return type(value)(_retyped(part, dtypes) for part in value)
+    return value
+
+
+def samples(row: Operator) -> Iterator[Sample]:
+    """For every form and overload of a row a call that torch accepts, if one is found."""
+    for form in row.forms:
+        for place in _places(row, form):
+            operator, function = place
+            for signature in _signatures(row, form):
+                found = next(filter(_works, _tried(operator, function, signature)), None)
+                if found is not None:
+                    yield found
+
+
+def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Where torch has a row in a form: what `infer` calls it, and the function."""
+    name = row.key.rpartition(".")[2]
+    in_place = name if name.endswith("_") else f"{name}_"
+    owner: Any = torch
+    for part in row.key.split(".")[:-1]:
+        owner = getattr(owner, part, None)
+    if form == "f" and callable(getattr(owner, name, None)):
+        yield f"torch.{row.key}" if "." not in row.key else row.key, getattr(owner, name)
+    elif form == "n":
+        functional = getattr(torch.nn.functional, name, None)
+        if callable(functional):
+            yield row.key, functional
+    elif form == "m" and callable(getattr(torch.Tensor, row.key, None)):
+        yield f"Tensor.{row.key}", getattr(torch.Tensor, row.key)
+    elif form == "i" and callable(getattr(torch.Tensor, in_place, None)):
+        yield in_place, getattr(torch.Tensor, in_place)
+    elif form == "a":
+        yield row.key, lambda tensor: getattr(tensor, row.key)
+    elif form == "c" and owner is not None:
+        yield row.key, Layer(getattr(owner, name), len(_needed(signatures.parse(row.ctor))))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A class of ``torch.nn`` as a function of what it is made with, and of tensors."""
+
+    made: Callable[..., torch.nn.Module]
+    settings: int
+
+    def __call__(self, *args: Any) -> Any:
+        layer = self.made(*args[: self.settings])
+        tensors = args[self.settings :]
+        dtype = next((t.dtype for t in tensors if t.dtype.is_floating_point), torch.float32)
+        return layer.to(dtype)(*tensors)
+
+
+def _signatures(row: Operator, form: str) -> list[Signature]:
+    made = signatures.parse(row.ctor) if form == "c" else ()
+    return [(*made, *signature) for _, signature in row.alternatives(form)]
+
+
+def _needed(signature: Signature) -> list[Parameter]:
+    """The parameters without which there is no call."""
+    optional = ("names", "out")
+    return [
+        p
+        for p in signature
+        if p.default is REQUIRED
+        and p.name not in optional
+        and not p.mapping
+        and not (p.variadic and p.name == "settings")
+    ]
+
+
+def _tried(operator: str, function: Callable[..., Any], signature: Signature) -> Iterator[Sample]:
+    needed = _needed(signature)
+    for main, dtype in itertools.product(SHAPES, ("float32", "int64", "bool", "complex64")):
+        for other in (main, (2,), (1, 2, 2), (2, 2), ()):
+            values = [_argument(p, main if i == 0 else other, dtype) for i, p in enumerate(needed)]
+            args: list[Any] = []
+            kwargs: dict[str, Any] = {}
+            for parameter, value in zip(needed, values, strict=True):
+                if parameter.keyword_only:
+                    kwargs[parameter.name] = value
+                elif parameter.variadic and isinstance(value, (tuple, list)):
+                    args += value
+                else:
+                    args.append(value)
+            yield Sample(operator, function, tuple(args), kwargs)
+
+
+def _argument(parameter: Parameter, shape: tuple[int, ...], dtype: str) -> Any:
+    name, kinds = parameter.name, parameter.kinds
+    if "tensor" in kinds or name in PLACES | MASKS:
+        if name in PLACES:
+            return Slot((1,) * len(shape), varied=False, dtype="int64")
+        if name in MASKS:
+            return Slot(shape, varied=False, dtype="bool")
+        return Slot(shape, dtype=dtype)
+    if "tensors" in kinds:
+        return [Slot(shape, dtype=dtype), Slot(shape, dtype=dtype)]
+    if name in ARGUMENTS:
+        return ARGUMENTS[name]
+    for kind, value in _OF_KIND.items():
+        if kind in kinds:
+            return value
+    return 1
+
+
+_OF_KIND: Final[Mapping[str, Any]] = {
+    "dim": 0,
+    "dims": (0,),
+    "int": 1,
+    "number": 1,
+    "float": 0.5,
+    "bool": False,
+    "ints": (2, 2),
+    "dtype": torch.float64,
+    "str": "mean",
+    "none": None,
+}
+
+
+def _works(sample: Sample) -> bool:
+    try:
+        sample.run()
+    except Exception:
+        return False
+    return True

@@ -1,0 +1,207 @@
+"""Every operator of Python on every pair of dtypes, as torch computes it and as the rules say.
+
+The operands are tensors with dims, tensors without, and Python numbers; the answer is the dtype of
+the result or the error with its words. Shell dtypes have no defined promotion: there the rules may
+answer nothing. Of complex32 and shell dtypes most kernels are missing on one machine or another:
+what torch says of a missing kernel is told of no other dtype.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+import torch
+
+from namecheck import attributes
+from namecheck.attributes import KINDS, Around
+from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.operators import infer, python_operators
+from namecheck.values import Dims, Tensor
+
+BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "Add": operator.add,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "Div": operator.truediv,
+    "Eq": operator.eq,
+    "FloorDiv": operator.floordiv,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "LShift": operator.lshift,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Mod": operator.mod,
+    "Mult": operator.mul,
+    "NotEq": operator.ne,
+    "Pow": operator.pow,
+    "RShift": operator.rshift,
+    "Sub": operator.sub,
+}
+IN_PLACE: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "Add": operator.iadd,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+    "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv,
+    "LShift": operator.ilshift,
+    "Mod": operator.imod,
+    "Mult": operator.imul,
+    "Pow": operator.ipow,
+    "RShift": operator.irshift,
+    "Sub": operator.isub,
+}
+NUMBERS: Final = (True, 1, 1.0, 1j)
+FEW_KERNELS: Final = frozenset({"complex32", *(name for name in KINDS if KINDS[name].shell)})
+
+
+def made(dtype: str, rank: int) -> torch.Tensor:
+    """A tensor of ones, or of anything where torch cannot fill it."""
+    sizes = (2,) * rank
+    try:
+        return torch.ones(sizes).to(getattr(torch, dtype))
+    except NotImplementedError:
+        return torch.empty(sizes, dtype=getattr(torch, dtype))
+
+
+def operands() -> Iterator[tuple[Any, Any]]:
+    """Pairs of real values, of which one at least is a tensor."""
+    tensors = [made(dtype, rank) for rank in (1, 0) for dtype in KINDS]
+    every = [*tensors, *NUMBERS]
+    for left, right in itertools.product(every, every):
+        if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
+            yield left, right
+
+
+PAIRS: Final = list(operands())
+
+
+def known(value: Any) -> Any:
+    """What is known of a value: all of it."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return Tensor(Dims.of(*(None,) * value.dim(), sizes=list(value.shape)), name_of(value.dtype))
+
+
+def name_of(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def really(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> str:
+    """The dtype that torch gives, or the first line of what it says."""
+    try:
+        result = compute(left, right)
+    except (RuntimeError, TypeError) as error:
+        return str(error).partition("\n")[0].strip()
+    return name_of(result.dtype)
+
+
+def inferred(key: str, left: Any, right: Any, around: Around) -> str | Unknown:
+    answer = infer(key, known(left), known(right), around=around)
+    if answer.contradiction is not None:
+        return answer.contradiction.message
+    dtype = answer.result.dtype if isinstance(answer.result, Tensor) else UNKNOWN
+    assert not isinstance(dtype, frozenset)
+    return dtype
+
+
+def is_kernel_missing(text: str) -> bool:
+    """Whether torch says that it has no kernel for a dtype of which it has few."""
+    found = [name for name in FEW_KERNELS if f"for '{KINDS[name].spoken}'" in text]
+    return "not implemented for" in text and bool(found)
+
+
+def agrees(left: Any, right: Any, real: str, told: str | Unknown, *, in_place: bool) -> bool:
+    """Whether both say the same; in place a tensor keeps its dtype where nothing can be told."""
+    if real == told or is_kernel_missing(real):
+        return True
+    dtypes = [value.dtype for value in (left, right) if isinstance(value, torch.Tensor)]
+    shell = any(KINDS[name_of(dtype)].shell for dtype in dtypes)
+    return shell and told in (UNKNOWN, name_of(dtypes[0]) if in_place else UNKNOWN)
+
+
+def disagreements(
+    key: str, compute: Callable[[Any, Any], Any], pairs: list[tuple[Any, Any]], around: Around
+) -> Iterator[str]:
+    for left, right in pairs:
+        in_place = key[-1] == "_" and key not in python_operators().values()
+        target = left.clone() if in_place else left
+        real, told = really(compute, target, right), inferred(key, left, right, around)
+        if not agrees(left, right, real, told, in_place=in_place):
+            what = [(v.dtype, v.dim()) if isinstance(v, torch.Tensor) else v for v in (left, right)]
+            yield f"{key}{what}: torch {real!r}, told {told!r}"
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_operators_of_python(name: str) -> None:
+    key = python_operators()[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wrong = list(disagreements(key, BINARY[name], PAIRS, attributes.STANDARD))
+    assert not wrong, "\n".join(wrong[:20])
+
+
+def can_hold(left: Any, right: Any) -> bool:
+    """Whether the left operand is a tensor that has room for the result."""
+    if not isinstance(left, torch.Tensor):
+        return False
+    return left.dim() == 1 or not isinstance(right, torch.Tensor) or right.dim() == 0
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_operators_in_place(name: str) -> None:
+    key = f"{python_operators()[name]}_"
+    written = [(left, right) for left, right in PAIRS if can_hold(left, right)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wrong = list(disagreements(key, IN_PLACE[name], written, attributes.STANDARD))
+    assert not wrong, "\n".join(wrong[:20])
+
+
+@pytest.mark.parametrize("default", ["float16", "bfloat16", "float64"])
+def test_another_default_dtype(default: str) -> None:
+    torch.set_default_dtype(getattr(torch, default))
+    try:
+        wrong = [
+            text
+            for name in ("Add", "Div", "Pow", "Lt")
+            for text in disagreements(
+                python_operators()[name], BINARY[name], PAIRS, Around(default=default)
+            )
+        ]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert not wrong, "\n".join(wrong[:20])
+
+
+def test_promote_types_and_can_cast() -> None:
+    for left, right in itertools.product(KINDS, KINDS):
+        one, other = getattr(torch, left), getattr(torch, right)
+        assert attributes.can_cast(left, right) == torch.can_cast(one, other)
+        try:
+            real = name_of(torch.promote_types(one, other))
+        except RuntimeError as error:
+            real = str(error).partition("\n")[0].strip()
+        try:
+            told = attributes.promote(left, right)
+        except Contradiction as refusal:
+            told = refusal.message
+        except attributes.Untold:
+            assert "float4_e2m1fn_x2" in (left, right)
+            continue
+        assert told == real
+
+
+def test_every_dtype_of_torch_is_there_under_its_words() -> None:
+    for name, kind in KINDS.items():
+        dtype = getattr(torch, name)
+        assert dtype.is_floating_point == (kind.category is attributes.Category.FLOATING)
+        assert dtype.is_complex == (kind.category is attributes.Category.COMPLEX)
+    for alias, name in attributes.ALIASES.items():
+        assert getattr(torch, alias) is getattr(torch, name)
