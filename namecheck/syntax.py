@@ -140,8 +140,10 @@ _CALLS: Final = (
     re.compile(rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
     re.compile(rb"Annotated\[[^\]]*Tensor"),
 )
-# A word of jaxtyping may come from a module of the project's own.
-_DECLARED: Final = re.compile(rb"\b[A-Z]\w*\[\s*[\w.]*Tensor,\s*[\"']")
+# A word of jaxtyping may come from a module of the project's own; those of typing are known.
+_DECLARED: Final = re.compile(
+    rb"\b(?!(?:Union|Tuple|Dict|Mapping|Generator)\[)[A-Z]\w*\[\s*[\w.]*Tensor,\s*[\"']"
+)
 _AFTER_TENSOR: Final = (b'Tensor, "', b"Tensor, '")
 _RENAME: Final = re.compile(rb"(?<!\bos)\.rename_?\b")
 _NAMES: Final = re.compile(rb"names\s*=|names[\"']")

@@ -200,6 +200,7 @@ def test_the_lines_of_a_statement() -> None:
         "from namecheck import reveal_names",
         "from jaxtyping import Float",
         "x: Annotated[Tensor, 'N C']",
+        "import torch; from .words import F32; x: F32[Tensor, 'n c']",
     ],
 )
 def test_files_that_name_something(text: str) -> None:
@@ -218,6 +219,8 @@ def test_files_that_name_something(text: str) -> None:
         "x.unflatten(0, (2, 3)); x.unflatten(-1, sizes)",
         "import torch; x.renamed(); x.rename_key(1); os.rename(old, new)",
         "from pathlib import Path; Path(old).rename(new)",
+        "import torch; mask: Union[torch.Tensor, 'BlockMask']",
+        "import torch; state: typing.Tuple[torch.Tensor, 'Cache']",
     ],
 )
 def test_files_that_name_nothing(text: str) -> None:
