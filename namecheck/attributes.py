@@ -243,6 +243,11 @@ def category(dtype: str) -> Category:
     return KINDS[dtype].category
 
 
+def show(dtype: DType) -> str:
+    """A dtype for a reader, several as a choice; empty where nothing is known."""
+    return " or ".join(possible(dtype))
+
+
 def of_category(*categories: Category) -> frozenset[str]:
     """The dtypes of some categories."""
     return frozenset(name for name, kind in KINDS.items() if kind.category in categories)

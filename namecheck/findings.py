@@ -83,6 +83,11 @@ def is_of_sizes(code: str) -> bool:
     return code.startswith("NC2")
 
 
+def is_of_dtypes(code: str) -> bool:
+    """Whether a code is about dtypes."""
+    return code.startswith("NC3")
+
+
 @cache
 def register() -> Mapping[str, Code]:
     """Every code there is, in order; the texts are read from ``codes.toml``."""

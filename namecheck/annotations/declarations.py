@@ -152,7 +152,7 @@ def _check_dtype(
         return
     if attributes.is_among(value.dtype, declared.dtypes) is Answer.NO:
         site = wording.Site(called, returned, declared.pattern, value.dims)
-        given = " or ".join(attributes.possible(value.dtype))
+        given = attributes.show(value.dtype)
         raise wording.dtype(function, site, given, declared.word)
 
 

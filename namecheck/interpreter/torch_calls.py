@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck import attributes, operators
 from namecheck import names as naming
 from namecheck.attributes import Around
-from namecheck.findings import Place, Span
+from namecheck.findings import Place, Span, is_of_dtypes
 from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.lints import Lints
 from namecheck.interpreter.machine import Activation, Machine
@@ -181,9 +181,10 @@ class TorchCalls:
             contradiction = answer.contradiction
             self._forget(kwargs.get("out"), store)
             marks = tuple(
-                self.machine.place(where, self.show(value, store))
+                self.machine.place(where, shown)
                 for where, value in operands
-                if isinstance(value, (TensorValue, Opaque)) and self.show(value, store)
+                if isinstance(value, (TensorValue, Opaque))
+                and (shown := self._shown(value, contradiction.code, store))
             )
             origins = self.origins_of(contradiction.names, every, store)
             by_axes = any(map(_has_axes, inputs))
@@ -411,6 +412,14 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
+
+    def _shown(self, value: Value, code: str, store: Store) -> str:
+        """What of an operand a contradiction is about: its dims, or its dtype."""
+        if not is_of_dtypes(code):
+            return self.show(value, store)
+        lowered = self.lower(value, store)
+        dtype = lowered.dtype if isinstance(lowered, Tensor) else UNKNOWN
+        return attributes.show(dtype)
 
     def brief(self, value: Value, store: Store) -> str:
         """The names of a tensor in few words: ``N C``, empty where nothing is known."""
