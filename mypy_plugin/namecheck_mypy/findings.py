@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Final
 
 from mypy.build import BuildManager
 from mypy.nodes import MypyFile
@@ -13,6 +14,9 @@ from namecheck_mypy import surfaces
 from namecheck_mypy.diagnostics import Diagnostic, Told
 from namecheck_mypy.snapshot import Snapshot
 
+# A version of mypy that keeps its build elsewhere is not asked for it again and again.
+_TRIES: Final = 20
+
 
 class Findings:
     """What is to be told of each file of a build."""
@@ -21,12 +25,14 @@ class Findings:
         self._options = options
         self._told: Told | None = None
         self._manager: BuildManager | None = None
+        self._tries = 0
         self.modules: Mapping[str, MypyFile] = {}
 
     @property
     def manager(self) -> BuildManager | None:
         """The build, once there is one."""
-        if self._manager is None:
+        if self._manager is None and self._tries < _TRIES:
+            self._tries += 1
             self._manager = surfaces.manager_of(self._options)
         return self._manager
 
@@ -66,6 +72,10 @@ class Findings:
         if manager is None:
             return {}
         paths = surfaces.sources(manager)
+        if self._options.fine_grained_incremental:
+            # The sources are those that the daemon began with.
+            built = (file.path for file in self.modules.values())
+            paths += [path for path in built if not surfaces.is_foreign(path)]
         overlay = self._overlay(manager)
         if os.path.abspath(surfaces.NO_FILE) in overlay:
             paths.append(surfaces.NO_FILE)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, TypeVar
 
-import mypy
 from mypy.errors import CompileError
 from mypy.nodes import MypyFile
 from mypy.options import Options
@@ -22,6 +20,7 @@ from mypy.plugin import (
 )
 from mypy.types import FunctionLike, Type
 
+from namecheck_mypy import surfaces
 from namecheck_mypy.daemon import Daemon
 from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
@@ -35,8 +34,6 @@ T = TypeVar("T")
 Find: TypeAlias = Callable[[str], Callable[[C], T] | None]
 
 _TENSORS: Final = "torch._tensor"
-_INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
-_STUBS: Final = os.path.join(os.path.dirname(mypy.__file__), "")
 
 # What a hook answers where it has nothing to say, by the context that it is given.
 _DEFAULTS: Final = ("default_signature", "default_return_type", "default_attr_type")
@@ -67,7 +64,7 @@ class NamecheckPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> Any:
         """What changes when other findings are to be told of a file: mypy checks it again then."""
-        if _is_foreign(ctx.path):
+        if surfaces.is_foreign(ctx.path):
             return vocabulary() if ctx.id == _TENSORS else None
         nothing: list[Diagnostic] = []
         told = self._safely(ctx.path, lambda: self._findings.of(ctx.path), nothing)
@@ -76,7 +73,7 @@ class NamecheckPlugin(Plugin):
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""
-        if not _is_foreign(file.path):
+        if not surfaces.is_foreign(file.path):
             self._safely(file.path, lambda: self._reporter.report(file), None)
         return set()
 
@@ -132,8 +129,12 @@ class NamecheckPlugin(Plugin):
         """A hook that leaves things as they are where it fails, and tells so."""
 
         def shielded(ctx: C) -> T:
-            otherwise: T = _default(ctx)
-            return self._safely(self._reporter.current, lambda: hook(ctx), otherwise)
+            try:
+                return hook(ctx)
+            except Exception as error:
+                self._reporter.fault(self._reporter.current, error)
+                otherwise: T = _default(ctx)
+                return otherwise
 
         return shielded
 
@@ -145,11 +146,6 @@ class NamecheckPlugin(Plugin):
         except Exception as error:
             self._reporter.fault(path, error)
             return otherwise
-
-
-def _is_foreign(path: str) -> bool:
-    """Whether a file is one of a library, or of mypy's own stubs."""
-    return _INSTALLED in path or path.startswith(_STUBS)
 
 
 def _default(ctx: Any) -> Any:

@@ -23,15 +23,20 @@ class Reporter:
         self._options = options
         self._findings = findings
         self._faults: set[str] = set()
+        self._silent: set[str] = set()
         self._made: dict[str, list[ErrorInfo]] = {}
 
     def report(self, file: MypyFile) -> None:
         """Tell all that was found in a file, and take back what was told of it before."""
         told = self._findings.of(file.path)
         manager = self._findings.manager
-        if manager is None or not (told or file.path in self._made):
+        if manager is None:
             return
         errors = manager.errors
+        if file.path in errors.ignored_files:
+            self._silent.add(file.path)
+        if not told and file.path not in self._made:
+            return
         before = self._made.pop(file.path, [])
         if before and file.path in errors.error_info_map:
             left = [info for info in errors.error_info_map[file.path] if info not in before]
@@ -45,6 +50,10 @@ class Reporter:
         if errors.file != file.path:
             options = self._options.clone_for_module(file.fullname)
             errors.set_file(file.path, file.fullname, options)
+        if file.path not in errors.ignored_lines:
+            # An update of the daemon forgets the comments of all files with the errors.
+            silent = errors.options.ignore_errors or file.path in self._silent
+            errors.set_file_ignored_lines(file.path, file.ignored_lines, silent)
         for diagnostic in told:
             for info in _infos(file, diagnostic):
                 made.append(info)

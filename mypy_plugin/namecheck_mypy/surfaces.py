@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+import mypy
 from mypy.build import BuildManager
 from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorInfo
@@ -20,6 +21,10 @@ from mypy.options import Options
 
 NO_FILE: Final = "<string>"
 """The path that mypy gives to the text of ``mypy -c``."""
+
+
+_INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
+_STUBS: Final = os.path.join(os.path.dirname(mypy.__file__), "")
 
 
 def manager_of(options: Options) -> BuildManager | None:
@@ -38,6 +43,11 @@ def sources(manager: BuildManager) -> list[str]:
 def _path_of(module: str, manager: BuildManager) -> str:
     found = manager.find_module_cache.find_module(module)
     return found if isinstance(found, str) else ""
+
+
+def is_foreign(path: str) -> bool:
+    """Whether a file is one of a library, or of mypy's own stubs."""
+    return _INSTALLED in path or path.startswith(_STUBS)
 
 
 def texts(manager: BuildManager) -> Iterator[bytes]:

@@ -42,6 +42,9 @@ def test_edits_and_back(project: Project) -> None:
     assert len(agree("recheck")) == 1
     project.write({"alone.py": ALONE})
     assert agree("check", ".") == first
+    project.write({"new.py": ALONE})
+    assert len(agree("check", ".")) == 3
+    (project.root / "new.py").unlink()
     project.replace("top.py", '.sum("C")\n', '.sum("C")  # type: ignore[named-dim]\n')
     run = project.daemon("check", ".")
     assert told(run) == first - project.namecheck("top.py")
