@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -184,6 +185,7 @@ def nearest(word: str) -> str | None:
     return close[0] if close else None
 
 
+@cache
 def possible(dtype: DType) -> tuple[str, ...]:
     """All dtypes that may be meant, of nothing known none; those met most often first."""
     if isinstance(dtype, str):
@@ -208,6 +210,7 @@ def join(left: DType, right: DType) -> DType:
     return one_of((*possible(left), *possible(right)))
 
 
+@cache
 def meet(left: DType, right: DType) -> DType:
     """What both say together; what the first says where they contradict each other."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
@@ -230,6 +233,7 @@ def covers(general: DType, specific: DType) -> bool:
     return bool(possible(specific)) and set(possible(specific)) <= set(possible(general))
 
 
+@cache
 def is_among(dtype: DType, dtypes: frozenset[str]) -> Answer:
     """Whether a dtype is one of these."""
     told = {each in dtypes for each in possible(dtype)}

@@ -38,6 +38,8 @@ class Surroundings:
         """What holds on this path, in the code that is being run."""
         texts = (self.checked, self.machine.source.text)
         standard = _spoken(*texts)
+        if standard.default == STANDARD.default:
+            return standard
         written: Value | None = store.get(_DEFAULT)
         if isinstance(written, Const) and isinstance(written.value, Constant):
             return replace(standard, default=written.value.name)

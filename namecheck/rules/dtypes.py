@@ -203,10 +203,13 @@ def operands_of(value: Any, around: Around = STANDARD) -> Iterator[tuple[Operand
 
 
 def _of_tensor(tensor: Tensor) -> tuple[Operand, ...]:
+    return _choices(tensor.dtype, _priorities(tensor.dims))
+
+
+@cache
+def _choices(dtype: DType, priorities: tuple[Priority, ...]) -> tuple[Operand, ...]:
     return tuple(
-        Operand(dtype, priority)
-        for dtype in attributes.possible(tensor.dtype)
-        for priority in _priorities(tensor.dims)
+        Operand(each, priority) for each in attributes.possible(dtype) for priority in priorities
     )
 
 
