@@ -10,6 +10,7 @@ import difflib
 import enum
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -177,6 +178,24 @@ def named(word: str) -> str | None:
     """The dtype that torch has under a word; None where it has none."""
     dtype = ALIASES.get(word, word)
     return dtype if dtype in KINDS else None
+
+
+def missing(word: str) -> Contradiction | None:
+    """What torch says of a word that can only be meant for a dtype, and is none."""
+    if not _LOOKS.fullmatch(word) or word in KINDS or word in ALIASES or word in _FURTHER:
+        return None
+    near = nearest(word)
+    return Contradiction(
+        "NC306",
+        f"module 'torch' has no attribute '{word}'",
+        error="AttributeError",
+        help=f"Did you mean `torch.{near}`?" if near else None,
+    )
+
+
+# Dtypes of torch that the document does not tell of; more of these may come than are known here.
+_FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
+_LOOKS: Final = re.compile(r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])")
 
 
 def nearest(word: str) -> str | None:

@@ -297,7 +297,8 @@ def infer(
     except signatures.Unbound:
         return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
-        return Inference(UNKNOWN, contradiction=contradiction.alone())
+        told = dtypes.misspelt(key, kwargs) if contradiction.code == "NC114" else None
+        return Inference(UNKNOWN, contradiction=told or contradiction.alone())
 
 
 def parameters(

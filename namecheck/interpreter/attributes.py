@@ -90,6 +90,9 @@ class Attributes:
         if isinstance(value, TensorValue):
             return self._of_tensor(value, name, node, store, activation)
         if isinstance(value, External):
+            wrong = dtypes.missing(name) if value.path == "torch" else None
+            if wrong is not None and store.get((value.path, name)) is None:
+                self.machine.report(wrong, node, store, activation)
             return self._of_external(value, name, store)
         if isinstance(value, Instance):
             return self._of_instance(value, name, node, store, activation)

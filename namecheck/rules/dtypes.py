@@ -227,6 +227,20 @@ def _of_number(value: complex, around: Around) -> Iterator[Operand]:
             yield Operand(attributes.of_number(number, default), Priority.SCALAR)
 
 
+def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | None:
+    """What torch says of a dtype that is given as a string; None where none is."""
+    word = arguments.get("dtype")
+    if not isinstance(word, str):
+        return None
+    near = attributes.nearest(word.removeprefix("torch."))
+    return Contradiction(
+        "NC306",
+        f"{operator}(): argument 'dtype' must be torch.dtype, not str",
+        error="TypeError",
+        help=f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`.",
+    )
+
+
 def check_cast(source: str, target: str) -> None:
     """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
     if attributes.can_cast(source, target):
