@@ -16,6 +16,7 @@ from typing import Any, Final
 from namecheck import names as naming
 from namecheck import signatures
 from namecheck.attributes import STANDARD, Around
+from namecheck.findings import is_of_dtypes
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import dim_map, dtypes, refusals, registry
 from namecheck.rules.meetings import broadcast
@@ -297,6 +298,11 @@ def infer(
     except signatures.Unbound:
         return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
+        if around is not None and is_of_dtypes(contradiction.code):
+            # Names and sizes speak first, also those of what is written to.
+            plain = infer(operator, *args, semantics=semantics, rows=rows, around=None, **kwargs)
+            if plain.contradiction is not None:
+                return plain
         told = dtypes.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=told or contradiction.alone())
 
