@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from namecheck.names import Answer, Contradiction, Unknown, nameless, read_name
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
 from namecheck.sizes import Expression
 from namecheck.values import Constant, Many, Tensor
 
@@ -331,11 +331,22 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
             if _looks_up_none(parameter, value):
                 raise nameless("Give the name or the index of one of the tensor's dimensions.")
             value = _read(value)
+        if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
+            value = _counted(value)
         taken[parameter.role or parameter.name] = value
     return taken
 
 
+def _counted(value: Any) -> Any:
+    """Ints; what number a tensor among them holds is not known."""
+    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
+        return type(value)(map(_counted, value))
+    return UNKNOWN if isinstance(value, Tensor) else value
+
+
 _NAMING: Final = frozenset({"name", "names", "dim", "dims"})
+_COUNTING: Final = frozenset({"int", "ints"})
+_TAKING: Final = frozenset({"tensor", "tensors", "any"})
 
 
 def _looks_up_none(parameter: Parameter, value: Any) -> bool:
