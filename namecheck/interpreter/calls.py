@@ -45,6 +45,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
     has_failed,
 )
+from namecheck.interpreter.recalls import Recalls
 from namecheck.interpreter.store import Store
 from namecheck.names import Answer
 from namecheck.syntax import Located as Node
@@ -119,6 +120,7 @@ class Calls:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.recalls = Recalls(machine)
 
     def evaluate(self, node: ast.Call, store: Store, activation: Activation) -> Value:
         """A call in the source."""
@@ -341,6 +343,10 @@ class Calls:
     # Functions of the program
 
     def function(self, function: FunctionValue, call: Call) -> Value:
+        """What a function of the program gives."""
+        return self.recalls.call(function, call, lambda: self._followed(function, call))
+
+    def _followed(self, function: FunctionValue, call: Call) -> Value:
         """Run the body with these arguments, and join what its paths return."""
         machine = self.machine
         machine.called.add(function.node)
@@ -380,6 +386,7 @@ class Calls:
             machine.escapes.containers((*call.args, *call.kwargs.values()), call.store)
             return False
         if self.too_deep(function, call.activation) or not machine.spend():
+            machine.events += 1
             machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
             return False
         return True

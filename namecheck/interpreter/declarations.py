@@ -93,6 +93,11 @@ class Declarations:
 
     # Calls
 
+    def speak(self, function: FunctionValue) -> bool:
+        """Whether a function declares dims, of its parameters or of its result."""
+        signature = self.of(function.frame).signature(function.node)
+        return signature.speaks or speaks(signature.result)
+
     def enter(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
         """Bind what the parameters declare to the arguments; False where they contradict."""
         signature = self.of(frame).signature(function.node)

@@ -154,7 +154,8 @@ class Machine:
     While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
     what running the functions may still cost, in expressions; `sparing` tells that functions are
     run on unknown arguments, and only those that can matter to names. `unknowns` counts the
-    expressions of which nothing could be told, `errors` has the types of the errors that ended
+    expressions of which nothing could be told, `events` what was told, raised or not followed
+    any further; `errors` has the types of the errors that ended
     paths; `round` is the number of the loop's body that is
     being run.
     """
@@ -195,6 +196,7 @@ class Machine:
         self.called: set[ast.AST] = set()
         self.captured: set[int] = set()
         self.unknowns = 0
+        self.events = 0
         self.errors: set[str] = set()
         self.round = 0
         self.sparing = False
@@ -278,6 +280,7 @@ class Machine:
 
         Of a path that another version of a library may be meant for nothing is certain.
         """
+        self.events += 1
         judged = not self.silent and store.get(FOREIGN) is None
         code = contradiction.code
         if code in _ANNOTATED or (by_axes and not is_of_sizes(code)):
@@ -308,11 +311,13 @@ class Machine:
 
     def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
         """End a path with an error of this built-in type."""
+        self.events += 1
         self.errors.add(error)
         raise PathEnds
 
     def note(self, code: str, message: str, node: Node) -> None:
         """Enter a note, once for each place and message."""
+        self.events += 1
         if not self.silent:
             span = self.source.span(node)
             finding = Finding(code, message, self.source.filename, span)

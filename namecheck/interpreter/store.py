@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from namecheck.interpreter.objects import Facts, Opaque, Picked
 
-_MISSING: Final = object()
+ABSENT: Final = object()
+"""What stands for the content of a cell that there is not."""
+
 _DEEP: Final = 4
 _STRIDE: Final = 6
 # How many numbers one analysis may give.
@@ -55,10 +57,11 @@ class Ledger:
     number of the layer. The numbers are those of a `block`: what has a number of another one was
     made elsewhere, and before. `ground` holds the cells of the files whose top level was run
     before this analysis. `last_write` is the number of the last write to any mutable value; `log`
-    has all cells that were written, in order, while somebody wants to know.
+    has all cells that were written, in order, while somebody wants to know, and `reads` what was
+    found at the first look into each cell.
     """
 
-    __slots__ = ("_count", "block", "ground", "last_write", "log")
+    __slots__ = ("_count", "block", "ground", "last_write", "log", "reads")
 
     def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
         self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
@@ -66,6 +69,7 @@ class Ledger:
         self._count = itertools.count(self.block.start)
         self.last_write = -1
         self.log: list[tuple[Hashable, Any]] | None = None
+        self.reads: dict[Hashable, Any] | None = None
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -86,6 +90,20 @@ class Ledger:
         finally:
             written += log[start:]
             self.log = outer
+
+    @contextmanager
+    def reading(self) -> Iterator[dict[Hashable, Any]]:
+        """Note what is read within a block: the first content of each cell."""
+        outer = self.reads
+        reads: dict[Hashable, Any] = {}
+        self.reads = reads
+        try:
+            yield reads
+        finally:
+            self.reads = outer
+            if outer is not None:
+                for key, content in reads.items():
+                    outer.setdefault(key, content)
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
@@ -132,18 +150,31 @@ class Store:
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell, of the innermost layer that has it."""
+        if self.ledger.reads is not None:
+            return self._noted(key, default)
         layer: Store | None = self
         while layer is not None:
-            found = layer.cells.get(key, _MISSING)
-            if found is not _MISSING:
+            found = layer.cells.get(key, ABSENT)
+            if found is not ABSENT:
                 return found
             if layer._below is not None:
-                found = layer._below.get(key, _MISSING)
-                if found is not _MISSING:
+                found = layer._below.get(key, ABSENT)
+                if found is not ABSENT:
                     return found
                 break
             layer = layer.parent
         return self.ledger.ground.get(key, default)
+
+    def _noted(self, key: Hashable, default: Any) -> Any:
+        """The same, and note what was found."""
+        reads, self.ledger.reads = self.ledger.reads, None
+        try:
+            found = self.get(key, ABSENT)
+        finally:
+            self.ledger.reads = reads
+        if reads is not None:
+            reads.setdefault(key, found)
+        return default if found is ABSENT else found
 
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
@@ -165,8 +196,8 @@ class Store:
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; of a value made before the paths parted, what it was made with."""
-        found = self.get(key, _MISSING)
-        if found is not _MISSING:
+        found = self.get(key, ABSENT)
+        if found is not ABSENT:
             return found
         owner = key[0] if isinstance(key, tuple) else key
         made = owner.born if isinstance(owner, Picked) else owner
