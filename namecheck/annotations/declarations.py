@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from namecheck import attributes
@@ -88,6 +88,19 @@ def speaks(declared: Declared) -> bool:
 
 
 _SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)
+
+
+def of_any_dtype(declared: Declared) -> Declared:
+    """What a declaration says of dimensions alone."""
+    if isinstance(declared, Declaration):
+        return replace(declared, dtypes=None)
+    if isinstance(declared, Every):
+        return replace(declared, each=of_any_dtype(declared.each))
+    if isinstance(declared, Items):
+        return Items(tuple(map(of_any_dtype, declared.each)))
+    if isinstance(declared, OneOf):
+        return OneOf(tuple(map(of_any_dtype, declared.options)))
+    return declared
 
 
 def meet(

@@ -17,6 +17,7 @@ from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, se
 from namecheck.annotations.declarations import (
     Declared,
     meet,
+    of_any_dtype,
     speaks,
 )
 from namecheck.findings import Place
@@ -179,8 +180,10 @@ class Declarations:
             meet(
                 signature.result, self.values.known(value, store), bindings, "result", returned=True
             )
-        except Contradiction:  # it is told where the body contradicts
-            return self.values.made(signature.result, bindings, scope, written)
+        except Contradiction as told:  # where the body contradicts
+            mistyped = told.code == "NC301"
+            declared = of_any_dtype(signature.result) if mistyped else signature.result
+            return self.values.made(declared, bindings, scope, written)
         value = self.values.outside(value, frame.number, store)
         return self.values.refined(signature.result, value, bindings, scope, written, store)
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from types import NoneType
 from typing import TYPE_CHECKING, Final
 
+from namecheck import attributes
+from namecheck.attributes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.interpreter import equations, joins
 from namecheck.interpreter.machine import PathEnds
 from namecheck.interpreter.objects import (
@@ -18,7 +20,9 @@ from namecheck.interpreter.objects import (
     Held,
     Instance,
     Key,
+    ListValue,
     Opaque,
+    Repeated,
     TensorValue,
     TorchModule,
     TupleValue,
@@ -27,7 +31,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import FOREIGN, Fact, Store
 from namecheck.names import Unknown
-from namecheck.values import ANY_DIM, Dims
+from namecheck.values import ANY_DIM, Constant, Dims
 
 if TYPE_CHECKING:
     from namecheck.interpreter.machine import Activation, Machine
@@ -178,6 +182,7 @@ def _positive(key: object, truth: bool) -> tuple[object, bool]:
 def _refine(
     machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
 ) -> bool:
+    _refine_dtype(machine, test, truth, store, activation)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _refine_comparison(machine, test, truth, store, activation)
     if isinstance(test, ast.Call):
@@ -310,6 +315,68 @@ def _subject_of_rank(node: ast.expr) -> ast.expr | None:
         if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
             return sized.value
     return None
+
+
+def _refine_dtype(
+    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+) -> None:
+    """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
+
+    A test that only makes sense if a declared dtype need not hold is believed before it.
+    """
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
+        truth = not truth
+    subject, tested = _tested_dtypes(machine, test, store, activation)
+    value = None if subject is None else _tensor(machine, subject, store, activation)
+    if value is None or not tested:
+        return
+    held = joins.held(value, store)
+    allowed = tested if truth else KINDS.keys() - tested
+    before = attributes.possible(held.tensor.dtype)
+    if before or truth:
+        left = allowed.intersection(before) or (tested if truth else ())
+        told = replace(held.tensor, dtype=attributes.one_of(left))
+        joins.write(value, store, Held(told, held.origins))
+
+
+def _tested_dtypes(
+    machine: Machine, test: ast.expr, store: Store, activation: Activation
+) -> tuple[ast.expr | None, frozenset[str]]:
+    """The tensor whose dtype is tested, and the dtypes that it is tested for."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, right = test.left, test.comparators[0]
+        if not _reads_dtype(left) and not isinstance(test.ops[0], (ast.In, ast.NotIn)):
+            left, right = right, left
+        if isinstance(left, ast.Attribute) and _reads_dtype(left):
+            listed = machine.expressions.value(right, store, activation)
+            return left.value, _dtypes(listed, store)
+        return None, frozenset()
+    asked = test.func if isinstance(test, ast.Call) else test
+    if not isinstance(asked, ast.Attribute) or asked.attr not in _CATEGORIES:
+        return None, frozenset()
+    subject = test.args[0] if isinstance(test, ast.Call) and test.args else asked.value
+    if isinstance(subject, ast.Attribute) and _reads_dtype(subject):
+        subject = subject.value
+    return subject, _CATEGORIES[asked.attr]
+
+
+_CATEGORIES: Final = {"is_floating_point": FLOATINGS, "is_complex": COMPLEXES}
+
+
+def _reads_dtype(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "dtype"
+
+
+def _dtypes(value: Value, store: Store) -> frozenset[str]:
+    """A dtype, or those that a list has; none where one of them is not known."""
+    items: object = (value,)
+    if isinstance(value, (TupleValue, ListValue)):
+        items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+    if isinstance(items, Repeated) or not isinstance(items, tuple):
+        return frozenset()
+    constants = [item.value for item in items if isinstance(item, Const)]
+    names = [each.name for each in constants if isinstance(each, Constant)]
+    return frozenset(names if len(names) == len(items) and KINDS.keys() >= set(names) else ())
 
 
 def _refine_names(

@@ -286,7 +286,8 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
 
     ``index`` is one argument, ``input,weight`` are two that must be alike; ``target below input``
     counts if the one has a dim less than the other, ``target like input`` if it has as many,
-    ``input,value by index`` where a tensor picks the places that take several values.
+    ``condition with input`` if the other is given, ``input,value by index`` where a tensor picks
+    the places that take several values.
     """
     found = _NEED.fullmatch(need)
     assert found is not None, need
@@ -311,6 +312,8 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
 
 def _stands(arguments: Mapping[str, Any], name: str, how: str, other: str) -> bool:
     one, two = arguments.get(name), arguments.get(other)
+    if how == "with":
+        return two is not None
     if not isinstance(one, Tensor) or not isinstance(two, Tensor):
         return False
     if one.dims.rank is None or two.dims.rank is None:
