@@ -107,7 +107,8 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     with _deep_recursion():
         program, uses = project.run(location)
     machine = program.machine
-    found = [*told_once(machine), *machine.torch.lints.settle()]
+    lints = [*machine.torch.lints.settle(), *machine.torch.sides.settle()]
+    found = [*told_once(machine), *lints]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
 
 

@@ -133,7 +133,8 @@ class Expressions:
         return Const(node.value)
 
     def _name(self, node: ast.Name, store: Store, activation: Activation) -> Value:
-        return self.lookup(node.id, store, activation.frame)
+        value = self.lookup(node.id, store, activation.frame)
+        return self.machine.torch.sides.named(value, node.id, node)
 
     def lookup(self, name: str, store: Store, frame: Frame) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
@@ -174,13 +175,14 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute, store: Store, activation: Activation) -> Value:
         receiver = self.value(node.value, store, activation)
-        return self.spread(
+        value = self.spread(
             store,
             [receiver],
             lambda layer, values: self.attributes.read(
                 values[0], node.attr, node, layer, activation, alone=values[0] is receiver
             ),
         )
+        return self.machine.torch.sides.named(value, node.attr, node)
 
     def _call(self, node: ast.Call, store: Store, activation: Activation) -> Value:
         return self.machine.calls.evaluate(node, store, activation)

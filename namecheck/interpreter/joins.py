@@ -263,7 +263,8 @@ class Joiner:
             return a
         if isinstance(a, TensorValue) and isinstance(b, TensorValue):
             content = self.tensors(held(a, self.left), held(b, self.right))
-            return TensorValue(self._either(a, b), content)
+            side = a.side if a.side == b.side else None
+            return TensorValue(self._either(a, b), content, side)
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return self._tuples(a, b)
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:

@@ -35,7 +35,7 @@ Operand: TypeAlias = tuple[int, TensorValue, Dims]
 
 _KEEPING: Final = ("carries", "indexes", "bounds")
 # Where the letters of a contraction stand among its arguments.
-_SPELT: Final = {"einsum": 0, "einops.einsum": -1}
+SPELT: Final = {"einsum": 0, "einops.einsum": -1}
 _LETTERS: Final = re.compile(r"\.\.\.|[A-Za-z]")
 
 
@@ -173,7 +173,7 @@ class Lints:
         summed = _summed(applied, place, dims)
         if not summed or not all(_is_other(name, mark.name) for name in summed):
             return
-        meant = mark.last and (mark.turned or applied.operator in _SPELT)
+        meant = mark.last and (mark.turned or applied.operator in SPELT)
         others = [its.names for other, _, its in applied.operands() if other != place]
         if meant and _are_groups(mark, summed, others):
             return
@@ -258,7 +258,7 @@ def _summed(applied: Applied, place: int, dims: Dims) -> list[Name]:
         return [name] if place == 0 and name is not None else []
     if applied.flow == "indexes":
         return _picked(dims, applied.given[1])
-    if applied.operator in _SPELT:
+    if applied.operator in SPELT:
         return _summed_letters(applied, place, dims)
     if place == 0 or applied.operator == "nn.functional.linear":
         return [dims[-1].name]
@@ -278,23 +278,31 @@ def _picked(dims: Dims, index: Any) -> list[Name]:
 
 def _summed_letters(applied: Applied, place: int, dims: Dims) -> list[Name]:
     """The same where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
-    written = applied.given[_SPELT[applied.operator]] if applied.given else None
-    if not isinstance(written, str) or "->" not in written or "(" in written:
+    told = terms(applied.operator, applied.given)
+    if told is None:
         return []
-    left, _, right = written.partition("->")
-    split = str.split if applied.operator.startswith("einops") else _LETTERS.findall
-    terms, kept = [split(term) for term in left.split(",")], split(right)
-    if place >= len(terms):
+    written, kept = told
+    if place >= len(written):
         return []
-    others = [letter for term in terms[:place] + terms[place + 1 :] for letter in term]
+    others = [letter for term in written[:place] + written[place + 1 :] for letter in term]
     return [
         dim.name
-        for letter, dim in _spelt(terms[place], dims)
+        for letter, dim in spelt(written[place], dims)
         if letter not in kept and letter in others
     ]
 
 
-def _spelt(term: Sequence[str], dims: Dims) -> Iterator[tuple[str, Dim]]:
+def terms(operator: str, given: Sequence[Any]) -> tuple[list[list[str]], list[str]] | None:
+    """The letters, or words, of each operand of a contraction, and those of what it gives."""
+    written = given[SPELT[operator]] if given else None
+    if not isinstance(written, str) or "->" not in written or "(" in written:
+        return None
+    left, _, right = written.partition("->")
+    split = str.split if operator.startswith("einops") else _LETTERS.findall
+    return [split(term) for term in left.split(",")], split(right)
+
+
+def spelt(term: Sequence[str], dims: Dims) -> Iterator[tuple[str, Dim]]:
     """The letters of an operand with their dims, those before and after an ellipsis."""
     if "..." not in term:
         if not dims.open and len(term) == len(dims.prefix):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck import values
 from namecheck.findings import Place
-from namecheck.names import Name
+from namecheck.names import Axis, Name
 from namecheck.sizes import Known
 from namecheck.syntax import Located as Node
 
@@ -203,6 +203,29 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Spoken:
+    """Of what a tensor is by the words of the code ("keys", "queries"), and by which word."""
+
+    sides: frozenset[str]
+    called: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A product of queries and keys: which of its dims came from which, and how these are called.
+
+    The two have one name: `place` is where the product was made.
+    """
+
+    queries: Axis
+    keys: Axis
+    called_queries: str
+    called_keys: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a tensor's cell holds: what is known of it, and where each of its names came from."""
 
@@ -213,10 +236,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """A tensor; `initial` is what it was when it was made."""
+    """A tensor; `initial` is what it was when it was made.
+
+    `side` is what it was called on the way here, which another way to it may not say.
+    """
 
     address: Address
     initial: Held = field(compare=False)
+    side: Spoken | Scores | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

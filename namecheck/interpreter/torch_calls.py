@@ -35,6 +35,7 @@ from namecheck.interpreter.objects import (
     size_of,
     sized,
 )
+from namecheck.interpreter.sides import Sides
 from namecheck.interpreter.store import Fact, Store
 from namecheck.interpreter.surroundings import Surroundings
 from namecheck.names import UNKNOWN, Axis
@@ -58,6 +59,7 @@ class TorchCalls:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.lints = Lints(machine)
+        self.sides = Sides(machine)
         self.surroundings = Surroundings(machine)
 
     def has(self, operator: str, forms: str) -> bool:
@@ -203,7 +205,8 @@ class TorchCalls:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, kwargs, store)
-        return self.lints.see(operator, args, given, words, result, node, store)
+        result = self.lints.see(operator, args, given, words, result, node, store)
+        return self.sides.see(operator, args, given, result, node, store)
 
     def _has_failed(self, value: Value, store: Store) -> bool:
         if isinstance(value, ListValue):
