@@ -132,7 +132,7 @@ class Settings:
     def rows(self) -> Mapping[str, Operator] | None:
         """The operators, the user's over those of the table; None for the table alone.
 
-        Raises `TableError` on a row that cannot be used, `SettingsError` on a file that cannot.
+        Raises `SettingsError` on a file or a row that cannot be used.
         """
         tables = tuple((file, _text(file)) for file in self.extend_operators)
         return _rows(tables) if tables else None
@@ -165,7 +165,10 @@ def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
 
     rows = dict(operators.table())
     for file, text in tables:
-        rows.update(operators.read(text, file))
+        try:
+            rows.update(operators.read(text, file))
+        except operators.TableError as error:
+            raise SettingsError(str(error)) from error
     return MappingProxyType(rows)
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from namecheck import operators, settings
 from namecheck.findings import register
-from namecheck.operators import TableError
 from namecheck.semantics import Semantics
 from namecheck.settings import Settings, SettingsError
 
@@ -177,7 +176,7 @@ def test_own_operators_lie_over_the_table(tmp_path: Path) -> None:
 def test_a_bad_row_is_told_with_file_and_line(
     tmp_path: Path, text: str, line: int, word: str
 ) -> None:
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(SettingsError) as caught:
         rows(tmp_path, text).rows()
     assert str(caught.value).startswith(f"{tmp_path / 'ops.toml'}:{line}: ")
     assert word in str(caught.value)

@@ -16,6 +16,7 @@ from namecheck.project import Entry
 from namecheck.project.contents import stamp_of
 from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings, SettingsError
+from namecheck_mypy.asked import asks, names_asked
 from namecheck_mypy.diagnostics import Diagnostic, Told
 
 __all__ = ["Checked", "SettingsError", "check"]
@@ -81,6 +82,11 @@ def _told(entries: Sequence[Entry], overlay: Mapping[str, bytes], folder: str | 
         location = locations.get(finding.filename)
         if location is not None:
             told.setdefault(location, []).append(_diagnostic(finding))
+    files = ProjectFiles(overlay)
+    for entry in entries:
+        data = files.read(entry.location)
+        if data is not None and asks(data):
+            told.setdefault(entry.location, []).extend(names_asked(data, entry, overlay))
     return told
 
 
@@ -97,11 +103,6 @@ def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
                 shown[imported] = imported.removeprefix(here)
                 open_.append(imported)
     return list(shown.values())
-
-
-def settings_of(path: str) -> Settings:
-    """The settings that hold for a file; raises `SettingsError`."""
-    return settings.above(os.path.dirname(path) or ".")
 
 
 class Nearest:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 Told: TypeAlias = "dict[str, list[Diagnostic]]"
 """The diagnostics of each file, by its absolute path."""
+
+
+NAMES: Final = "names"
+"""The severity of what is not said, but answers a question: `message` has the names there."""
+
+_UNNAMED: Final = "*"
 
 
 class Diagnostic(NamedTuple):
@@ -25,6 +31,24 @@ class Diagnostic(NamedTuple):
     end_line: int
     end_column: int
     hints: tuple[str, ...] = ()
+
+
+def names_of_place(names: Iterable[str | None], place: tuple[int, int, int, int]) -> Diagnostic:
+    """What answers a question after the names of the tensor at a place."""
+    return Diagnostic("", NAMES, " ".join(name or _UNNAMED for name in names), *place)
+
+
+def names_by_place(
+    diagnostics: Iterable[Diagnostic],
+) -> dict[tuple[int, int, int, int], tuple[str | None, ...]]:
+    """The names that are asked for, by line, column, last line and last column."""
+    return {
+        (it.line, it.column, it.end_line, it.end_column): tuple(
+            None if name == _UNNAMED else name for name in it.message.split()
+        )
+        for it in diagnostics
+        if it.severity == NAMES
+    }
 
 
 def record(diagnostics: Iterable[Diagnostic]) -> list[list[Any]]:

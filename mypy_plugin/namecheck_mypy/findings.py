@@ -54,19 +54,6 @@ class Findings:
         location = path if path.startswith(os.sep) else os.path.abspath(path)
         return self._told.get(location, [])
 
-    def text(self, path: str) -> bytes | None:
-        """The contents of a file as mypy reads it."""
-        manager = self.manager
-        overlay = {} if manager is None else self._overlay(manager)
-        location = os.path.abspath(path)
-        if location in overlay:
-            return overlay[location]
-        try:
-            with open(path, "rb") as file:
-                return file.read()
-        except OSError:
-            return None
-
     def _found(self) -> Told:
         manager = self.manager
         if manager is None:

@@ -11,7 +11,7 @@ from mypy.nodes import MypyFile
 from mypy.options import Options
 
 from namecheck_mypy import surfaces
-from namecheck_mypy.diagnostics import Diagnostic
+from namecheck_mypy.diagnostics import NAMES, Diagnostic
 from namecheck_mypy.families import family_of
 from namecheck_mypy.findings import Findings
 
@@ -28,7 +28,7 @@ class Reporter:
 
     def report(self, file: MypyFile) -> None:
         """Tell all that was found in a file, and take back what was told of it before."""
-        told = self._findings.of(file.path)
+        told = [it for it in self._findings.of(file.path) if it.severity != NAMES]
         manager = self._findings.manager
         if manager is None:
             return

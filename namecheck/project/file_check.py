@@ -113,12 +113,17 @@ def _unreadable(path: str, reason: str) -> Finding:
     )
 
 
-def reveal(data: bytes, path: str, found: Settings) -> tuple[Reveal, ...]:
-    """The dims of every tensor-valued expression of a file; raises `Refused`."""
+def reveal(
+    data: bytes, path: str, found: Settings, overlay: Mapping[str, bytes] = NOTHING
+) -> tuple[Reveal, ...]:
+    """The dims of every tensor-valued expression of a file; raises `Refused`.
+
+    `overlay` has the contents of files, by location, that hold in place of those on the disk.
+    """
     parsed = syntax.parse(data, path)
     source = Source(os.path.abspath(path), parsed.text, parsed.tree)
     rows = found.rows()
-    files = ProjectFiles()
+    files = ProjectFiles(overlay)
     files.put(source.filename, source)
     try:
         analysis = interpreter.check(

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tests.mypy_plugin.projects import CODES, Project, Run, Told
-from tests.mypy_plugin.test_findings import CHAIN, TOP
+from tests.mypy_plugin.test_findings import CHAIN, SHOWN, TOP
 
 ALONE: Final = "import torch\n\ntorch.zeros(2, names=('N',)).sum('K')\n"
 _LINE: Final = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)  \[(?P<code>.+)\]")
@@ -67,3 +67,12 @@ def test_a_fine_grained_cache_and_settings(project: Project) -> None:
     assert told(project.daemon(*flags)) == set()
     project.settings("")
     assert told(project.daemon(*flags)) == first
+
+
+def test_revealed_names(project: Project) -> None:
+    project.write({**CHAIN, "shown.py": SHOWN})
+    assert "tuple[Literal['N'], Literal['C']]" in project.daemon("run", "--", ".").out
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert "tuple[Literal['N'], Literal['K']]" in project.daemon("recheck").out
+    project.replace("shown.py", "twice()", "twice().sum(0)")
+    assert "tuple[Literal['K']]" in project.daemon("recheck").out

@@ -75,6 +75,22 @@ def use() -> None:
         "C",
     )
 """
+OWN: Final = """\
+import torch
+
+torch.zeros(2, 3, names=("N", "C")).sum("N").sum("N")
+"""
+OPEN: Final = """\
+[operators]
+sum = { forms = "fm", names = "unknown" }
+"""
+SHOWN: Final = """\
+from middle import twice
+
+reveal_type(
+    twice().names,
+)
+"""
 OVERRIDES: Final = '[[tool.mypy.overrides]]\nmodule = "top"\n'
 CHAIN: Final = {"lib.py": LIB, "middle.py": MIDDLE, "top.py": TOP}
 
@@ -146,6 +162,20 @@ def test_settings_that_cannot_be_used(project: Project) -> None:
     assert "pyproject.toml: [tool.namecheck] has an unknown key 'ignor'" in run.out
     project.settings("")
     assert len(agree(project)) == 1
+
+
+def test_a_table_of_operators(project: Project) -> None:
+    project.write({"own.py": OWN, "ops.toml": OPEN})
+    project.settings('[tool.namecheck]\nextend-operators = ["ops.toml"]\n')
+    assert agree(project) == set()
+    project.write({"ops.toml": OPEN.replace("unknown", "removes_dimensions")})
+    assert len(agree(project)) == 1
+    project.write({"ops.toml": OPEN.replace("unknown", "nonsense")})
+    run = project.run("mypy", ".")
+    assert run.code == 1
+    assert "namecheck: error: " in run.out
+    assert "ops.toml:2: operator 'sum': there is no rule 'nonsense'" in run.out
+    assert "failed" not in run.out + run.err
 
 
 def test_workers(project: Project) -> None:
@@ -263,3 +293,15 @@ def test_names_are_revealed(project: Project) -> None:
         (8, 'Revealed type is "Literal[3]?"'),
         (12, 'Revealed type is "tuple[str | Any, ...]"'),
     ]
+
+
+def test_revealed_names_follow_an_edit_two_imports_away(project: Project) -> None:
+    def revealed() -> str:
+        [record] = project.mypy("shown.py").records
+        return str(record["message"])
+
+    project.write({**CHAIN, "shown.py": SHOWN})
+    assert revealed() == "Revealed type is \"tuple[Literal['N'], Literal['C']]\""
+    project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert revealed() == "Revealed type is \"tuple[Literal['N'], Literal['K']]\""
+    assert revealed() == "Revealed type is \"tuple[Literal['N'], Literal['K']]\""
