@@ -52,7 +52,17 @@ SESSIONS: Final = {
 }
 
 
-BLOCKS: Final = {block.place: block for block in pages() if "/document_" in block.place}
+BLOCKS: Final = {
+    block.place: block
+    for block in pages()
+    if "/document_" in block.place and "import jaxtyping" not in block.text
+    if "from jaxtyping" not in block.text  # which is only read
+}
+
+
+def _errors(code: str) -> type[Exception]:
+    """What is raised: by the shim where names contradict, by torch itself where dtypes do."""
+    return RuntimeError if code.startswith("NC3") else Contradicted
 
 
 @pytest.mark.parametrize("place", BLOCKS)
@@ -66,7 +76,7 @@ def test_a_block_of_a_page_runs_as_its_lines_expect(place: str) -> None:
             if expected.code == REVEALED:
                 assert printed.strip() == f"revealed: {expected.text}"
             else:
-                assert isinstance(error, Contradicted), f"{block.at(expected.line)}: no error"
+                assert isinstance(error, _errors(expected.code)), f"{block.at(expected.line)}"
                 assert expected.text in str(error)
                 error = None
         assert error is None, f"{block.at(statement.lineno)}: {error!r}"
