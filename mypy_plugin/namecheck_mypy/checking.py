@@ -18,6 +18,7 @@ from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings, SettingsError
 from namecheck_mypy.asked import asks, names_asked
 from namecheck_mypy.diagnostics import Diagnostic, Told
+from namecheck_mypy.whole_files import is_left_out
 
 __all__ = ["Checked", "SettingsError", "check"]
 
@@ -85,8 +86,12 @@ def _told(entries: Sequence[Entry], overlay: Mapping[str, bytes], folder: str | 
     files = ProjectFiles(overlay)
     for entry in entries:
         data = files.read(entry.location)
-        if data is not None and asks(data):
+        if data is None:
+            continue
+        if asks(data):
             told.setdefault(entry.location, []).extend(names_asked(data, entry, overlay))
+        if entry.location in told and is_left_out(data):
+            del told[entry.location]
     return told
 
 

@@ -252,6 +252,8 @@ def test_codes_can_be_disabled(project: Project) -> None:
     assert len(project.mypy().told) == 1
     project.write({"top.py": "# mypy: disable-error-code=named-dim\n" + TOP})
     assert project.mypy().told == set()
+    project.write({"top.py": "# type: ignore\n" + TOP})
+    assert project.mypy().records == []
 
 
 def test_places_and_context(project: Project) -> None:

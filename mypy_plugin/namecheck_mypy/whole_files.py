@@ -1,0 +1,21 @@
+"""Files that a comment leaves out as a whole: ``# type: ignore`` before the first statement."""
+
+from __future__ import annotations
+
+import ast
+
+
+def is_left_out(data: bytes) -> bool:
+    """Whether mypy checks nothing of a file, as its first comment says."""
+    if b"type:" not in data:
+        return False
+    try:
+        tree = ast.parse(data, type_comments=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    if not tree.body or not tree.type_ignores:
+        return False
+    first = tree.body[0]
+    decorators = getattr(first, "decorator_list", [])
+    begin = min(node.lineno for node in (first, *decorators))
+    return min(it.lineno for it in tree.type_ignores) < begin
