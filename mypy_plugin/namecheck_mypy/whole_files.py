@@ -17,5 +17,6 @@ def is_left_out(data: bytes) -> bool:
         return False
     first = tree.body[0]
     decorators = getattr(first, "decorator_list", [])
-    begin = min(node.lineno for node in (first, *decorators))
-    return min(it.lineno for it in tree.type_ignores) < begin
+    begin: int = min(node.lineno for node in (first, *decorators))
+    comment: int = min(it.lineno for it in tree.type_ignores)
+    return comment < begin
