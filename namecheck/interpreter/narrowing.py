@@ -31,7 +31,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import FOREIGN, Fact, Store
 from namecheck.names import Unknown
-from namecheck.values import ANY_DIM, Constant, Dims
+from namecheck.values import ANY_DIM, Constant, Dims, Tensor
 
 if TYPE_CHECKING:
     from namecheck.interpreter.machine import Activation, Machine
@@ -133,6 +133,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
         for opaque, other in (operands, operands[::-1]):
             if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
                 _compared(opaque, (other,), truth, store)
+                _learn_dtype(opaque, _dtypes(other, store), truth, store)
     elif kind == "chain" and truth:
         for link in operands:
             if isinstance(link, Key):
@@ -330,6 +331,17 @@ def _refine_dtype(
     value = None if subject is None else _tensor(machine, subject, store, activation)
     if value is None or not tested:
         return
+    _narrow_dtype(value, tested, truth, store)
+
+
+def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) -> None:
+    """A dtype that was read before it is compared: ``kind = x.dtype; if kind == torch.bool``."""
+    match key.parts:
+        case ("answer", "dtype", (address, Tensor() as tensor)) if tested:
+            _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
+
+
+def _narrow_dtype(value: TensorValue, tested: frozenset[str], truth: bool, store: Store) -> None:
     held = joins.held(value, store)
     allowed = tested if truth else KINDS.keys() - tested
     before = attributes.possible(held.tensor.dtype)
