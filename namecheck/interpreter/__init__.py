@@ -107,8 +107,11 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     with _deep_recursion():
         program, uses = project.run(location)
     machine = program.machine
+    told = list(told_once(machine))
+    places = {(finding.filename, finding.span) for finding in told}
     lints = [*machine.torch.lints.settle(), *machine.torch.sides.settle()]
-    found = [*told_once(machine), *lints]
+    # What contradicts is told; that it is odd as well needs no telling.
+    found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
 
 
