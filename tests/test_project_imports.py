@@ -87,6 +87,9 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
         ("from pkg.deep.inner import relative", "relative()"),
         ("import torch\nfrom pkg.makers import NAMES", "torch.ones(2, 3, names=NAMES)"),
         ("import pkg", "pkg.deep.again()"),
+        ("from pkg import \\\n    makers", "makers.make()"),
+        ("import os, \\\n    pkg.makers", "pkg.makers.make()"),
+        ("from pkg.makers \\\n    import make", "make()"),
         ("try:\n    from pkg import make\nexcept ImportError:\n    make = None", "make()"),
     ],
 )

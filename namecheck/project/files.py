@@ -24,9 +24,11 @@ _KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_e
 _LIBRARIES: Final = sys.stdlib_module_names.union(_KNOWN)
 _INIT: Final = "__init__.py"
 _ROOT_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+# In the pattern of imports ~ stands for what may be between two words of a statement.
+_BLANK: Final = rb"(?:[ \t]|\\\r?\n)"
 _IMPORT: Final = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)"
-    rb"|import[ \t]+([\w.]+(?:[ \t]*(?:as[ \t]+\w+)?[ \t]*,[ \t]*[\w.]+)*))",
+    rb"^[ \t]*(?:from~+(\.*)~*([\w.]*)~+import~*(\([^)]*\)|(?:\\\r?\n|[^\n#])*)"
+    rb"|import~+([\w.]+(?:~*(?:as~+\w+)?~*,~*[\w.]+)*))".replace(b"~", _BLANK),
     re.MULTILINE,
 )
 _WORD: Final = re.compile(r"\w+")
