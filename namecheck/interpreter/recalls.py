@@ -19,12 +19,11 @@ from namecheck.interpreter.objects import (
     Const,
     FunctionValue,
     Held,
-    Picked,
     TensorValue,
     TupleValue,
     Value,
 )
-from namecheck.interpreter.store import ABSENT, Store, Written
+from namecheck.interpreter.store import ABSENT, Store, owner_of
 from namecheck.names import Axis
 from namecheck.values import Dim
 
@@ -37,16 +36,18 @@ _EACH: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class _Tensor:
-    """A tensor of a remembered call: the argument with this number, or a new one."""
+class _Argument:
+    """The argument with this number, handed back."""
 
-    argument: int | None
-    held: Held
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Recalled:
-    """What came of a call, and what it read of what was there before."""
+    """What came of a call, and what it read of what was there before.
+
+    In the result a new tensor stands as what it holds, an argument as its number.
+    """
 
     result: Any
     reads: tuple[tuple[Hashable, Any], ...]
@@ -78,7 +79,7 @@ class Recalls:
         changed = any(not self._is_own(cell, begun) for cell, _ in writes)
         if changed or machine.events != events or machine.budget <= 0:
             return result
-        arguments = [value.address for value in call.args if isinstance(value, TensorValue)]
+        arguments = [value.address for value in _given(call) if isinstance(value, TensorValue)]
         kept = self._known.setdefault(key, [])
         if len(kept) < _EACH:
             try:
@@ -88,7 +89,7 @@ class Recalls:
             read = (
                 (cell, content)
                 for cell, content in reads.items()
-                if not self._is_own(cell, begun) and _owner(cell) not in arguments
+                if not self._is_own(cell, begun) and owner_of(cell) not in arguments
             )
             kept.append(_Recalled(told, tuple(read)))
         return result
@@ -102,8 +103,7 @@ class Recalls:
             return None
         if machine.declarations.speak(function):
             return None
-        named = sorted(call.kwargs.items())
-        values = [*call.args, *(value for _, value in named)]
+        values = _given(call)
         places = {
             value.address: number
             for number, value in reversed(list(enumerate(values)))
@@ -113,8 +113,7 @@ class Recalls:
             keys = tuple(self._argument(value, call.store, places) for value in values)
         except _Untellable:
             return None
-        words = tuple(name for name, _ in named)
-        return function, machine.sparing, len(call.args), words, keys
+        return function, machine.sparing, len(call.args), tuple(sorted(call.kwargs)), keys
 
     def _argument(self, value: Value, store: Store, places: dict[Hashable, int]) -> Hashable:
         if isinstance(value, Const):
@@ -136,10 +135,9 @@ class Recalls:
             )
         if not isinstance(value, TensorValue):
             raise _Untellable
-        given = [*call.args, *(value for _, value in sorted(call.kwargs.items()))]
-        for number, argument in enumerate(given):
-            if argument == value:
-                return _Tensor(number, joins.held(value, call.store))
+        given = _given(call)
+        if value in given:
+            return _Argument(given.index(value))
         held = joins.held(value, call.store)
         if not self._is_own(value.address, begun) or not _is_plain(held):
             raise _Untellable
@@ -151,28 +149,26 @@ class Recalls:
         }
         if any(not isinstance(dim.size, int) and dim.size not in known for dim in _dims(held)):
             raise _Untellable
-        return _Tensor(None, held)
+        return held
 
     def _told(self, result: Any, call: Call) -> Value:
         if isinstance(result, TupleValue):
             return replace(result, items=tuple(self._told(item, call) for item in result.items))
-        if not isinstance(result, _Tensor):
-            told: Value = result
-            return told
-        if result.argument is None:
-            return TensorValue(self._machine.new_address(), result.held)
-        given = [*call.args, *(value for _, value in sorted(call.kwargs.items()))]
-        return given[result.argument]
+        if isinstance(result, _Argument):
+            return _given(call)[result.number]
+        if isinstance(result, Held):
+            return TensorValue(self._machine.new_address(), result)
+        told: Value = result
+        return told
 
     def _is_own(self, cell: Hashable, begun: int) -> bool:
         """Whether a cell belongs to what was made after a moment."""
-        return self._machine.ledger.made_after(_owner(cell), begun)
+        return self._machine.ledger.made_after(owner_of(cell), begun)
 
 
-def _owner(cell: Hashable) -> Hashable:
-    owner = cell.address if isinstance(cell, Written) else cell
-    owner = owner[0] if isinstance(owner, tuple) and owner else owner
-    return owner.born if isinstance(owner, Picked) else owner
+def _given(call: Call) -> list[Value]:
+    """The arguments of a call, those by name in the order of the names."""
+    return [*call.args, *(value for _, value in sorted(call.kwargs.items()))]
 
 
 def _dims(held: Held) -> Iterator[Dim]:

@@ -50,6 +50,12 @@ FOREIGN: Final = Fact("foreign")
 EQUAL_SIZES: Final = Fact("equal sizes")
 
 
+def owner_of(key: Hashable) -> Hashable:
+    """What a cell belongs to: the number of what was made first of it, a frame or an address."""
+    owner = key.address if isinstance(key, Written) else key[0] if isinstance(key, tuple) else key
+    return owner.born if isinstance(owner, Picked) else owner
+
+
 class Ledger:
     """What all layers of one analysis share: it counts what is made, and keeps what is written.
 

@@ -18,11 +18,11 @@ from typing import Any, Final, NamedTuple, Protocol
 from namecheck.interpreter.library import Library
 from namecheck.interpreter.linking import Links
 from namecheck.interpreter.machine import Inferences, Machine
-from namecheck.interpreter.objects import Frame, Picked
+from namecheck.interpreter.objects import Frame
 from namecheck.interpreter.observations import Recorder
 from namecheck.interpreter.program import Program
 from namecheck.interpreter.scopes import statements
-from namecheck.interpreter.store import Fact, Ledger, Written
+from namecheck.interpreter.store import Fact, Ledger, owner_of
 from namecheck.operators import Operator
 from namecheck.semantics import Semantics
 from namecheck.syntax import Source
@@ -328,9 +328,7 @@ class Workspace:
 
 def _is_own(key: Hashable, block: Iterable[int]) -> bool:
     """Whether a cell belongs to what was made in this block of numbers, or to no block."""
-    owner = key.address if isinstance(key, Written) else key[0] if isinstance(key, tuple) else key
-    if isinstance(owner, Picked):
-        owner = owner.born
+    owner = owner_of(key)
     if isinstance(owner, int):
         return owner in block
     return not isinstance(owner, str)
