@@ -88,6 +88,11 @@ def is_of_dtypes(code: str) -> bool:
     return code.startswith("NC3")
 
 
+def is_of_attributes(code: str) -> bool:
+    """Whether a code is about an attribute: the dtype, the device, or how a tensor lies."""
+    return code.startswith(("NC3", "NC4", "NC5"))
+
+
 @cache
 def register() -> Mapping[str, Code]:
     """Every code there is, in order; the texts are read from ``codes.toml``."""

@@ -18,7 +18,8 @@ from typing import ClassVar, Final, TypeAlias
 
 from namecheck import attributes
 from namecheck import names as naming
-from namecheck.attributes import DType
+from namecheck.attributes import DType, Memory, devices
+from namecheck.attributes.devices import Device
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.sizes import Expression, same, symbol, symbols
 
@@ -356,12 +357,13 @@ def told_apart(dims: Dims) -> Dims:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What is known of one tensor; device and layout are UNKNOWN until rules for them exist."""
+    """What is known of one tensor; `memory` is the order in which its dims lie in memory."""
 
     dims: Dims = OPEN
     dtype: DType = UNKNOWN
-    device: str | Unknown = UNKNOWN
+    device: Device = UNKNOWN
     layout: str | Unknown = UNKNOWN
+    memory: Memory = UNKNOWN
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -533,8 +535,9 @@ def join(left: Tensor, right: Tensor) -> Tensor:
     return Tensor(
         join_dims(left.dims, right.dims),
         attributes.join(left.dtype, right.dtype),
-        left.device if left.device == right.device else UNKNOWN,
+        devices.join(left.device, right.device),
         left.layout if left.layout == right.layout else UNKNOWN,
+        left.memory if left.memory == right.memory else UNKNOWN,
     )
 
 
@@ -569,5 +572,10 @@ def covers_dims(general: Dims, specific: Dims) -> bool:
 
 def covers(general: Tensor, specific: Tensor) -> bool:
     """Whether `general` says nothing that `specific` contradicts."""
-    typed = attributes.covers(general.dtype, specific.dtype)
-    return typed and covers_dims(general.dims, specific.dims)
+    return (
+        attributes.covers(general.dtype, specific.dtype)
+        and devices.covers(general.device, specific.device)
+        and general.layout in (UNKNOWN, specific.layout)
+        and general.memory in (UNKNOWN, specific.memory)
+        and covers_dims(general.dims, specific.dims)
+    )

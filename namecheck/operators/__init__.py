@@ -6,106 +6,44 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, reduce
-from types import MappingProxyType
+from functools import reduce
 from typing import Any, Final
 
 from namecheck import names as naming
 from namecheck import signatures
 from namecheck.attributes import STANDARD, Around
-from namecheck.findings import is_of_dtypes
+from namecheck.findings import is_of_attributes
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules import dim_map, dtypes, refusals, registry
+from namecheck.operators.rows import (
+    Operator,
+    ShippedTable,
+    TableError,
+    flow,
+    python_operators,
+    read,
+    table,
+)
+from namecheck.rules import dim_map, dtypes, facets, refusals, registry
 from namecheck.rules.meetings import broadcast
 from namecheck.semantics import Semantics
-from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Parameter, Signature
 from namecheck.values import OPEN, Dims, Many, Tensor, join, told_apart
 
-
-class TableError(Exception):
-    """A row of the table that cannot be used; the message tells file, line and reason."""
-
-
-@dataclass(frozen=True)
-class Operator:
-    """One row of the table.
-
-    `forms` are letters: f ``torch.x``, m ``Tensor.x``, i ``Tensor.x_``, j ``torch.x_``, o ``out=``,
-    n ``torch.nn.functional.x``, a an attribute, s an attribute that can be set, c a class of
-    ``torch.nn``, p a function and l a layer (a class) of another package, under its whole dotted
-    name. `native` is empty where torch 2.12 follows the same rule, "refuses" where it
-    is not yet supported, else the rule that it follows. `aten` tells for each of `params` the name
-    in the not-yet-supported message, nothing where that overload is supported, `x(dimname)` where
-    torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
-    `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
-    "contracts" (the same, with the other shape message), "keeps" (its names stay), "becomes" (it is
-    the result, whatever that is); `out` whether a tensor given as ``out=`` "takes" the computed
-    names or "keeps" its own; "resized" that it takes them whatever its shape was, "abandoned" that
-    its first name stays. `may_be` is "input" where the result may be the input itself and no new
-    tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
-    ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
-    is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`.
-    `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
-    label of the documented table.
-    """
-
-    key: str
-    forms: str
-    names: str
-    native: str = ""
-    aten: tuple[str, ...] = ()
-    aten_out: tuple[str, ...] = ()
-    params: tuple[str, ...] = ()
-    ctor: str = ""
-    layer: str = ""
-    dtype: str = ""
-    needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    lacks: tuple[str, ...] = ()
-    holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    returns: tuple[str, ...] = ()
-    inplace: str = "unifies"
-    out: str = "takes"
-    may_be: str = ""
-    constants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    documented: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    note: str = ""
-
-    @cached_property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The overloads, one for each line of `params`."""
-        return tuple(map(signatures.parse, self.params))
-
-    @cached_property
-    def declares_out(self) -> bool:
-        """Whether some overload has no ``out=``, so that the table tells which has."""
-        return any(p.name == "out" for signature in self.signatures for p in signature)
-
-    def typing(self, overload: int) -> dtypes.Typing:
-        """What the row tells of elements, of this overload."""
-        lacks = self.lacks[min(overload, len(self.lacks) - 1)] if self.lacks else ""
-        return dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks)
-
-    def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
-        """The overloads that a call in this form may mean, each with its index."""
-        return tuple(
-            (index, signature)
-            for index, signature in enumerate(self.signatures)
-            if not form or form in (signatures.forms(self.params[index]) or form)
-        )
-
-    def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:
-        """The name under which torch 2.12 refuses this overload; empty where it supports it."""
-        if out and self.aten_out:
-            return self.aten_out[min(overload, len(self.aten_out) - 1)]
-        if not self.aten:
-            return refusals.variant(self.key, inplace, out) if self.native == "refuses" else ""
-        return refusals.variant(self.aten[min(overload, len(self.aten) - 1)], inplace, out)
+__all__ = [
+    "Inference",
+    "Operator",
+    "ShippedTable",
+    "TableError",
+    "flow",
+    "infer",
+    "key_of",
+    "parameters",
+    "python_operators",
+    "read",
+    "table",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,144 +74,6 @@ class Inference:
     may_be_input: bool = False
 
 
-class ShippedTable(Mapping[str, Operator]):
-    """The table that ships with namecheck, of which a row is read when it is asked for."""
-
-    def __init__(self, text: Shipped) -> None:
-        self._lines = text.rows
-        self._rows: dict[str, Operator] = {}
-        tables = tomllib.loads(text.rest)
-        self.python: Mapping[str, str] = MappingProxyType(tables["python"])
-        roles = {key: role for role, keys in tables["flow"].items() for key in keys}
-        self.flow: Mapping[str, str] = MappingProxyType(roles)
-
-    def __getitem__(self, key: str) -> Operator:
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = _operator(key, tomllib.loads(self._lines[key])[key])
-        return row
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._lines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-
-@cache
-def table() -> ShippedTable:
-    """All operators that ship with namecheck, by key."""
-    return ShippedTable(shipped())
-
-
-def flow() -> Mapping[str, str]:
-    """What each operator that the lints follow does to what is followed."""
-    return table().flow
-
-
-def python_operators() -> Mapping[str, str]:
-    """The operator of the table for each operator of Python, by the name of its syntax node."""
-    return table().python
-
-
-_FIELDS: Final = frozenset(Operator.__dataclass_fields__) - {"key"}
-_FORMS: Final = frozenset("fmijonascpl")
-
-
-def read(text: str, filename: str) -> dict[str, Operator]:
-    """The rows of one table; raises `TableError` with file and line."""
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason, _, place = str(error).partition(" (at line ")
-        line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
-        raise TableError(f"{filename}:{line}: {reason}") from error
-    for key, value in data.items():
-        if key not in ("version", "operators", "python", "flow"):
-            raise TableError(
-                f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
-                "the rows of operators stand under the line [operators]"
-            )
-        if key == "operators" and not isinstance(value, dict):
-            raise TableError(f"{filename}:{_line_of(key, text)}: [operators] is a table of rows")
-    rows = data.get("operators", {})
-    for key, row in rows.items():
-        if fault := _fault_of(row):
-            raise TableError(f"{filename}:{_line_of(key, text)}: operator '{key}': {fault}")
-    return {key: _operator(key, row) for key, row in rows.items()}
-
-
-def _fault_of(row: Any) -> str | None:
-    """What is wrong with one row, if anything is."""
-    if not isinstance(row, dict):
-        return 'a row is a table: { forms = "fm", names = "keeps_input_names" }'
-    for name, value in row.items():
-        if name not in _FIELDS:
-            return f"unknown field '{name}'; the fields are {', '.join(sorted(_FIELDS))}"
-        if name in _TABLES:
-            if not isinstance(value, dict):
-                return f"the field '{name}' is a table of {_TABLES[name]}"
-        elif not isinstance(value, str) and not (name in _LISTS and _is_strings(value)):
-            return f"the field '{name}' is a string{' or a list of them' * (name in _LISTS)}"
-    for name in ("forms", "names"):
-        if name not in row:
-            return f"the field '{name}' is missing"
-    if unknown := set(row["forms"]) - _FORMS:
-        return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
-    if fault := dtypes.fault_of(row.get("dtype", "")):
-        return fault
-    known = registry.load()
-    for name in (row["names"], row.get("native", "")):
-        if name not in ("", "refuses", "unknown") and name not in known:
-            return f"there is no rule '{name}'"
-    return _fault_of_parameters((*_strings(row.get("params", ())), row.get("ctor", "")))
-
-
-def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
-    for line in lines:
-        try:
-            bad = [k for p in signatures.parse(line) for k in p.kinds if k not in signatures.KINDS]
-        except (ValueError, SyntaxError) as error:
-            return f"params: {error}"
-        if bad:
-            kinds = ", ".join(sorted(signatures.KINDS))
-            return f"params: unknown kind '{bad[0]}'; the kinds are {kinds}"
-    return None
-
-
-_LISTS: Final = ("params", "aten", "aten_out", "lacks")
-_TABLES: Final = {
-    "documented": "forms and labels",
-    "constants": "arguments",
-    "needs": "arguments and dtypes",
-    "holds": "tensors and sizes",
-}
-
-
-def _operator(key: str, row: Mapping[str, Any]) -> Operator:
-    lists = {name: _strings(row.get(name, ())) for name in _LISTS}
-    return Operator(key=key, **{**row, **lists, "returns": tuple(row.get("returns", "").split())})
-
-
-def _is_strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _strings(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _line_of(key: str, text: str) -> int:
-    for number, line in enumerate(text.splitlines(), 1):
-        head = line.split("=")[0].strip().removeprefix("[").removesuffix("]")
-        if head.removeprefix("operators.").strip("\"' ") == key:
-            return number
-    return 1
-
-
 def infer(
     operator: str,
     *args: Any,
@@ -284,7 +84,7 @@ def infer(
 ) -> Inference:
     """What calling `operator` on these arguments gives, by the table and its rule.
 
-    `around` is what holds where the call stands; with None nothing is asked of dtypes.
+    `around` is what holds where the call stands; with None nothing is asked of attributes.
 
     `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
     as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
@@ -298,7 +98,7 @@ def infer(
     except signatures.Unbound:
         return Inference(UNKNOWN, fits=False)
     except Contradiction as contradiction:
-        if around is not None and is_of_dtypes(contradiction.code):
+        if around is not None and is_of_attributes(contradiction.code):
             # Names and sizes speak first, also those of what is written to.
             plain = infer(operator, *args, semantics=semantics, rows=rows, around=None, **kwargs)
             if plain.contradiction is not None:
@@ -389,7 +189,7 @@ def _apply(
                 refusals.refuse_named(aten, [*arguments.values(), out])
             answer = _wrap(_call(rule, arguments))
             written = args[0] if call.inplace and args else out
-            answers.append(dtypes.typed(answer, row.typing(overload), arguments, around, written))
+            answers.append(facets.told(answer, row.telling(overload), arguments, around, written))
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
     result = _common(answers)
@@ -493,7 +293,7 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
         if native:
             result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = replace(result, dtype=receiver.dtype)
+    result = facets.kept(result, receiver)
     return Inference(result, {0: result})
 
 
@@ -531,7 +331,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     try:
         for target, computed in zip(outs, results, strict=False):
             fresh = _write(row, _tensor(target), _tensor(computed), inputs)
-            written.append(replace(fresh, dtype=_tensor(target).dtype))
+            written.append(facets.kept(fresh, _tensor(target)))
     except Contradiction as contradiction:
         after: dict[int | str, Any] = {}
         if written:

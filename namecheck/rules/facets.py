@@ -1,0 +1,45 @@
+"""What a result is beside its dims: its dtype, and where and how it lies in memory.
+
+One call for all attributes that a tensor has; what the row of an operator tells of each stands in
+its own module. Names and sizes speak first: `namecheck.operators.infer` asks for these again where
+an attribute contradicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from namecheck.attributes import Around
+from namecheck.rules import dtypes
+from namecheck.values import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What the row of an operator tells of attributes, for one overload."""
+
+    typing: dtypes.Typing
+
+
+def told(
+    answer: Any,
+    row: Telling,
+    arguments: Mapping[str, Any],
+    around: Around | None,
+    target: Any = None,
+) -> Any:
+    """A result with its attributes; raises `Contradiction` where torch refuses those given.
+
+    Where `around` is None nothing is asked of attributes, and nothing is told of them.
+    `target` is the tensor that is written to, in place or as ``out=``, if there is one.
+    """
+    if around is None:
+        return answer
+    return dtypes.typed(answer, row.typing, arguments, around, target)
+
+
+def kept(result: Tensor, target: Tensor) -> Tensor:
+    """A result that is written to a tensor: it has the elements, and the place, of that tensor."""
+    return replace(result, dtype=target.dtype, device=target.device, layout=target.layout)
