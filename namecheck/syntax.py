@@ -194,7 +194,7 @@ def decode(data: bytes, filename: str) -> str:
         at = data.index(b"\0")
         raise Refused(_undecodable(filename, data, at, "it holds a NUL byte"))
     try:
-        text = data.decode(_encoding(data))
+        text = data.decode(encoding(data))
     except UnicodeDecodeError as error:
         byte = data[error.start]
         what = f"the byte 0x{byte:02x} is no {error.encoding} text: {error.reason}"
@@ -204,7 +204,8 @@ def decode(data: bytes, filename: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _encoding(data: bytes) -> str:
+def encoding(data: bytes) -> str:
+    """The encoding that Python reads a file in (PEP 263); raises LookupError, SyntaxError."""
     if b"coding" not in b"".join(data.split(b"\n", 2)[:2]):
         return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
     import io

@@ -1,0 +1,100 @@
+"""Edits of a document: which stretches of its text are replaced, and by what."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from namecheck.findings import Span
+from namecheck.rewrite.documents import Document
+
+
+class Overlap(ValueError):
+    """Two edits that change the same text."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """A stretch of the text (empty: an insertion), and the text in place of it.
+
+    Lines in it end with ``\\n``, whatever ends them in the file.
+    """
+
+    span: Span
+    text: str
+
+
+def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits in order, each once; raises `Overlap`. Insertions at one point keep their order."""
+    result = tuple(sorted(dict.fromkeys(edits), key=lambda edit: edit.span))
+    for before, after in pairwise(result):
+        if _end(before.span) > _start(after.span):
+            raise Overlap(f"two edits overlap at line {after.span.line}")
+    return result
+
+
+def applied(document: Document, edits: Iterable[Edit]) -> Document:
+    """The document with these edits made.
+
+    Nothing else changes: every line that no edit touches keeps its bytes, its line end too. Raises
+    `Overlap`; `CannotWrite` where the file's encoding lacks a character.
+    """
+    lines = document.text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    parts: list[str] = []
+    ends: list[str] = []
+    done = done_line = 0
+    for edit in ordered(edits):
+        span = edit.span
+        first, last = starts[span.line - 1] + span.column - 1, _offset(starts, span)
+        parts += [document.text[done:first], edit.text]
+        old = document.ends[span.line - 1 : span.end_line - 1]
+        ends += document.ends[done_line : span.line - 1]
+        ends += _line_ends(document, old, span.line - 1, edit.text.count("\n"))
+        done, done_line = last, span.end_line - 1
+    parts.append(document.text[done:])
+    ends += document.ends[done_line:]
+    text = "".join(parts)
+    data = document.encoded(text, tuple(ends))
+    return Document(document.location, data, document.encoding, text, tuple(ends))
+
+
+def _line_ends(document: Document, old: tuple[str, ...], line: int, count: int) -> tuple[str, ...]:
+    """Line ends for an edit of so many lines: those it replaces, then those of its first line."""
+    here = document.ends[line] if line < len(document.ends) else document.newline
+    return (*old[:count], *[here] * (count - len(old)))
+
+
+def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[str]:
+    """A unified diff of two states of a file, line by line, without line ends."""
+    old, new = (_lines(document) for document in (before, after))
+    for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context):
+        if line.startswith(("---", "+++", "@@")) or line.endswith("\n"):
+            yield line.removesuffix("\n")
+        else:
+            yield line
+            yield "\\ No newline at end of file"
+
+
+def _lines(document: Document) -> list[str]:
+    return [
+        line + ("\r\n" if end == "\r\n" else end and "\n")
+        for line, end in zip(document.text.split("\n"), (*document.ends, ""), strict=True)
+        if line or end
+    ]
+
+
+def _offset(starts: list[int], span: Span) -> int:
+    return starts[span.end_line - 1] + span.end_column - 1
+
+
+def _start(span: Span) -> tuple[int, int]:
+    return span.line, span.column
+
+
+def _end(span: Span) -> tuple[int, int]:
+    return span.end_line, span.end_column
