@@ -58,13 +58,42 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A tensor that an operator was given: where it is written, and what is known of it.
+
+    `names` are its dims' names from left to right, None where not all are known; `labelled` tells
+    that they are labels, by which torch itself goes, and not what annotations say. `dtype` is
+    empty where it is not known.
+    """
+
+    span: Span
+    names: tuple[str | None, ...] | None = None
+    labelled: bool = False
+    dtype: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a fix of a finding has to know, so that it need not read it out of the message.
+
+    `operator` is the key of what was called, `words` are the names that the finding is about, the
+    most telling first (of a suppression the idle word, none where it is idle as a whole).
+    """
+
+    operator: str = ""
+    words: tuple[str, ...] = ()
+    given: tuple[Given, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to tell the user.
 
     `marks` are places in the same expression, to be underlined under the source line (the
     operands, each with its names); `related` are other places (where each name came from, the
     call that brought the tensor); `error` is the type of the exception that torch raises. One
-    `by_axes` rests on the names that annotations give, which no tensor has at run time.
+    `by_axes` rests on the names that annotations give, which no tensor has at run time. The
+    `facts` are for what puts it right.
     """
 
     code: str
@@ -76,6 +105,7 @@ class Finding:
     related: tuple[Place, ...] = ()
     error: str | None = None
     by_axes: bool = False
+    facts: Facts | None = None
 
 
 def is_of_sizes(code: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-from namecheck.findings import Finding, Place, Span, is_of_sizes
+from namecheck.findings import Facts, Finding, Place, Span, is_of_sizes
 from namecheck.interpreter import scopes
 from namecheck.interpreter.library import Library
 from namecheck.interpreter.objects import (
@@ -275,6 +275,7 @@ class Machine:
         origins: tuple[Place, ...] = (),
         *,
         by_axes: bool = False,
+        facts: Facts | None = None,
     ) -> None:
         """Enter a finding at a node; where an error is expected the path ends instead.
 
@@ -299,6 +300,7 @@ class Machine:
                 (*origins, *self._calls(activation)),
                 contradiction.error,
                 by_axes,
+                facts,
             )
             if self.recorder is not None:
                 self.recorder.finding(node, finding)

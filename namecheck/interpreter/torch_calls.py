@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck import attributes, operators
 from namecheck import names as naming
 from namecheck.attributes import Around
-from namecheck.findings import Place, Span, is_of_dtypes
+from namecheck.findings import Facts, Given, Place, Span, is_of_dtypes
 from namecheck.interpreter import equations, joins, narrowing
 from namecheck.interpreter.lints import Lints
 from namecheck.interpreter.machine import Activation, Machine
@@ -189,9 +189,15 @@ class TorchCalls:
                 and (shown := self._shown(value, contradiction.code, store))
             )
             origins = self.origins_of(contradiction.names, every, store)
-            by_axes = any(map(_has_axes, inputs))
             self.machine.report(
-                contradiction, node, store, activation, marks, origins, by_axes=by_axes
+                contradiction,
+                node,
+                store,
+                activation,
+                marks,
+                origins,
+                by_axes=any(map(_has_axes, inputs)),
+                facts=self._facts(operator, contradiction.names, operands, store),
             )
             return self.machine.fresh("contradiction")
         before = self._gather(every, store)
@@ -207,6 +213,17 @@ class TorchCalls:
         result = self._same(result, answer, args, kwargs, store)
         result = self.lints.see(operator, args, given, words, result, node, store)
         return self.sides.see(operator, args, given, result, node, store)
+
+    def _facts(
+        self, operator: str, words: tuple[str, ...], operands: Sequence[Operand], store: Store
+    ) -> Facts:
+        """What a fix has to know of a call that contradicts."""
+        given = []
+        for where, value in operands:
+            lowered = self.lower(value, store)
+            if isinstance(lowered, Tensor):
+                given.append(_given(lowered, self.machine.source.span(where)))
+        return Facts(operators.key_of(operator), words, tuple(given))
 
     def _has_failed(self, value: Value, store: Store) -> bool:
         if isinstance(value, ListValue):
@@ -430,6 +447,13 @@ class TorchCalls:
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
+
+
+def _given(tensor: Tensor, span: Span) -> Given:
+    """What is known of a tensor that an operator was given."""
+    names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
+    labelled = not any(isinstance(name, Axis) for name in tensor.names)
+    return Given(span, names, labelled, attributes.show(tensor.dtype))
 
 
 def _has_axes(operand: Any) -> bool:

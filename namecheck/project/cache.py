@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.findings import Finding, Place, Span
+from namecheck.findings import Facts, Finding, Given, Place, Span
 from namecheck.project.contents import Contents, digest, engine
 from namecheck.project.files import ProjectFiles
 from namecheck.project.suppression import Comments
@@ -283,7 +283,13 @@ def _finding(finding: Finding) -> list[Any]:
         [[place.filename, _span(place.span), place.message] for place in finding.marks],
         [[place.filename, _span(place.span), place.message] for place in finding.related],
         finding.error,
+        finding.facts and _facts(finding.facts),
     ]
+
+
+def _facts(facts: Facts) -> list[Any]:
+    given = [[_span(one.span), one.names, one.labelled, one.dtype] for one in facts.given]
+    return [facts.operator, facts.words, given]
 
 
 @lru_cache(maxsize=256)
@@ -304,7 +310,7 @@ def _outcome(text: str) -> Outcome:
 
 
 def _found_again(record: list[Any]) -> Finding:
-    code, message, filename, span, help_, marks, related, error = record
+    code, message, filename, span, help_, marks, related, error, facts = record
     return Finding(
         code,
         message,
@@ -314,4 +320,17 @@ def _found_again(record: list[Any]) -> Finding:
         tuple(Place(file, Span(*at), text) for file, at, text in marks),
         tuple(Place(file, Span(*at), text) for file, at, text in related),
         error,
+        facts=facts and _facts_again(facts),
+    )
+
+
+def _facts_again(record: list[Any]) -> Facts:
+    operator, words, given = record
+    return Facts(
+        operator,
+        tuple(words),
+        tuple(
+            Given(Span(*span), None if names is None else tuple(names), labelled, dtype)
+            for span, names, labelled, dtype in given
+        ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from namecheck.findings import Finding, resolve
+from namecheck.findings import Facts, Finding, resolve
 from namecheck.syntax import Source, Suppression
 
 
@@ -77,10 +77,18 @@ def _idle(
                     help="`namecheck rule` lists all codes and their names.",
                 )
             elif (comment, word) not in used and code in selected:
-                yield _unused(comments, comment, f"There is no {word} here to suppress.")
+                message = f"There is no {word} here to suppress."
+                yield _unused(comments, comment, message, word)
         if not comment.words:
             yield _unused(comments, comment, "No code stands in the brackets.")
 
 
-def _unused(comments: Comments, comment: Suppression, message: str) -> Finding:
-    return Finding("NC010", message, comments.filename, comment.span, help="Take it out.")
+def _unused(comments: Comments, comment: Suppression, message: str, *words: str) -> Finding:
+    return Finding(
+        "NC010",
+        message,
+        comments.filename,
+        comment.span,
+        help="Take it out.",
+        facts=Facts(words=words),
+    )
