@@ -23,6 +23,7 @@ FLOORS: Final = {
     "shipped": 0,
     "sizes": 0,
     "version": 0,
+    "memory": 1,
     "syntax": 1,
     "values": 2,
     "annotations": 3,

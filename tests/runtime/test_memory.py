@@ -1,0 +1,183 @@
+"""Orders in memory, held against torch: strides, views, and what moves, drops or cuts dims."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pytest
+import torch
+
+from namecheck import memory
+from namecheck.memory import CONTIGUOUS, FORMATS, Memory
+from namecheck.names import UNKNOWN, Answer
+from namecheck.sizes import Known, substituted, symbol
+
+SIZES: Final = (1, 1, 2, 2, 3, 4, 6)
+# Symbols that stand for sizes of which none is made up of others.
+VALUES: Final = {"b": 5, "t": 7, "h": 11, "d": 13}
+ROUNDS: Final = 3000
+
+
+@pytest.fixture
+def draw() -> random.Random:
+    return random.Random(6)
+
+
+def tensors(draw: random.Random) -> Iterator[tuple[torch.Tensor, tuple[int, ...]]]:
+    """Dense tensors of some order."""
+    for _ in range(ROUNDS):
+        rank = draw.randrange(5)
+        order = draw.sample(range(rank), rank)
+        sizes = [draw.choice(SIZES) for _ in range(rank)]
+        places = [order.index(place) for place in range(rank)]
+        dense = torch.zeros([sizes[place] for place in order])
+        yield dense.permute(places), memory.ordered(order)
+
+
+def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
+    """Sizes that make up as many elements, most of them as the others do."""
+    new: list[int] = []
+    left = list(sizes)
+    while left:
+        size = left.pop(0)
+        if left and draw.random() < 0.4:
+            left[0] *= size
+            continue
+        parts = [part for part in range(2, size) if size % part == 0]
+        if parts and draw.random() < 0.3:
+            part = draw.choice(parts)
+            new += [part, size // part]
+        else:
+            new.append(size)
+        if draw.random() < 0.2:
+            new.append(1)
+    return new
+
+
+def holds(tensor: torch.Tensor, order: Memory) -> bool:
+    """Whether a tensor is laid out as an order says."""
+    assert order is not UNKNOWN
+    told = memory.strides(order, tuple(tensor.shape))
+    pairs = zip(tensor.stride(), told, strict=True)
+    return all(guess in (UNKNOWN, real) for real, guess in pairs)
+
+
+def test_strides_follow_from_the_order(draw: random.Random) -> None:
+    for tensor, order in tensors(draw):
+        assert holds(tensor, order)
+        known = [
+            size == 1 or each is not UNKNOWN
+            for size, each in zip(
+                tensor.shape, memory.strides(order, tuple(tensor.shape)), strict=True
+            )
+        ]
+        assert all(known)
+
+
+def test_the_formats_of_torch() -> None:
+    for word, order in FORMATS.items():
+        rank = len(order) or 3
+        tensor = torch.zeros(*range(2, 2 + rank)).contiguous(memory_format=getattr(torch, word))
+        assert holds(tensor, order)
+
+
+def test_is_contiguous(draw: random.Random) -> None:
+    for tensor, order in tensors(draw):
+        for word, wanted in FORMATS.items():
+            if len(wanted) not in (0, tensor.dim()):
+                continue
+            real = tensor.is_contiguous(memory_format=getattr(torch, word))
+            guess = memory.is_laid_out(order, tuple(tensor.shape), wanted)
+            assert guess is (Answer.YES if real else Answer.NO)
+
+
+def test_views(draw: random.Random) -> None:
+    seen = {True: 0, False: 0}
+    for tensor, order in tensors(draw):
+        sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
+        answer = memory.can_be_viewed(order, sizes, new)
+        try:
+            view = tensor.view(new)
+        except RuntimeError:
+            assert answer is Answer.NO, (sizes, order, new)
+            assert memory.viewed(order, sizes, new) is UNKNOWN
+        else:
+            assert answer is Answer.YES, (sizes, order, new)
+            assert holds(view, memory.viewed(order, sizes, new)), (sizes, order, new)
+        seen[answer is Answer.YES] += order != CONTIGUOUS
+    assert min(seen.values()) > ROUNDS / 10
+
+
+def test_views_of_sizes_that_are_partly_known_are_never_told_wrongly(draw: random.Random) -> None:
+    for tensor, order in tensors(draw):
+        sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
+        some = [UNKNOWN if draw.random() < 0.3 else size for size in sizes]
+        some_new = [UNKNOWN if draw.random() < 0.2 else size for size in new]
+        guess = memory.can_be_viewed(order, some, some_new)
+        real = memory.can_be_viewed(order, sizes, new)
+        assert guess in (Answer.MAYBE, real), (order, some, some_new)
+        viewed = memory.viewed(order, some, some_new)
+        assert viewed is UNKNOWN or holds(tensor.view(new), viewed)
+
+
+def test_views_of_symbolic_sizes(draw: random.Random) -> None:
+    told = {Answer.YES: 0, Answer.NO: 0}
+    for _ in range(ROUNDS):
+        rank = draw.randrange(2, 5)
+        choice: list[Known] = [*map(symbol, VALUES), symbol("d") * 2, 1, 2, 3]
+        sizes = draw.sample(choice, rank)
+        order = memory.ordered(draw.sample(range(rank), rank))
+        new = list(sizes)
+        for _ in range(draw.randrange(3)):
+            if len(new) > 1:
+                place = draw.randrange(len(new) - 1)
+                new[place : place + 2] = [new[place] * new[place + 1]]
+        concrete = [substituted(size, VALUES) for size in sizes]
+        concrete_new = [substituted(size, VALUES) for size in new]
+        answer = memory.can_be_viewed(order, sizes, new)
+        assert answer is memory.can_be_viewed(order, concrete, concrete_new)
+        told[answer] += 1
+    assert min(told.values()) > ROUNDS / 10
+
+
+def test_a_view_that_rests_on_what_the_caller_knows_is_not_refused() -> None:
+    b, t, h, d = map(symbol, VALUES)
+    heads = memory.ordered((0, 2, 1, 3))
+    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, h * 16)) is Answer.NO
+    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, d)) is Answer.MAYBE
+    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, -1)) is Answer.MAYBE
+
+
+def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
+    dense = 0
+    for tensor, order in tensors(draw):
+        sources = draw.sample(range(tensor.dim()), draw.randint(0, tensor.dim()))
+        dropped = [place for place in range(tensor.dim()) if place not in sources]
+        cut = [place for place in sources if tensor.shape[place] > 2 and draw.random() < 0.2]
+        index = [
+            0 if place in dropped else slice(2 if place in cut else None)
+            for place in range(tensor.dim())
+        ]
+        result = tensor[tuple(index)]
+        kept = sorted(sources)
+        result = result.permute([kept.index(place) for place in sources])
+        with_new: list[int | None] = list(sources)
+        for _ in range(draw.randrange(2)):
+            place = draw.randint(0, len(with_new))
+            with_new.insert(place, None)
+            result = result.unsqueeze(place)
+        found = memory.moved(order, with_new, tuple(tensor.shape), cut)
+        if found is UNKNOWN:
+            assert not is_dense(result)
+        else:
+            assert holds(result, found), (order, tensor.shape, with_new, cut)
+            dense += 1
+    assert dense > ROUNDS / 10
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    span = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return span + 1 == math.prod(tensor.shape)
