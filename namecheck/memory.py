@@ -155,7 +155,8 @@ def _seams(memory: tuple[int, ...], sizes: Sequence[Size]) -> list[int]:
 
 def _shares(sizes: Sequence[Size]) -> list[Size]:
     """How many elements each dim makes up with all right of it; 1 stands right of the last."""
-    return list(accumulate(reversed(sizes), _times, initial=1))[::-1]
+    one: Size = 1
+    return list(accumulate(reversed(sizes), _times, initial=one))[::-1]
 
 
 def _times(left: Size, right: Size) -> Size:
