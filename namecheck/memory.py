@@ -12,7 +12,7 @@ nor equal to another, where a view is asked for.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -155,8 +155,10 @@ def _seams(memory: tuple[int, ...], sizes: Sequence[Size]) -> list[int]:
 
 def _shares(sizes: Sequence[Size]) -> list[Size]:
     """How many elements each dim makes up with all right of it; 1 stands right of the last."""
-    one: Size = 1
-    return list(accumulate(reversed(sizes), _times, initial=one))[::-1]
+    shares: list[Size] = [1]
+    for size in reversed(sizes):
+        shares.append(_times(shares[-1], size))
+    return shares[::-1]
 
 
 def _times(left: Size, right: Size) -> Size:
