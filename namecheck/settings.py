@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
@@ -176,18 +176,30 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def parents(directory: str) -> Iterator[str]:
+    """The directories above one, the nearest first, as absolute paths."""
+    here = os.path.abspath(directory)
+    while os.path.dirname(here) != here:
+        here = os.path.dirname(here)
+        yield here
+
+
+def places(directory: str) -> Iterator[str]:
+    """The files that may hold the settings of a directory, the nearest first."""
+    for folder in (os.path.abspath(directory), *parents(directory)):
+        yield os.path.join(folder, "pyproject.toml")
+
+
 def above(directory: str) -> Settings:
     """The settings of the nearest pyproject.toml, from a directory upward, that has a section.
 
     Raises `SettingsError`.
     """
-    found = of_directory(directory)
-    if found is not None:
-        return found
-    parent = os.path.dirname(os.path.abspath(directory))
-    if parent == os.path.abspath(directory):
-        return Settings()
-    return above(parent)
+    for folder in (directory, *parents(directory)):
+        found = of_directory(folder)
+        if found is not None:
+            return found
+    return Settings()
 
 
 def of_directory(directory: str) -> Settings | None:
@@ -205,13 +217,10 @@ def of_directory(directory: str) -> Settings | None:
 
 def project_root(directory: str) -> str:
     """The nearest directory upward with a pyproject.toml, else the directory itself."""
-    here = os.path.abspath(directory)
-    while not os.path.isfile(os.path.join(here, "pyproject.toml")):
-        parent = os.path.dirname(here)
-        if parent == here:
-            return directory
-        here = parent
-    return os.path.relpath(here, directory)
+    for place in places(directory):
+        if os.path.isfile(place):
+            return os.path.relpath(os.path.dirname(place), directory)
+    return directory
 
 
 def read(data: bytes, path: str) -> Settings | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 import namecheck
-from namecheck import cli, interpreter, project
+from namecheck import cli, interpreter, project, stamps
 from namecheck.project import Result, Walk, contents
 from namecheck.project.cache import FILE, FOLDER, Cache
 from namecheck.semantics import Semantics
@@ -123,7 +123,7 @@ def test_contents_count_not_times(files: Project, again: str) -> None:
 def test_stamps_are_trusted_when_they_are_old(
     files: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "_YOUNG", -1_000_000_000)
+    monkeypatch.setattr(stamps, "YOUNG", -1_000_000_000)
     files.check()
     read: list[str] = []
     monkeypatch.setattr(contents, "_digest", read.append)
@@ -172,7 +172,7 @@ def test_files_that_change_places_count(files: Project) -> None:
 def test_an_edit_after_the_files_were_found_counts(
     files: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "_YOUNG", -1_000_000_000)
+    monkeypatch.setattr(stamps, "YOUNG", -1_000_000_000)
     entries = Walk().entries(["."])
     files.write("plain.py", PLAIN.replace("'T'", "'N'"))
     assert project.check(entries, cache=Cache(str(files.root / FOLDER))).findings == ()

@@ -22,6 +22,7 @@ FLOORS: Final = {
     "semantics": 0,
     "shipped": 0,
     "sizes": 0,
+    "stamps": 0,
     "version": 0,
     "memory": 1,
     "syntax": 1,

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from namecheck import project, settings, syntax
 from namecheck.findings import Finding, Kind, register
 from namecheck.project import Entry
-from namecheck.project.contents import stamp_of
 from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings, SettingsError
+from namecheck.stamps import stamp_of
 from namecheck_mypy.asked import asks, names_asked
-from namecheck_mypy.diagnostics import Diagnostic, Told
+from namecheck_mypy.diagnostics import Diagnostic, Found
 from namecheck_mypy.whole_files import is_left_out
 
 __all__ = ["Checked", "SettingsError", "check"]
@@ -30,7 +30,7 @@ class Checked:
     `files` were read, or looked for; `folders` were searched.
     """
 
-    told: Told = field(default_factory=dict)
+    told: Found = field(default_factory=dict)
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
 
@@ -46,9 +46,9 @@ def check(paths: Sequence[str], overlay: Mapping[str, bytes], cache_folder: str 
     entries = [
         entry for path in closure(paths, files) if (entry := found.entry(path, overlay)) is not None
     ]
-    told: Told = {}
+    told: Found = {}
     if any(_matters(entry, files) for entry in entries):
-        told = _told(entries, overlay, cache_folder)
+        told = _told(entries, files, overlay, cache_folder)
     used = dict.fromkeys(entry.location for entry in entries)
     return Checked(told, (*used, *found.consulted), tuple(_searched(used)))
 
@@ -72,18 +72,22 @@ def _matters(entry: Entry, files: ProjectFiles) -> bool:
     return data is not None and (syntax.names_something(data) or b"namecheck:" in data)
 
 
-def _told(entries: Sequence[Entry], overlay: Mapping[str, bytes], folder: str | None) -> Told:
+def _told(
+    entries: Sequence[Entry],
+    files: ProjectFiles,
+    overlay: Mapping[str, bytes],
+    folder: str | None,
+) -> Found:
     from namecheck.project.cache import Cache  # with sqlite, which is not always needed
 
     cache = Cache(folder) if folder and not overlay else None
     result = project.check(entries, cache=cache, overlay=overlay)
     locations = {entry.path: entry.location for entry in entries}
-    told: Told = {}
+    told: Found = {}
     for finding in result.findings:
         location = locations.get(finding.filename)
         if location is not None:
             told.setdefault(location, []).append(_diagnostic(finding))
-    files = ProjectFiles(overlay)
     for entry in entries:
         data = files.read(entry.location)
         if data is None:
@@ -134,12 +138,7 @@ class Nearest:
     def _of(self, folder: str) -> Settings:
         if folder not in self._found:
             self._found[folder] = settings.above(folder)
-            above = os.path.abspath(folder)
-            while True:
-                self.consulted[os.path.join(above, "pyproject.toml")] = None
-                if os.path.dirname(above) == above:
-                    break
-                above = os.path.dirname(above)
+            self.consulted.update(dict.fromkeys(settings.places(folder)))
             for table in self._found[folder].extend_operators:
                 self.consulted[os.path.abspath(table)] = None
         return self._found[folder]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-Told: TypeAlias = "dict[str, list[Diagnostic]]"
+Found: TypeAlias = "dict[str, list[Diagnostic]]"
 """The diagnostics of each file, by its absolute path."""
 
 
@@ -51,17 +51,30 @@ def names_by_place(
     }
 
 
-def record(diagnostics: Iterable[Diagnostic]) -> list[list[Any]]:
-    """Diagnostics as JSON has them."""
-    return [[*diagnostic] for diagnostic in diagnostics]
+class Told:
+    """What is to be told of each file, by its absolute path, with a digest of each.
 
+    Of a file that mypy need not check again the digest is asked for, and nothing else.
+    """
 
-def recall(records: Sequence[Sequence[Any]]) -> list[Diagnostic]:
-    """The diagnostics that were recorded."""
-    return [Diagnostic._make((*fields, tuple(hints))) for *fields, hints in records]
+    def __init__(self, kept: dict[str, tuple[str, list[list[Any]]]] | None = None) -> None:
+        self.kept = {} if kept is None else kept
 
+    @staticmethod
+    def of_found(found: Found) -> Told:
+        """What was found, as it is kept."""
+        kept = {}
+        for location, diagnostics in found.items():
+            records = [[*it] for it in diagnostics]
+            text = json.dumps(records, separators=(",", ":"))
+            kept[location] = hashlib.blake2b(text.encode(), digest_size=12).hexdigest(), records
+        return Told(kept)
 
-def digest(diagnostics: Iterable[Diagnostic]) -> str:
-    """A word that changes whenever what is told of a file does."""
-    text = json.dumps(record(diagnostics), separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    def digest(self, location: str) -> str:
+        """A word that changes whenever what is told of a file does; empty where nothing is."""
+        return self.kept[location][0] if location in self.kept else ""
+
+    def of(self, location: str) -> list[Diagnostic]:
+        """The diagnostics of a file."""
+        _, records = self.kept.get(location, ("", ()))
+        return [Diagnostic._make((*fields, tuple(hints))) for *fields, hints in records]

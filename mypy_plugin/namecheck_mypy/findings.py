@@ -23,6 +23,7 @@ class Findings:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._here = os.getcwd()
         self._told: Told | None = None
         self._manager: BuildManager | None = None
         self._tries = 0
@@ -48,16 +49,25 @@ class Findings:
 
     def of(self, path: str) -> list[Diagnostic]:
         """What is to be told of a file."""
+        return self._all().of(self._location(path))
+
+    def digest(self, path: str) -> str:
+        """A word for what is to be told of a file; empty where nothing is."""
+        return self._all().digest(self._location(path))
+
+    def _location(self, path: str) -> str:
+        return os.path.normpath(os.path.join(self._here, path))
+
+    def _all(self) -> Told:
         if self._told is None:
-            self._told = {}
+            self._told = Told()
             self._told = self._found()
-        location = path if path.startswith(os.sep) else os.path.abspath(path)
-        return self._told.get(location, [])
+        return self._told
 
     def _found(self) -> Told:
         manager = self.manager
         if manager is None:
-            return {}
+            return Told()
         paths = surfaces.sources(manager)
         if self._options.fine_grained_incremental:
             # The sources are those that the daemon began with.
@@ -77,10 +87,11 @@ class Findings:
             checked = check(paths, overlay, folder)
         except SettingsError as error:
             surfaces.tell(manager, f"{error}", "error")
-            return {}
+            return Told()
+        told = Told.of_found(checked.told)
         if snapshot is not None:
-            snapshot.save(checked.told, checked.files, checked.folders)
-        return checked.told
+            snapshot.save(told, checked.files, checked.folders)
+        return told
 
     def _overlay(self, manager: BuildManager) -> dict[str, bytes]:
         """The contents of files, by absolute path, that are not those on the disk."""

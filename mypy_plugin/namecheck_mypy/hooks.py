@@ -1,9 +1,12 @@
-"""The hooks of the plugin; none of them ever ends mypy."""
+"""The hooks of the plugin; none of them ever ends mypy.
+
+A run in which nothing has changed is short: what it does not need is imported where it is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from mypy.errors import CompileError
 from mypy.nodes import MypyFile
@@ -21,13 +24,13 @@ from mypy.plugin import (
 from mypy.types import FunctionLike, Type
 
 from namecheck_mypy import surfaces
-from namecheck_mypy.daemon import Daemon
-from namecheck_mypy.diagnostics import Diagnostic, digest
 from namecheck_mypy.findings import Findings
 from namecheck_mypy.reporting import Reporter
-from namecheck_mypy.reveals import Reveals
 from namecheck_mypy.versions import vocabulary
 from namecheck_mypy.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from namecheck_mypy.daemon import Daemon
 
 C = TypeVar("C")
 T = TypeVar("T")
@@ -47,11 +50,12 @@ class NamecheckPlugin(Plugin):
         self._findings = Findings(options)
         self._reporter = Reporter(options, self._findings)
         self._vocabulary = Vocabulary()
-        self._reveals = Reveals(self._findings)
         # A daemon that begins with a cache does not tell the errors that are kept there.
         self._forgets = options.use_fine_grained_cache
         self._daemon: Daemon | None = None
         if options.fine_grained_incremental:
+            from namecheck_mypy.daemon import Daemon
+
             self._daemon = Daemon(self._findings, self._reporter)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
@@ -66,10 +70,8 @@ class NamecheckPlugin(Plugin):
         """What changes when other findings are to be told of a file: mypy checks it again then."""
         if surfaces.is_foreign(ctx.path):
             return vocabulary() if ctx.id == _TENSORS else None
-        nothing: list[Diagnostic] = []
-        told = self._safely(ctx.path, lambda: self._findings.of(ctx.path), nothing)
-        held = told and not (ctx.is_check and self._forgets)
-        return [vocabulary(), digest(told) if held else ""]
+        told = self._safely(ctx.path, lambda: self._findings.digest(ctx.path), "")
+        return [vocabulary(), "" if ctx.is_check and self._forgets else told]
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Tell what was found in a file; mypy asks this once, when it has checked the file."""
@@ -112,9 +114,11 @@ class NamecheckPlugin(Plugin):
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         """Tell the names where ``x.names`` is revealed."""
-        if fullname.endswith(".names"):
-            return self._shielded(self._reveals.names)
-        return None
+        if not fullname.endswith(".names"):
+            return None
+        from namecheck_mypy.reveals import Reveals
+
+        return self._shielded(Reveals(self._findings).names)
 
     def _hook(self, find: Find[C, T], fullname: str) -> Callable[[C], T] | None:
         """The hook that is found for a name; mypy asks for very many of them."""

@@ -11,15 +11,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
+from collections.abc import Iterable
 from typing import Any, Final
 
-from namecheck_mypy.diagnostics import Told, recall, record
+from namecheck.stamps import YOUNG, stamp, youngest
+from namecheck_mypy.diagnostics import Told
+from namecheck_mypy.versions import engine
 
 _FILE: Final = "found.json"
-# A stamp as young as this may be that of two contents, written one after the other.
-_YOUNG: Final = 2_000_000_000
 
 
 class Snapshot:
@@ -41,20 +40,20 @@ class Snapshot:
                 return None
             if any(_listing(folder) != listed for folder, listed in kept["folders"].items()):
                 return None
-            return {location: recall(records) for location, records in kept["told"].items()}
+            return Told(kept["told"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def save(self, told: Told, files: Iterable[str], folders: Iterable[str]) -> None:
         """Keep what was found, if none of the files changed while or just before it was."""
         stamps = {path: stamp(path) for path in files}
-        if any(_youngest(found) > self._begun - _YOUNG for found in stamps.values()):
+        if any(youngest(found) > self._begun - YOUNG for found in stamps.values()):
             return
         kept: dict[str, Any] = {
             "key": self._key,
             "files": stamps,
             "folders": {folder: _listing(folder) for folder in folders},
-            "told": {location: record(diagnostics) for location, diagnostics in told.items()},
+            "told": told.kept,
         }
         part = f"{self._path}.{os.getpid()}"
         try:
@@ -64,39 +63,6 @@ class Snapshot:
             os.replace(part, self._path)
         except OSError:
             return
-
-
-def engine() -> str:
-    """What changes whenever a file of namecheck does, its tables and this plugin included."""
-    made = hashlib.blake2b(digest_size=12)
-    for package in ("namecheck", "namecheck_mypy"):
-        spec = find_spec(package)
-        for folder in (spec.submodule_search_locations or ()) if spec else ():
-            for path in sorted(_sources(folder)):
-                made.update(f"{path} {stamp(path)}\n".encode())
-    return made.hexdigest()
-
-
-def _sources(folder: str) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith((".py", ".toml")):
-                yield entry.path
-            elif entry.is_dir() and entry.name != "__pycache__":
-                yield from _sources(entry.path)
-
-
-def stamp(path: str) -> str:
-    """What changes with a file; nothing where there is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ""
-    return f"{found.st_size} {found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
-
-
-def _youngest(found: str) -> int:
-    return max(map(int, found.split()[2:]), default=0)
 
 
 def _listing(folder: str) -> str:

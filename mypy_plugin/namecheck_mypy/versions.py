@@ -6,25 +6,32 @@ import hashlib
 import os
 import sys
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Final
 
+import namecheck
+from namecheck.stamps import sources, stamp
 from namecheck.version import VERSION
 
-_TABLE: Final = "operators.toml"
+PACKAGES = tuple(os.path.dirname(file) for file in (str(namecheck.__file__), __file__))
+"""The folders of namecheck and of this plugin."""
 
 
 @cache
 def vocabulary() -> str:
     """A word that changes with the plugin, and with the table of operators that it reads."""
     made = hashlib.blake2b(digest_size=12)
-    files = [*Path(__file__).parent.rglob("*.py")]
-    spec = find_spec("namecheck")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        files.append(Path(folder, _TABLE))
-    for file in sorted(files):
-        made.update(file.read_bytes())
+    engine, plugin = PACKAGES
+    for path in (os.path.join(engine, "operators.toml"), *sorted(sources(plugin))):
+        with open(path, "rb", buffering=0) as file:
+            made.update(file.read())
+    return made.hexdigest()
+
+
+def engine() -> str:
+    """What changes whenever a file of namecheck does, its tables and this plugin included."""
+    made = hashlib.blake2b(digest_size=12)
+    for package in PACKAGES:
+        for path in sorted(sources(package)):
+            made.update(f"{path} {stamp(path)}\n".encode())
     return made.hexdigest()
 
 
@@ -48,15 +55,11 @@ def _begun() -> str:
 def _surroundings() -> str:
     """What findings depend on besides the files of the project."""
     from namecheck import settings
-    from namecheck_mypy.snapshot import engine, stamp
 
     try:
         tables = settings.above(".").extend_operators
     except settings.SettingsError:
         tables = ()
-    folders = [os.getcwd()]
-    while os.path.dirname(folders[-1]) != folders[-1]:
-        folders.append(os.path.dirname(folders[-1]))
-    files = [*(os.path.join(folder, "pyproject.toml") for folder in folders), *tables]
+    files = (*settings.places("."), *tables)
     words = [engine(), *(stamp(file) for file in files)]
     return hashlib.blake2b(" ".join(words).encode(), digest_size=12).hexdigest()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
-from namecheck.project.contents import stamp_of
 from namecheck.project.files import NOTHING, ProjectFiles
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.reach import leading, words_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 from namecheck.settings import Settings
+from namecheck.stamps import stamp_of
 
 if TYPE_CHECKING:
     from namecheck.interpreter import Statistics

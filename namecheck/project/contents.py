@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-# A stamp as young as this may be that of two contents, written one after the other.
-_YOUNG: Final = 2_000_000_000
+from namecheck import stamps
+
 _FOLDER: Final = b"folder"
 _NOTHING: Final = b""
 
@@ -35,7 +35,7 @@ class Contents:
     def digest(self, location: str) -> bytes:
         """The digest of a file."""
         if location not in self._seen:
-            stamp = self._stamps.get(location) or _stamp(location)
+            stamp = self._stamps.get(location) or stamps.stamp(location)
             known = self._known.get(location)
             if known is None or not stamp or known[0] != stamp:
                 known = stamp, _digest(location)
@@ -45,34 +45,18 @@ class Contents:
     def is_settled(self, location: str) -> bool:
         """Whether a file is still what it was at the first look."""
         self.digest(location)
-        return self._seen[location][0] == _stamp(location)
+        return self._seen[location][0] == stamps.stamp(location)
 
     def is_old(self, location: str) -> bool:
         """Whether a file was there, as it is, before this run began."""
-        return _youngest(_stamp(location)) < self._begun
+        return stamps.youngest(stamps.stamp(location)) < self._begun
 
     def stamps(self) -> Iterable[tuple[str, str, bytes]]:
         """Location, stamp and digest of each file whose stamp can be trusted another time."""
         now = time.time_ns()
         for location, (stamp, digest) in self._seen.items():
-            if stamp and _youngest(stamp) < now - _YOUNG:
+            if stamp and stamps.youngest(stamp) < now - stamps.YOUNG:
                 yield location, stamp, digest
-
-
-def _stamp(location: str) -> str:
-    try:
-        return stamp_of(os.stat(location))
-    except OSError:
-        return ""
-
-
-def stamp_of(status: os.stat_result) -> str:
-    """What is another when a file was written, unless that was in the same tick of its clock."""
-    return f"{status.st_size} {status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}"
-
-
-def _youngest(stamp: str) -> int:
-    return max(map(int, stamp.split()[2:]), default=0)
 
 
 def _digest(location: str) -> bytes:
@@ -97,11 +81,5 @@ def digest(*parts: bytes) -> bytes:
 @cache
 def engine() -> bytes:
     """The digest of namecheck itself, its tables included."""
-    package = os.path.dirname(os.path.dirname(__file__))
-    files = sorted(
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(package)
-        for name in names
-        if name.endswith((".py", ".toml"))
-    )
+    files = sorted(stamps.sources(os.path.dirname(os.path.dirname(__file__))))
     return digest(*(part for file in files for part in (file.encode(), _digest(file))))

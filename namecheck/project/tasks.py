@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Entry(NamedTuple):
     """One file to check; `location` is absolute, `refusal` says why it can not even be opened.
 
-    `stamp` is what `stamp_of` makes of the file's status when it was found.
+    `stamp` is that of the file (`namecheck.stamps`) when it was found.
     """
 
     path: str

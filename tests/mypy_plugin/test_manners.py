@@ -11,6 +11,7 @@ from tests.mypy_plugin.projects import SETTINGS, Project
 from tests.mypy_plugin.test_findings import CHAIN
 
 FAULTY: Final = """\
+from namecheck_mypy import reveals
 from namecheck_mypy.hooks import NamecheckPlugin
 
 
@@ -20,7 +21,7 @@ class Faulty(NamecheckPlugin):
         self._reporter.report = self.fail
         self._vocabulary.base_class_hook = self.fail
         self._vocabulary.method_signature_hook = self.fail
-        self._reveals.names = self.fail
+        reveals.Reveals.names = self.fail
 
     def fail(self, *given):
         raise ZeroDivisionError("a fault")

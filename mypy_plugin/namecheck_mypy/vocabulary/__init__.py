@@ -18,8 +18,6 @@ from mypy.plugin import (
 )
 from mypy.types import FunctionLike, Type
 
-from namecheck_mypy.vocabulary import lines, module_calls
-
 OWNERS: Final = ("torch._C.TensorBase", "torch._tensor.Tensor")
 """The classes in which torch's stubs keep what is called ``Tensor.x``."""
 
@@ -58,7 +56,11 @@ class Vocabulary:
 
     def method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         """The call of a module gives what its ``forward`` declares."""
-        return module_calls.result if fullname.endswith(".__call__") else None
+        if not fullname.endswith(".__call__"):
+            return None
+        from namecheck_mypy.vocabulary import module_calls
+
+        return module_calls.result
 
 
 def _restore(ctx: ClassDefContext) -> None:
@@ -87,4 +89,6 @@ def _method(name: str) -> MethodSignature | None:
 
 
 def _may_speak(name: str) -> bool:
+    from namecheck_mypy.vocabulary import lines
+
     return name in lines.spoken() or name.removesuffix("_") in lines.spoken()
