@@ -7,27 +7,23 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import Any
 
+from namecheck.console import (
+    CLEAN,
+    FOUND,
+    INTERRUPTED,
+    WRONG,
+    Usage,
+    add_verb,
+    color_flag,
+    painter,
+    print_lines,
+    semantics_flag,
+    standard_input,
+)
+from namecheck.verbs import check
 from namecheck.version import VERSION, table_version
-
-if TYPE_CHECKING:
-    from namecheck.project import Result
-    from namecheck.project.cache import Cache
-    from namecheck.report.painter import Painter
-    from namecheck.settings import Settings
-
-CLEAN: Final = 0
-FOUND: Final = 1
-WRONG: Final = 2
-INTERRUPTED: Final = 130
-
-_SEMANTICS: Final = ("namecheck", "torch-2.12")
-_FORMATS: Final = ("full", "concise", "json", "github")
-
-
-class Usage(Exception):
-    """Something on the command line that cannot be done; the message tells what."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -88,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
-    _check_parser(verbs)
+    check.add_parser(verbs)
     _reveal_parser(verbs)
     _run_parser(verbs)
     _rule_parser(verbs)
@@ -107,58 +103,17 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _check_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "check", _check, "find places where names contradict each other")
-    verb.add_argument(
-        "paths",
-        nargs="*",
-        metavar="PATH",
-        help="files and directories, - for standard input (default: the project)",
-    )
-    _codes(verb, "--select", "report these codes only: codes, their names, prefixes, ALL")
-    _codes(verb, "--ignore", "do not report these codes")
-    _semantics(verb)
-    verb.add_argument("--output-format", choices=_FORMATS, help="default: full")
-    _color(verb)
-    verb.add_argument(
-        "--syntax",
-        choices=("auto", "all", "named"),
-        help="which files are parsed though they name no dimension: all, none (named), or "
-        "all but those of trees over 20 MB (auto, the default)",
-    )
-    verb.add_argument(
-        "-j",
-        "--jobs",
-        type=_jobs,
-        metavar="N",
-        help="the number of processes (default: one for each processor)",
-    )
-    verb.add_argument(
-        "--statistics",
-        action="store_true",
-        help="count the tensor expressions with known names, and tell what lost most of them",
-    )
-    verb.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
-    verb.add_argument(
-        "--cache-dir",
-        metavar="FOLDER",
-        help="where outcomes are kept (default: .namecheck_cache in the project)",
-    )
-    verb.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
-    verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
-
-
 def _reveal_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "reveal", _reveal, "show the dimensions of every tensor in a file")
+    verb = add_verb(verbs, "reveal", _reveal, "show the dimensions of every tensor in a file")
     verb.add_argument("file", metavar="FILE", help="a file of Python, - for standard input")
-    _semantics(verb)
+    semantics_flag(verb)
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
-    _color(verb)
+    color_flag(verb)
     verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
 
 
 def _run_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "run", _run, "run a program with its names checked")
+    verb = add_verb(verbs, "run", _run, "run a program with its names checked")
     verb.set_defaults(unguarded=True)  # what a program does, and raises, is its own business
     verb.usage = "namecheck run [OPTION ...] (SCRIPT | -m MODULE) [ARGUMENT ...]"
     verb.add_argument(
@@ -180,32 +135,34 @@ def _run_parser(verbs: Any) -> None:
         metavar="NAMES",
         help="check the annotated functions of these packages too; with commas",
     )
-    _semantics(verb)
+    semantics_flag(verb)
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
-    _color(verb)
+    color_flag(verb)
     verb.add_argument(
         "--output-file", metavar="FILE", help="where what was found goes (default: standard error)"
     )
 
 
 def _rule_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "rule", _rule, "explain a code, or list them all")
+    verb = add_verb(verbs, "rule", _rule, "explain a code, or list them all")
     verb.add_argument("code", nargs="?", metavar="CODE", help="a code or its name")
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
-    _color(verb)
+    color_flag(verb)
 
 
 def _coverage_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "coverage", _coverage, "show the table of operators")
+    verb = add_verb(verbs, "coverage", _coverage, "show the table of operators")
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
-    _color(verb)
+    color_flag(verb)
 
 
 def _conformance_parser(verbs: Any) -> None:
-    verb = _verb(verbs, "conformance", _conformance, "compare with recorded answers of torch 2.12")
+    verb = add_verb(
+        verbs, "conformance", _conformance, "compare with recorded answers of torch 2.12"
+    )
     verb.add_argument("cases", metavar="CASES", help="recorded calls, .jsonl or .jsonl.gz")
     verb.add_argument("--side", choices=("static", "runtime", "native"), default="static")
-    _semantics(verb)
+    semantics_flag(verb)
     verb.add_argument(
         "--deviations",
         metavar="FILE",
@@ -215,149 +172,19 @@ def _conformance_parser(verbs: Any) -> None:
 
 
 def _compare_parser(verbs: Any) -> None:
-    verb = _verb(
+    verb = add_verb(
         verbs, "compare", _compare, "run a script, and compare its names with those inferred"
     )
     verb.add_argument("script", metavar="SCRIPT", help="a file of Python, run as `python SCRIPT`")
     verb.add_argument(
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="the arguments of the script"
     )
-    _semantics(verb)
+    semantics_flag(verb)
     verb.add_argument("--output-format", choices=("text", "json"), default="text")
     verb.add_argument(
         "--all", action="store_true", help="list what is weaker, unreached and unsettled as well"
     )
-    _color(verb)
-
-
-def _verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
-    verb: argparse.ArgumentParser = verbs.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}."
-    )
-    verb.set_defaults(run=run, unguarded=False, parser=verb)
-    return verb
-
-
-def _codes(verb: argparse.ArgumentParser, flag: str, help: str) -> None:
-    verb.add_argument(flag, action="append", metavar="CODES", help=f"{help}; with commas")
-
-
-def _semantics(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--semantics", choices=_SEMANTICS, help="whose answers count")
-
-
-def _color(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--color", choices=("auto", "always", "never"))
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    from namecheck import project, settings
-    from namecheck.report.progress import Progress
-
-    walk = project.Walk(lambda found: _adjusted(found, arguments))
-    given: dict[str, bytes] = {}
-    here = _adjusted(settings.above("."), arguments)
-    paths = arguments.paths or [settings.project_root(".")]
-    entries = walk.entries([path for path in paths if path != "-"])
-    for path in walk.missing:
-        print(f"namecheck: there is no {path}", file=sys.stderr)
-    with Progress(sys.stderr) as progress:
-        cache = _cache(arguments, here)
-        counting = arguments.statistics
-        result = project.check(entries, progress, arguments.jobs, cache, counting)
-    for note in cache.notes if cache is not None else ():
-        print(f"namecheck: {note}", file=sys.stderr)
-    if "-" in paths:
-        name, data = _standard_input(arguments)
-        given[name] = data
-        found = _adjusted(settings.above(os.path.dirname(name) or "."), arguments)
-        result = result.joined(project.check_text(data, name, found))
-    elif not entries and not walk.missing:
-        print("namecheck: no Python files found", file=sys.stderr)
-    _print_findings(result, given, here, complete=not walk.missing)
-    if walk.missing or result.faults:
-        return WRONG
-    return FOUND if result.errors and not arguments.exit_zero else CLEAN
-
-
-def _cache(arguments: argparse.Namespace, found: Settings) -> Cache | None:
-    from namecheck import settings
-    from namecheck.project.cache import FOLDER, Cache
-
-    if arguments.no_cache or arguments.statistics:
-        return None
-    folder = arguments.cache_dir or found.cache_dir
-    return Cache(folder or os.path.join(settings.project_root("."), FOLDER))
-
-
-def _jobs(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise ValueError(word)
-    return number
-
-
-def _print_findings(
-    result: Result, given: dict[str, bytes], found: Settings, *, complete: bool
-) -> None:
-    from namecheck import report
-    from namecheck.report import statistics
-    from namecheck.report.wording import counted
-
-    if found.output_format == "json":
-        if result.statistics is None:
-            print(report.as_json(result.findings))
-        else:
-            told = statistics.as_object(result.statistics, result.files)
-            print(report.as_json(result.findings, told))
-        return
-    if found.output_format == "github":
-        _print(report.github(result.findings))
-        return
-    paint = _painter(found.color)
-    if found.output_format == "full":
-        _print(report.full(result.findings, report.reader(given), paint))
-    else:
-        _print(report.concise(result.findings, paint))
-    if complete or result.errors:
-        print(paint("bold" if result.errors else "good", report.summary(result.findings)))
-    if result.unparsed:
-        files = counted(result.unparsed, "file")
-        print(
-            f"{files} that name no dimension were not parsed, as the tree is large: "
-            "--syntax all parses them too."
-        )
-    if result.statistics is not None:
-        print()
-        _print(statistics.as_text(result.statistics, result.files, paint))
-
-
-def _adjusted(found: Settings, arguments: argparse.Namespace) -> Settings:
-    from namecheck import settings
-
-    def codes(flag: str, listed: Sequence[str] | None) -> tuple[str, ...] | None:
-        if listed is None:
-            return None
-        words = [word.strip() for item in listed for word in item.split(",") if word.strip()]
-        try:
-            return settings.codes(words)
-        except ValueError as error:
-            raise Usage(f"{flag}: {error}") from error
-
-    adjusted = found.over(
-        select=codes("--select", getattr(arguments, "select", None)),
-        ignore=codes("--ignore", getattr(arguments, "ignore", None)),
-        semantics=settings.semantics(arguments.semantics) if arguments.semantics else None,
-        output_format=getattr(arguments, "output_format", None),
-        color=arguments.color,
-        syntax=getattr(arguments, "syntax", None),
-    )
-    adjusted.rows()
-    return adjusted
-
-
-def _standard_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
-    return arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+    color_flag(verb)
 
 
 def _reveal(arguments: argparse.Namespace) -> int:
@@ -368,7 +195,7 @@ def _reveal(arguments: argparse.Namespace) -> int:
 
     given: dict[str, bytes] = {}
     if arguments.file == "-":
-        name, data = _standard_input(arguments)
+        name, data = standard_input(arguments)
         given[name] = data
     else:
         name, data = arguments.file, _read(arguments.file)
@@ -376,16 +203,16 @@ def _reveal(arguments: argparse.Namespace) -> int:
         semantics=settings.semantics(arguments.semantics) if arguments.semantics else None,
         color=arguments.color,
     )
-    paint = _painter(found.color)
+    paint = painter(found.color)
     try:
         revealed = file_check.reveal(data, name, found)
     except Refused as refused:
-        _print(report.full([refused.finding], report.reader(given), paint))
+        print_lines(report.full([refused.finding], report.reader(given), paint))
         return WRONG if refused.finding.code == "NC005" else FOUND
     if arguments.output_format == "json":
         print(reveals.as_json(revealed, name))
     else:
-        _print(reveals.as_text(revealed, paint))
+        print_lines(reveals.as_text(revealed, paint))
     return CLEAN
 
 
@@ -435,7 +262,7 @@ def _tell_record(arguments: argparse.Namespace, process: int) -> None:
     from namecheck.report import counts
     from namecheck.runtime import shim
 
-    found, paint = shim.recorded().counts, _painter(arguments.color, sys.stderr)
+    found, paint = shim.recorded().counts, painter(arguments.color, sys.stderr)
     if arguments.output_format == "json":
         lines: Iterable[str] = [counts.as_json(found)]
     else:
@@ -468,13 +295,13 @@ def _rule(arguments: argparse.Namespace) -> int:
         if code is None:
             raise Usage(settings.no_code(arguments.code))
         codes = [register[code]]
-    paint = _painter(arguments.color)
+    paint = painter(arguments.color)
     if arguments.output_format == "json":
         print(handbook.as_json(codes))
     elif arguments.code is None:
-        _print(handbook.contents(paint))
+        print_lines(handbook.contents(paint))
     else:
-        _print(handbook.page(codes[0], paint))
+        print_lines(handbook.page(codes[0], paint))
     return CLEAN
 
 
@@ -486,7 +313,7 @@ def _coverage(arguments: argparse.Namespace) -> int:
     if arguments.output_format == "json":
         print(coverage.as_json(rows))
     else:
-        _print(coverage.as_text(rows, _painter(arguments.color)))
+        print_lines(coverage.as_text(rows, painter(arguments.color)))
     return CLEAN
 
 
@@ -532,7 +359,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if as_json:
         print(report.as_json(comparison))
     else:
-        _print(report.as_text(comparison, _painter(found.color), everything=arguments.all))
+        print_lines(report.as_text(comparison, painter(found.color), everything=arguments.all))
     if comparison.counts[compare.Verdict.INCORRECT]:
         return FOUND
     return WRONG if comparison.failed else CLEAN
@@ -550,16 +377,3 @@ def _output_to_errors() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(line)
-
-
-def _painter(color: str | None, stream: TextIO | None = None) -> Painter:
-    from namecheck.report.painter import Painter
-
-    if color in (None, "auto"):
-        return Painter((stream or sys.stdout).isatty() and not os.environ.get("NO_COLOR"))
-    return Painter(color == "always")

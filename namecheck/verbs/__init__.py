@@ -1,0 +1,1 @@
+"""The verbs of the command that have modules of their own."""
