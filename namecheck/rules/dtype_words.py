@@ -93,6 +93,11 @@ def _common(default: str, operands: Sequence[Operand]) -> str:
     return dtypes.pop()
 
 
+def _lost(default: str, operands: Sequence[Operand]) -> str:
+    dtype = _common(default, operands)
+    return default if dtype in INTEGRALS else dtype
+
+
 def mismatch(text: str) -> Contradiction:
     """Operands that must be of one dtype, and are not."""
     return Contradiction("NC305", text, help="Cast one of them with `.to(other.dtype)`.")
@@ -221,6 +226,8 @@ WORDS: Final[dict[str, Word]] = {
     "truth": Word(_first, _true, _ONE),
     "doubles": Word(_promoted, _double, _TWO),
     "distances": Word(_floating, _real, _TWO),
+    "losses": Word(_lost, _own, _TWO),
+    "gaps": Word(_lost, _real, _TWO),
     "means": Word(_averaged, _own, _ONE),
     "real": Word(_first, _real, _ONE),
     "angle": Word(_first, _angle, _ONE),

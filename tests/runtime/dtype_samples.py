@@ -93,6 +93,93 @@ class Slot:
         return torch.ones(self.shape).to(getattr(torch, self.dtype))
 
 
+def of(*shape: int) -> Slot:
+    """A tensor whose dtype is varied."""
+    return Slot(shape)
+
+
+def places(*shape: int, dtype: str = "int64") -> Slot:
+    """A tensor of ones that keeps its dtype: indices, places, a mask."""
+    return Slot(shape, varied=False, dtype=dtype)
+
+
+# Calls that are not found by trying: what the parameters do not tell.
+CALLS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "addmv": (of(2), of(2, 2), of(2)),
+    "index_add": (of(2, 2), 0, places(2), of(2, 2)),
+    "index_put": (of(2, 2), (places(2),), of(2)),
+    "index_reduce": (of(2, 2), 0, places(2), of(2, 2), "prod"),
+    "clamp": (of(2), of(2), of(2)),
+    "clip": (of(2), of(2), of(2)),
+    "cross": (of(2, 3), of(2, 3)),
+    "linalg.cross": (of(2, 3), of(2, 3)),
+    "split_with_sizes": (of(3, 2), (2, 1)),
+    "split_with_sizes_copy": (of(3, 2), (2, 1)),
+    "unsafe_split_with_sizes": (of(3, 2), (2, 1)),
+    "unfold": (of(4), 0, 2, 1),
+    "unfold_copy": (of(4), 0, 2, 1),
+    "cholesky": (of(1, 1),),
+    "inverse": (of(1, 1),),
+    "linalg.cholesky": (of(1, 1),),
+    "linalg.inv": (of(1, 1),),
+    "linalg.solve": (of(1, 1), of(1, 1)),
+    "conv_transpose1d": (of(1, 2, 2), of(2, 2, 1)),
+    "conv_transpose2d": (of(1, 2, 2, 2), of(2, 2, 1, 1)),
+    "nn.functional.conv_transpose1d": (of(1, 2, 2), of(2, 2, 1)),
+    "nn.functional.conv_transpose2d": (of(1, 2, 2, 2), of(2, 2, 1, 1)),
+    "layer_norm": (of(2, 2), (2,)),
+    "nn.functional.layer_norm": (of(2, 2), (2,)),
+    "rms_norm": (of(2, 2), (2,)),
+    "nn.functional.rms_norm": (of(2, 2), (2,)),
+    "nn.functional.fold": (of(1, 4, 1), (2, 2), (2, 2)),
+    "nn.functional.interpolate": (of(1, 1, 2, 2), (4, 4)),
+    "nn.functional.upsample": (of(1, 1, 2, 2), (4, 4)),
+    "nn.functional.upsample_nearest": (of(1, 1, 2, 2), (4, 4)),
+    "nn.functional.upsample_bilinear": (of(1, 1, 2, 2), (4, 4)),
+    "nn.functional.local_response_norm": (of(1, 2, 4), 2),
+    "nn.functional.max_unpool1d": (of(1, 1, 2), places(1, 1, 2), 2),
+    "nn.functional.max_unpool2d": (of(1, 1, 2, 2), places(1, 1, 2, 2), 2),
+    "nn.functional.max_unpool3d": (of(1, 1, 2, 2, 2), places(1, 1, 2, 2, 2), 2),
+    "nn.functional.nll_loss": (of(2, 2), places(2)),
+    "nn.NLLLoss": (of(2, 2), places(2)),
+    "empty_permuted": ((2, 2), (0, 1)),
+    "nn.Unflatten": (1, (2, 1), of(2, 2)),
+    "mvlgamma": (of(2), 1),
+    "special.multigammaln": (of(2), 1),
+    "to_sparse_coo": (of(2, 2),),
+    "linalg.ldl_factor": (of(1, 1),),
+    "linalg.ldl_solve": (of(1, 1), places(1, dtype="int32"), of(1, 1)),
+    "linalg.lu_factor": (of(1, 1),),
+    "linalg.lu_solve": (of(1, 1), places(1, dtype="int32"), of(1, 1)),
+    "lu_solve": (of(1, 1), of(1, 1), places(1, dtype="int32")),
+    "nn.functional.affine_grid": (of(1, 2, 3), (1, 1, 2, 2)),
+    "nn.functional.ctc_loss": (of(2, 1, 3), places(1, 1), places(1), places(1)),
+    "nn.CTCLoss": (of(2, 1, 3), places(1, 1), places(1), places(1)),
+    "nn.functional.gaussian_nll_loss": (of(2), of(2), of(2)),
+    "nn.GaussianNLLLoss": (of(2), of(2), of(2)),
+    "nn.functional.multi_margin_loss": (of(2, 2), places(2)),
+    "nn.MultiMarginLoss": (of(2, 2), places(2)),
+    "nn.functional.multilabel_margin_loss": (of(2, 2), places(2, 2)),
+    "nn.MultiLabelMarginLoss": (of(2, 2), places(2, 2)),
+    "nn.functional.cosine_embedding_loss": (of(2, 2), of(2, 2), places(2)),
+    "nn.CosineEmbeddingLoss": (of(2, 2), of(2, 2), places(2)),
+    "nn.ChannelShuffle": (1, of(1, 2, 2, 2)),
+    "nn.Fold": ((2, 2), (2, 2), of(1, 4, 1)),
+    "nn.InstanceNorm1d": (2, of(1, 2, 4)),
+    "nn.InstanceNorm2d": (2, of(1, 2, 4, 4)),
+    "nn.InstanceNorm3d": (2, of(1, 2, 4, 4, 4)),
+    "nn.LocalResponseNorm": (2, of(1, 2, 4)),
+    "nn.MaxUnpool1d": (2, of(1, 1, 2), places(1, 1, 2)),
+    "nn.MaxUnpool2d": (2, of(1, 1, 2, 2), places(1, 1, 2, 2)),
+    "nn.MaxUnpool3d": (2, of(1, 1, 2, 2, 2), places(1, 1, 2, 2, 2)),
+    "nn.Threshold": (1, 0, of(2)),
+    "nn.Upsample": ((4, 4), of(1, 1, 2, 2)),
+    "nn.UpsamplingBilinear2d": ((4, 4), of(1, 1, 2, 2)),
+    "nn.UpsamplingNearest2d": ((4, 4), of(1, 1, 2, 2)),
+    "nn.Transformer": (2, 1, 1, 1, 2, of(2, 1, 2), of(2, 1, 2)),
+}
+
+
 @dataclass(frozen=True)
 class Sample:
     """A call: the function of torch, the operator as `infer` takes it, and its arguments."""
@@ -155,6 +242,9 @@ def samples(row: Operator) -> Iterator[Sample]:
     for form in row.forms:
         for place in _places(row, form):
             operator, function = place
+            if row.key in CALLS:
+                yield Sample(operator, function, CALLS[row.key], {})
+                continue
             for signature in _signatures(row, form):
                 found = next(filter(_works, _tried(operator, function, signature)), None)
                 if found is not None:
@@ -181,7 +271,12 @@ def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]
     elif form == "a":
         yield row.key, lambda tensor: getattr(tensor, row.key)
     elif form == "c" and owner is not None:
-        yield row.key, Layer(getattr(owner, name), len(_needed(signatures.parse(row.ctor))))
+        given = CALLS.get(row.key)
+        if given is None:
+            settings = len(_needed(signatures.parse(row.ctor)))
+        else:
+            settings = sum(not isinstance(value, Slot) for value in given)
+        yield row.key, Layer(getattr(owner, name), settings)
 
 
 @dataclass(frozen=True)
