@@ -156,6 +156,10 @@ def _true(common: str, default: str) -> str:
     return "uint8" if common == "uint8" else "bool"
 
 
+def _averaging(common: str, default: str) -> str:
+    return default if common in INTEGRALS else common
+
+
 def _double(common: str, default: str) -> str:
     return "complex128" if category(common) is Category.COMPLEX else "float64"
 
@@ -227,6 +231,7 @@ WORDS: Final[dict[str, Word]] = {
     "doubles": Word(_promoted, _double, _TWO),
     "distances": Word(_floating, _real, _TWO),
     "losses": Word(_lost, _own, _TWO),
+    "averages": Word(_promoted, _averaging, _TWO),
     "gaps": Word(_lost, _real, _TWO),
     "means": Word(_averaged, _own, _ONE),
     "real": Word(_first, _real, _ONE),
