@@ -183,7 +183,7 @@ def named(word: str) -> str | None:
 
 def missing(word: str) -> Contradiction | None:
     """What torch says of a word that can only be meant for a dtype, and is none."""
-    if not _LOOKS.fullmatch(word) or word in KINDS or word in ALIASES or word in _FURTHER:
+    if word in KINDS or word in ALIASES or word in _FURTHER or not _is_meant_for_one(word):
         return None
     near = nearest(word)
     return Contradiction(
@@ -197,6 +197,16 @@ def missing(word: str) -> Contradiction | None:
 # Dtypes of torch that the document does not tell of; more of these may come than are known here.
 _FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
 _LOOKS: Final = re.compile(r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])")
+_WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: quantized
+_STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
+
+
+def _is_meant_for_one(word: str) -> bool:
+    """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``."""
+    wide = _WIDE.fullmatch(word)
+    return bool(_LOOKS.fullmatch(word)) or (
+        wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
+    )
 
 
 def nearest(word: str) -> str | None:
@@ -299,6 +309,22 @@ def complex_of(dtype: str) -> str:
     if dtype not in _COMPLEX_OF and dtype != "bfloat16":
         raise Untold
     return _COMPLEX_OF.get(dtype, "complex64")
+
+
+def limited(dtype: str, *, floating: bool) -> Contradiction | None:
+    """What torch says of a dtype whose limits are asked for as those of floats, or of integers."""
+    name, other = ("finfo", "iinfo") if floating else ("iinfo", "finfo")
+    kind = category(dtype)
+    if kind is Category.BOOL and not floating:
+        text = "torch.bool is not supported by torch.iinfo"
+    elif floating == (kind >= Category.FLOATING):
+        return None
+    else:
+        what = "a floating point" if floating else "an integer"
+        text = (
+            f"torch.{name}() requires {what} input type. Use torch.{other} to handle 'torch.{name}'"
+        )
+    return Contradiction("NC304", text, error="TypeError", help=f"The dtype is {dtype}.")
 
 
 def real_of(dtype: str) -> str:

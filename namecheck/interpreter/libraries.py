@@ -148,6 +148,8 @@ class Libraries:
             "torch.nn.parameter.Parameter": machine.torch.surroundings.parameter,
             "torch.set_default_dtype": machine.torch.surroundings.set_default,
             "torch.get_default_dtype": machine.torch.surroundings.default,
+            "torch.finfo": partial(machine.torch.surroundings.limits, floating=True),
+            "torch.iinfo": partial(machine.torch.surroundings.limits, floating=False),
             "torch.Size": self.builtins.tuple_,
             **Iterators(machine).functions,
             **{f"dataclasses.{name}": case for name, case in self.records.functions.items()},

@@ -17,6 +17,7 @@ from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import NONE, Const, TensorValue, Value
 from namecheck.interpreter.store import Store
+from namecheck.rules import dtypes
 from namecheck.values import Constant
 
 if TYPE_CHECKING:
@@ -57,11 +58,24 @@ class Surroundings:
             return Const(Constant("dtype", dtype))
         return self.machine.fresh("dtype")
 
+    def limits(self, call: Call, *, floating: bool) -> Value:
+        """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
+        dtype = call.argument(0, "type")
+        if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
+            wrong = attributes.limited(dtype.value.name, floating=floating)
+            if wrong is not None:
+                self.machine.report(wrong, call.node, call.store, call.activation)
+        return self.machine.fresh("limits")
+
     def parameter(self, call: Call) -> Value:
         """``nn.Parameter(x)`` has the names of x."""
         value = call.argument(0, "data")
         if not isinstance(value, TensorValue):
             return self.machine.fresh("parameter")
+        if call.argument(1, "requires_grad", Const(True)) == Const(True):
+            wrong = dtypes.without_gradient(joins.held(value, call.store).tensor.dtype)
+            if wrong is not None:
+                self.machine.report(wrong, call.node, call.store, call.activation)
         return self.of_module(value, call.store)
 
     def of_module(self, value: Value, store: Store) -> Value:

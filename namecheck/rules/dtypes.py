@@ -360,14 +360,20 @@ def _told(text: str, *dtypes: str) -> str:
 
 
 def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:
-    """Refuse that a tensor of integers requires a gradient (recorded: requires_grad_, zeros)."""
-    if arguments.get("requires_grad") is not True:
-        return
-    if attributes.is_among(dtype, INTEGRALS) is Answer.YES:
-        raise Contradiction(
-            "NC307",
-            "only Tensors of floating point dtype can require gradients"
-            if in_place
-            else "Only Tensors of floating point and complex dtype can require gradients",
-            help="Make the tensor of a floating dtype.",
-        )
+    if arguments.get("requires_grad") is True:
+        refusal = without_gradient(dtype, in_place=in_place)
+        if refusal is not None:
+            raise refusal
+
+
+def without_gradient(dtype: DType, *, in_place: bool = False) -> Contradiction | None:
+    """What torch says of integers that require a gradient (recorded: requires_grad_, zeros)."""
+    if attributes.is_among(dtype, INTEGRALS) is not Answer.YES:
+        return None
+    return Contradiction(
+        "NC307",
+        "only Tensors of floating point dtype can require gradients"
+        if in_place
+        else "Only Tensors of floating point and complex dtype can require gradients",
+        help="Make the tensor of a floating dtype.",
+    )
