@@ -28,6 +28,7 @@ from namecheck.interpreter.objects import (
     Value,
     Wrapped,
 )
+from namecheck.interpreter.scopes import decorators, is_stub
 from namecheck.interpreter.store import Store
 from namecheck.values import Tensor
 
@@ -153,10 +154,10 @@ class Callers:
         self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
     ) -> Value | None:
         """An instance for ``self``, made as unknown code would make it."""
-        decorators = _decorators(function.node)
-        if "staticmethod" in decorators:
+        decorated = decorators(function.node)
+        if "staticmethod" in decorated:
             return None
-        if "classmethod" in decorators or function.name == "__new__":
+        if "classmethod" in decorated or function.name == "__new__":
             return cls
         instance = Instance(self.machine.new_address(), cls)
         self.machine.declarations.seed(instance, function, store)
@@ -251,8 +252,14 @@ class Callers:
         inherited = set[str]().union(*map(self._given, attributes.mro(instance.cls)))
         for name in inherited:
             found = attributes.class_attribute(instance.cls, name, store)
-            if name in overridden or _is_stub(_plain(found)):
+            if name in overridden or self._says_nothing(_plain(found)):
                 store.set((instance.address, name), self.machine.fresh("overridden"))
+
+    def _says_nothing(self, value: Value | None) -> bool:
+        """Whether a method neither does anything nor declares what it gives."""
+        if not isinstance(value, FunctionValue) or not is_stub(value.node):
+            return False
+        return not self.machine.declarations.gives(value)
 
     def _given(self, cls: Value) -> frozenset[str]:
         """The names that a class gives to itself or, in its methods, to ``self``."""
@@ -345,30 +352,6 @@ def _is_constant(annotation: ast.expr) -> bool:
     return bool(words & {"ClassVar", "Final"})
 
 
-def _decorators(node: ast.AST) -> set[str]:
-    """The last words of the names of a function's decorators."""
-    found = set[str]()
-    for decorator in getattr(node, "decorator_list", []):
-        if isinstance(decorator, ast.Attribute):
-            found.add(decorator.attr)
-        elif isinstance(decorator, ast.Name):
-            found.add(decorator.id)
-    return found
-
-
 def _plain(value: Value | None) -> Value | None:
     """The function under a property, a static or a class method."""
     return value.function if isinstance(value, Wrapped) else value
-
-
-def _is_stub(value: Value | None) -> bool:
-    """Whether a function is only there to be overridden: abstract, or without a body."""
-    if not isinstance(value, FunctionValue) or isinstance(value.node, ast.Lambda):
-        return False
-    if "abstractmethod" in _decorators(value.node):
-        return True
-    return all(
-        isinstance(statement, (ast.Pass, ast.Raise))
-        or (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant))
-        for statement in value.node.body
-    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from namecheck.interpreter import joins, merges
+from namecheck.interpreter import joins, merges, scopes
 from namecheck.interpreter.machine import (
     CALL_DEPTH,
     RECURSION,
@@ -385,7 +385,8 @@ class Calls:
         if not self._matters(function, call):
             machine.escapes.containers((*call.args, *call.kwargs.values()), call.store)
             return False
-        if self.too_deep(function, call.activation) or not machine.spend():
+        elsewhere = scopes.is_stub(function.node) and machine.declarations.gives(function)
+        if elsewhere or self.too_deep(function, call.activation) or not machine.spend():
             machine.events += 1
             machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
             return False

@@ -187,11 +187,15 @@ class Declarations:
         value = self.values.outside(value, frame.number, store)
         return self.values.refined(signature.result, value, bindings, scope, written, store)
 
+    def gives(self, function: FunctionValue) -> bool:
+        """Whether a function declares what it gives."""
+        return speaks(self.of(function.frame).signature(function.node).result)
+
     def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
         """What the axes of a function stand for in a call; None where its result says nothing."""
-        signature = self.of(frame).signature(function.node)
-        if not speaks(signature.result):
+        if not self.gives(function):
             return None
+        signature = self.of(frame).signature(function.node)
         bindings = self._bindings(signature.axes, frame, store, function.name)
         return replace(bindings, given=signature.numbers)
 

@@ -129,3 +129,27 @@ def _note(node: ast.AST, info: ScopeInfo) -> None:
         info.local.add(node.rest)
     elif isinstance(node, (ast.Yield, ast.YieldFrom)):
         info.generator = True
+
+
+def is_stub(node: ast.AST) -> bool:
+    """Whether a function is only there to be overridden: abstract, or without a body."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return "abstractmethod" in decorators(node) or all(map(_says_nothing, node.body))
+
+
+def decorators(node: ast.AST) -> set[str]:
+    """The last words of the names of a function's decorators."""
+    found = set[str]()
+    for decorator in getattr(node, "decorator_list", []):
+        if isinstance(decorator, ast.Attribute):
+            found.add(decorator.attr)
+        elif isinstance(decorator, ast.Name):
+            found.add(decorator.id)
+    return found
+
+
+def _says_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, (ast.Pass, ast.Raise))
