@@ -90,6 +90,9 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
         ("from pkg import \\\n    makers", "makers.make()"),
         ("import os, \\\n    pkg.makers", "pkg.makers.make()"),
         ("from pkg.makers \\\n    import make", "make()"),
+        ("import os; from pkg import make; import sys", "make()"),
+        ("if True: from pkg import makers", "makers.make()"),
+        ("import os;import pkg.makers", "pkg.makers.make()"),
         ("try:\n    from pkg import make\nexcept ImportError:\n    make = None", "make()"),
     ],
 )
