@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import torch
 
 from namecheck import interpreter, syntax
-from namecheck.compare import join
+from namecheck.compare import facets, join
 from namecheck.compare.join import Joined, Verdict
 from namecheck.findings import Finding, Kind, register
 from namecheck.interpreter import Inferences
@@ -151,9 +151,11 @@ def main() -> int:
     kinds = KINDS if arguments.kind is None else (arguments.kind,)
     print(f"seed {arguments.seed}", flush=True)
     verdicts: Counter[str] = Counter()
+    attributes: Counter[tuple[str, Verdict]] = Counter()
     wrong = 0
     for one in compared(arguments.seed, arguments.start, arguments.count, kinds):
         verdicts.update(each.verdict.value for each in one.joined)
+        attributes.update(pair for each in one.joined for pair in each.attributes.items())
         if one.is_wrong:
             wrong += 1
             print(one.show(), flush=True)
@@ -162,6 +164,11 @@ def main() -> int:
     told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
     print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {told}")
     print(f"Of what ran, the names of {known:.1%} were known in full.")
+    for attribute in facets.ATTRIBUTES:
+        word = attribute.word
+        every = sum(attributes[word, verdict] for verdict in Verdict)
+        agree = attributes[word, Verdict.AGREE] / max(every, 1)
+        print(f"Of {every:,} values that were inferred, the {word} of {agree:.1%} was known.")
     return 1 if wrong else 0
 
 

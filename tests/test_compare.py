@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Final
@@ -176,6 +177,7 @@ def test_a_script_that_agrees(compare: Command) -> None:
         "()\n"
         "2 expressions in 1 file: 2 agree, 0 weaker, 0 unreached, 0 incorrect.\n"
         "Of 2 that ran, the names of 2 were known in full: 100.0 %.\n"
+        "What else was known of them: the dtype of 100.0 %.\n"
     )
 
 
@@ -191,6 +193,47 @@ def test_json_is_one_object_and_the_script_prints_elsewhere(compare: Command) ->
     assert (status, sorted(err.split())) == (0, ["hello", "world"])
     assert list(told)[:5] == ["expressions", "agree", "weaker", "unreached", "incorrect"]
     assert (told["expressions"], told["agree"], told["incorrect"], told["known"]) == (1, 1, [], 1.0)
+    assert told["attributes"]["dtype"] == {"agree": 1, "weaker": 0, "incorrect": 0}
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ([{"dtype": "int64"}], "agree"),
+        ([{"dtype": frozenset({"int64", "int32"})}], "weaker"),
+        ([{}], "weaker"),
+        ([{"dtype": "int32"}, {"dtype": "int64"}], "agree"),
+        ([{"dtype": "int32"}], "incorrect"),
+        ([{"dtype": frozenset({"int32", "float32"})}], "incorrect"),
+    ],
+)
+def test_the_verdict_on_a_dtype(told: list[dict[str, Any]], verdict: str) -> None:
+    seen = replace(tensor("N"), dtype="int64", device="cpu", layout="strided")
+    both = inferred(*(replace(tensor("N"), **attributes) for attributes in told)), saw(seen)
+    [one] = join.sides({PLACE: {AT: both[0]}}, {PLACE: {AT: both[1]}})
+    assert one.attributes["dtype"].value == verdict
+    assert (one.fault is Fault.DTYPE) == (verdict == "incorrect")
+    assert one.attributes["device"] is Verdict.WEAKER
+
+
+def test_a_dtype_of_another_tensor_does_not_excuse_it() -> None:
+    seen = saw(replace(tensor("N"), dtype="int64"))
+    told = inferred(replace(tensor("N"), dtype="int32"), replace(tensor("C"), dtype="int64"))
+    [one] = join.sides({PLACE: {AT: told}}, {PLACE: {AT: seen}})
+    assert (one.fault, one.static, one.observed) == (Fault.DTYPE, "int32 | int64", ("int64",))
+
+
+def test_a_dtype_that_is_incorrect_is_shown(compare: Command) -> None:
+    program = """
+    import sys
+    x = torch.zeros(2, names=('N',))
+    sys.modules['__main__'].x = x.double()
+    y = x.max('N')
+    """
+    status, out, _ = compare(program)
+    assert status == 1
+    assert out.startswith("incorrect: the run has another dtype than was inferred\n")
+    assert "  = inferred: (float32, int64)\n  = observed: (float64, int64)\n" in out
 
 
 HIDDEN: Final = """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import values
+from namecheck.compare import facets
+from namecheck.compare.facets import Attribute
 from namecheck.findings import Finding, is_of_sizes
 from namecheck.interpreter import Observation, Observations
 from namecheck.names import UNKNOWN, Axis
@@ -37,20 +39,27 @@ class Verdict(enum.Enum):
 class Fault(enum.Enum):
     """What is incorrect about an expression.
 
-    NAMES: it has others than were inferred; SIZES: only its sizes differ. UNFOUNDED: a
-    contradiction was found that there is not. MISSED: there is one that was not found, though the
-    operands were known.
+    NAMES: it has others than were inferred; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT:
+    it is of another. UNFOUNDED: a contradiction was found that there is not. MISSED: there is one
+    that was not found, though the operands were known.
     """
 
     NAMES = "names"
     SIZES = "sizes"
+    DTYPE = "dtype"
+    DEVICE = "device"
+    LAYOUT = "layout"
     UNFOUNDED = "unfounded"
     MISSED = "missed"
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One expression: the verdict, and what the two sides say, for a reader."""
+    """One expression: the verdict, and what the two sides say, for a reader.
+
+    `attributes` has the verdict on each attribute besides names, if a tensor was seen that is one
+    of those that were inferred.
+    """
 
     filename: str
     position: Position
@@ -58,6 +67,7 @@ class Joined:
     static: str
     observed: tuple[str, ...] = ()
     fault: Fault | None = None
+    attributes: Mapping[str, Verdict] = field(default_factory=dict, hash=False)
 
 
 _NOTHING: Final = Observation()
@@ -93,8 +103,35 @@ def _joined(
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
             if fault is Fault.UNFOUNDED and observation.gave:
                 fault, verdict = None, Verdict.UNSETTLED
+            told = _attributes(observation, one) if fault is None else {}
+            wrong = next((word for word in told if told[word] is Verdict.INCORRECT), None)
+            if wrong is not None:
+                fault, verdict = Fault(wrong), Verdict.INCORRECT
             if verdict is not None:
-                yield Joined(filename, position, verdict, _said(observation), _saw(one), fault)
+                said, saw = _said(observation, wrong), _saw(one, wrong)
+                yield Joined(filename, position, verdict, said, saw, fault, told)
+
+
+def _attributes(static: Observation, seen: Seen) -> dict[str, Verdict]:
+    """The verdict on each attribute besides names, over all values that the run has."""
+    if not seen.values or not static.gave:
+        return {}
+    fitting = [
+        (value, [told for told in static.values if _covers(told, value, sizes=False)])
+        for value in seen.values
+    ]
+    return {each.word: _on_attribute(each, fitting) for each in facets.ATTRIBUTES}
+
+
+def _on_attribute(attribute: Attribute, fitting: Sequence[tuple[Any, list[Any]]]) -> Verdict:
+    verdict = Verdict.AGREE
+    for value, every in fitting:
+        covering = [told for told in every if facets.is_covered(attribute, told, value)]
+        if not covering:
+            return Verdict.INCORRECT
+        if not any(facets.is_known(attribute, told, value) for told in covering):
+            verdict = Verdict.WEAKER
+    return verdict
 
 
 def _is_of_tensors(observation: Observation) -> bool:
@@ -187,14 +224,18 @@ def _has_tensor(value: Any) -> bool:
     return isinstance(value, (Tensor, Many))
 
 
-def _said(static: Observation) -> str:
-    """What was known of an expression: its value, else its contradictions."""
+def _said(static: Observation, attribute: str | None = None) -> str:
+    """What was known of an expression: its value, or an attribute of it; its contradictions."""
     told = [_finding(finding.code, finding.message) for finding in static.findings]
-    return " | ".join([*map(show, static.values), *told]) or "?"
+    return " | ".join([*(_shown(value, attribute) for value in static.values), *told]) or "?"
 
 
-def _saw(seen: Seen) -> tuple[str, ...]:
-    told = [show(value) for value in seen.values]
+def _shown(value: Any, attribute: str | None) -> str:
+    return show(value) if attribute is None else facets.shown(facets.named(attribute), value)
+
+
+def _saw(seen: Seen, attribute: str | None = None) -> tuple[str, ...]:
+    told = [_shown(value, attribute) for value in seen.values]
     told += [_finding(finding.code, finding.message) for finding in seen.findings]
     told += seen.errors
     return tuple(dict.fromkeys(told)) or (_NO_CONTRADICTION,)
@@ -213,6 +254,15 @@ def show(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(show, value))})"
     return "?"
+
+
+def counts_of(joined: Sequence[Joined], attribute: str) -> dict[Verdict, int]:
+    """How many expressions have each verdict on one attribute besides names."""
+    every = [one.attributes[attribute] for one in joined if attribute in one.attributes]
+    return {verdict: every.count(verdict) for verdict in _ON_ATTRIBUTES}
+
+
+_ON_ATTRIBUTES: Final = (Verdict.AGREE, Verdict.WEAKER, Verdict.INCORRECT)
 
 
 def counts(joined: Sequence[Joined]) -> dict[Verdict, int]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from namecheck.compare import Comparison, Place
-from namecheck.compare.join import Fault, Joined, Verdict
+from namecheck.compare.facets import ATTRIBUTES
+from namecheck.compare.join import Fault, Joined, Verdict, counts_of
 from namecheck.report import frame
 from namecheck.report.frame import Label, visible
 from namecheck.report.painter import Painter
@@ -18,6 +19,9 @@ from namecheck.report.wording import counted, locations
 _TELLS: Final = {
     Fault.NAMES: "the run has other names than were inferred",
     Fault.SIZES: "the run has other sizes than were inferred",
+    Fault.DTYPE: "the run has another dtype than was inferred",
+    Fault.DEVICE: "the run is on another device than was inferred",
+    Fault.LAYOUT: "the run has another layout than was inferred",
     Fault.UNFOUNDED: "a contradiction was found, and the run has none",
     Fault.MISSED: "the run has a contradiction that was not found",
 }
@@ -39,6 +43,13 @@ def as_json(comparison: Comparison) -> str:
         ],
         "unsettled": counts[Verdict.UNSETTLED],
         "known": comparison.share,
+        "attributes": {
+            attribute.word: {
+                verdict.value: number
+                for verdict, number in counts_of(comparison.joined, attribute.word).items()
+            }
+            for attribute in ATTRIBUTES
+        },
         "ended": _ending(comparison),
         "lost": None if comparison.lost is None else _spot(comparison, comparison.lost),
     }
@@ -74,6 +85,9 @@ def as_text(comparison: Comparison, paint: Painter, *, everything: bool = False)
     yield paint("bold" if _incorrect(comparison) else "good", _summary(comparison))
     if comparison.observed:
         yield _share(comparison)
+    told = list(_on_attributes(comparison))
+    if told:
+        yield f"What else was known of them: {', '.join(told)}."
 
 
 def _full(comparison: Comparison, one: Joined, paint: Painter) -> Iterator[str]:
@@ -149,6 +163,15 @@ def _share(comparison: Comparison) -> str:
         f"Of {comparison.observed:,} that ran, the names of {agree:,} were known in full: "
         f"{100 * comparison.share:.1f} %."
     )
+
+
+def _on_attributes(comparison: Comparison) -> Iterator[str]:
+    """The share of the values of which each attribute was known, where it was of any."""
+    for attribute in ATTRIBUTES:
+        counts = counts_of(comparison.joined, attribute.word)
+        if counts[Verdict.AGREE]:
+            share = counts[Verdict.AGREE] / sum(counts.values())
+            yield f"the {attribute.word} of {100 * share:.1f} %"
 
 
 def _incorrect(comparison: Comparison) -> int:

@@ -21,8 +21,7 @@ import torch
 
 import namecheck.runtime
 from namecheck.findings import Finding
-from namecheck.names import UNKNOWN
-from namecheck.runtime import modes, places, shim, tensor_names
+from namecheck.runtime import facets, modes, places, shim, tensor_names
 from namecheck.runtime.catching import Catching
 from namecheck.runtime.errors import Contradicted, error_of
 from namecheck.runtime.instructions import (
@@ -256,26 +255,10 @@ def _note_error(seen: Seen, error: BaseException) -> None:
 def _note_value(seen: Seen, value: Any) -> None:
     if not _holds_tensor(value) or len(seen.values) >= _KINDS:
         return
-    key = _key(value)
+    key = facets.key_of(value)
     if key not in seen.keys and _is_known(value):
         seen.keys.add(key)
-        seen.values[_described(value)] = None
-
-
-def _key(value: Any) -> Hashable:
-    """What of a value tells it from others: a description takes longer to make."""
-    if isinstance(value, torch.Tensor):
-        return tensor_names.names_of(value), value.shape
-    return tuple(map(_key, value)) if isinstance(value, (tuple, list)) else None
-
-
-def _described(value: Any) -> Any:
-    """The tensors in a real value; UNKNOWN for whatever else is in it."""
-    if isinstance(value, torch.Tensor):
-        return tensor_names.abstract(value, said=False)
-    if isinstance(value, (tuple, list)):
-        return tuple(map(_described, value))
-    return UNKNOWN
+        seen.values[facets.described(value)] = None
 
 
 def _holds_tensor(value: Any) -> bool:

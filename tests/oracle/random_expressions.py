@@ -22,6 +22,8 @@ _SELECTIONS: Final = ("max", "min", "median", "mode", "kthvalue")
 _SCANS: Final = ("softmax", "log_softmax", "cumsum", "cumprod", "logcumsumexp")
 _OPERATORS: Final = ("+", "-", "*", "/", ">", "<=", "==", "**")
 _FUNCTIONS: Final = ("add", "sub", "mul", "div", "maximum", "eq", "gt", "atan2", "pow")
+_DTYPES: Final = ("float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
+_CONVERSIONS: Final = ("double", "half", "long", "int", "bool", "float", "bfloat16", "cpu")
 _LIKES: Final = ("zeros_like", "ones_like", "rand_like", "empty_like", "randn_like")
 
 
@@ -50,6 +52,7 @@ class Expressions:
             (3, self._expansion),
             (3, self._functional),
             (3, self._parts),
+            (5, self._conversion),
         )
         self._weights = [weight for weight, _ in self._kinds]
 
@@ -70,7 +73,13 @@ class Expressions:
             kind = "zeros"
         if self.rng.random() < 0.5 or not sizes:
             shape = f"({shape}{',' if len(sizes) == 1 else ''})"
-        return f"torch.{kind}({shape}, names={written})"
+        return f"torch.{kind}({shape}, names={written}{self._asked(kind)})"
+
+    def _asked(self, kind: str) -> str:
+        """What a factory is asked for besides its shape."""
+        if kind in ("rand", "randn", "empty") or self.rng.random() < 0.8:
+            return self.rng.choice(("", "", "", ", device='cpu'", ", layout=torch.strided"))
+        return f", dtype=torch.{self.rng.choice(_DTYPES)}"
 
     def _starred(self, written: str) -> str:
         if written.startswith("(") and written.endswith(")"):
@@ -347,6 +356,27 @@ class Expressions:
 
     def _like(self, text: str, tensor: Any, space: Namespace) -> str | None:
         return f"torch.{self.rng.choice(_LIKES)}({text})"
+
+    def _conversion(self, text: str, tensor: Any, space: Namespace) -> str | None:
+        """Another dtype, device or order in memory."""
+        dtype, other = self.rng.choice(_DTYPES), self.other(space, lambda found: True)
+        forms = [
+            "{0}.{1}()",
+            "{0}.to(torch.{2})",
+            "{0}.to(dtype=torch.{2}, device='cpu')",
+            "{0}.to({3})",
+            "{0}.to({3}.dtype)",
+            "{0}.type_as({3})",
+            "{0}.to(device={3}.device)",
+            "torch.zeros_like({0}, dtype=torch.{2})",
+            "{0}.clone(memory_format=torch.contiguous_format)",
+            "{0}.contiguous()",
+            "{0}.sum(dtype=torch.{2})",
+        ]
+        if tensor.dim() == 4:
+            forms.append("{0}.contiguous(memory_format=torch.channels_last)")
+        conversion = self.rng.choice(_CONVERSIONS)
+        return self.rng.choice(forms).format(_wrapped(text), conversion, dtype, other)
 
     def _expansion(self, text: str, tensor: Any, space: Namespace) -> str | None:
         sizes = ", ".join(map(str, tensor.shape))

@@ -1,0 +1,36 @@
+"""All that can be seen of a real tensor, as the rules tell of it: dims, dtype, device, layout."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from namecheck.names import UNKNOWN
+from namecheck.runtime import tensor_names
+from namecheck.values import Tensor
+
+
+def described(value: Any) -> Any:
+    """The tensors in a real value; UNKNOWN for whatever else is in it."""
+    if isinstance(value, torch.Tensor):
+        known: Tensor = tensor_names.abstract(value, said=False)
+        return replace(known, device=str(value.device), layout=layout_of(value))
+    if isinstance(value, (tuple, list)):
+        return tuple(map(described, value))
+    return UNKNOWN
+
+
+def layout_of(tensor: torch.Tensor) -> str:
+    """The layout of a real tensor: ``strided``."""
+    return str(tensor.layout).removeprefix("torch.")
+
+
+def key_of(value: Any) -> Hashable:
+    """What of a value tells it from others: a description takes longer to make."""
+    if isinstance(value, torch.Tensor):
+        kind = value.dtype, value.device, value.layout
+        return tensor_names.names_of(value), value.shape, kind
+    return tuple(map(key_of, value)) if isinstance(value, (tuple, list)) else None
