@@ -79,7 +79,8 @@ class Reporter:
             print(f"{path or 'namecheck'}: note: namecheck failed: {text}.", file=sys.stderr)
             return
         # Not by `report`: mypy tries expressions out, and drops what is reported meanwhile.
-        note = surfaces.info_of_file(f"namecheck failed on this file: {text}.")
+        text = f"namecheck failed on this file: {text}."
+        note = surfaces.info(None, (1, 1, 1, 2), "note", text, None)
         manager.errors.error_info_map.setdefault(path, []).append(note)
 
 

@@ -102,18 +102,18 @@ def cache_folder(options: Options) -> str | None:
 
 
 def info(
-    file: MypyFile,
+    file: MypyFile | None,
     span: tuple[int, int, int, int],
     severity: str,
     message: str,
     code: ErrorCode | None,
     parent: ErrorInfo | None = None,
 ) -> ErrorInfo:
-    """One error or note of mypy; the span is that of a finding."""
+    """One error or note of mypy, at the span of a finding; without a file it has no context."""
     line, column, end_line, end_column = span
     return ErrorInfo(
         import_ctx=[],
-        local_ctx=enclosing(file, line),
+        local_ctx=enclosing(file, line) if file else (None, None),
         line=line,
         column=column - 1,
         end_line=end_line,
@@ -123,27 +123,8 @@ def info(
         code=code,
         blocker=False,
         only_once=False,
-        module=file.fullname,
+        module=file.fullname if file else None,
         target=None,
         origin_span=range(line, end_line + 1),
         parent_error=parent,
-    )
-
-
-def info_of_file(message: str) -> ErrorInfo:
-    """A note about a whole file."""
-    return ErrorInfo(
-        import_ctx=[],
-        local_ctx=(None, None),
-        line=1,
-        column=0,
-        end_line=1,
-        end_column=1,
-        severity="note",
-        message=message,
-        code=None,
-        blocker=False,
-        only_once=False,
-        module=None,
-        target=None,
     )
