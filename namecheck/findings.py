@@ -77,12 +77,15 @@ class Facts:
     """What a fix of a finding has to know, so that it need not read it out of the message.
 
     `operator` is the key of what was called, `words` are the names that the finding is about, the
-    most telling first (of a suppression the idle word, none where it is idle as a whole).
+    most telling first (of a suppression the idle word, none where it is idle as a whole). `settled`
+    tells that the operands have the names that they are `given` with however one comes there: they
+    were named at the top level of a file, or in the function that is being run.
     """
 
     operator: str = ""
     words: tuple[str, ...] = ()
     given: tuple[Given, ...] = ()
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,36 @@ class Finding:
     error: str | None = None
     by_axes: bool = False
     facts: Facts | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """A stretch of a file's text (empty: an insertion), and the text in place of it.
+
+    Lines in it end with ``\\n``, whatever ends them in the file.
+    """
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What puts a finding right: edits of the file that it stands in.
+
+    It is `safe` where it can mean nothing else and the code as it stands cannot run past this
+    place, whoever calls it; or a comment goes. Others guess what was meant, or change what a
+    program computes that runs.
+    """
+
+    message: str
+    safe: bool
+    edits: tuple[Edit, ...]
+
+    @property
+    def applicability(self) -> str:
+        """``safe`` or ``unsafe``."""
+        return "safe" if self.safe else "unsafe"
 
 
 def is_of_sizes(code: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ def examine(node: ast.AST) -> ScopeInfo:
     if isinstance(node, FUNCTIONS):
         info.local.update(argument.arg for argument in parameters(node.args))
         body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
-    elif isinstance(node, _COMPREHENSIONS):
+    elif isinstance(node, COMPREHENSIONS):
         body = [generator.target for generator in node.generators]
     else:
         body = getattr(node, "body", [])
@@ -69,7 +69,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
     while stack:
         current = stack.pop()
         yield current
-        if isinstance(current, (*FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+        if isinstance(current, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
             continue
         stack.extend(children(current))
 

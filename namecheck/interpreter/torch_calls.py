@@ -35,12 +35,14 @@ from namecheck.interpreter.objects import (
     size_of,
     sized,
 )
+from namecheck.interpreter.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.sides import Sides
 from namecheck.interpreter.store import Fact, Store
 from namecheck.interpreter.surroundings import Surroundings
 from namecheck.names import UNKNOWN, Axis
 from namecheck.sizes import Expression
 from namecheck.syntax import Located as Node
+from namecheck.syntax import Source
 from namecheck.values import ANY_DIM, OPEN, SOME_NUMBERS, Constant, Dims, Many, Maybe, Tensor
 
 _NUMBERS: Final = frozenset({"float", "complex"})
@@ -197,7 +199,7 @@ class TorchCalls:
                 marks,
                 origins,
                 by_axes=any(map(_has_axes, inputs)),
-                facts=self._facts(operator, contradiction.names, operands, store),
+                facts=self._facts(operator, contradiction.names, operands, store, activation),
             )
             return self.machine.fresh("contradiction")
         before = self._gather(every, store)
@@ -215,15 +217,22 @@ class TorchCalls:
         return self.sides.see(operator, args, given, result, node, store)
 
     def _facts(
-        self, operator: str, words: tuple[str, ...], operands: Sequence[Operand], store: Store
+        self,
+        operator: str,
+        words: tuple[str, ...],
+        operands: Sequence[Operand],
+        store: Store,
+        activation: Activation,
     ) -> Facts:
         """What a fix has to know of a call that contradicts."""
         given = []
+        origins = self._gather([value for _, value in operands], store).values()
+        settled = all(_is_within(place, activation, self.machine.source) for place in origins)
         for where, value in operands:
             lowered = self.lower(value, store)
             if isinstance(lowered, Tensor):
                 given.append(_given(lowered, self.machine.source.span(where)))
-        return Facts(operators.key_of(operator), words, tuple(given))
+        return Facts(operators.key_of(operator), words, tuple(given), settled)
 
     def _has_failed(self, value: Value, store: Store) -> bool:
         if isinstance(value, ListValue):
@@ -454,6 +463,17 @@ def _given(tensor: Tensor, span: Span) -> Given:
     names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
     labelled = not any(isinstance(name, Axis) for name in tensor.names)
     return Given(span, names, labelled, attributes.show(tensor.dtype))
+
+
+def _is_within(place: Place, activation: Activation, source: Source) -> bool:
+    """Whether a place is in the scope that is being run; at the top level every place is."""
+    scope = activation.frame.scope
+    if isinstance(scope, COMPREHENSIONS) and activation.caller is not None:
+        return _is_within(place, activation.caller, source)
+    if not isinstance(scope, FUNCTIONS):
+        return activation.caller is None
+    span = source.span(scope)
+    return place.filename == source.filename and span.line <= place.span.line <= span.end_line
 
 
 def _has_axes(operand: Any) -> bool:

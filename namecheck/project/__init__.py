@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from namecheck import settings
@@ -47,6 +47,10 @@ class Result:
     def errors(self) -> int:
         """The number of findings that are more than notes."""
         return sum(register()[finding.code].kind is not Kind.NOTE for finding in self.findings)
+
+    def replaced(self, findings: tuple[Finding, ...]) -> Result:
+        """The run with other findings."""
+        return replace(self, findings=findings)
 
     def joined(self, other: Result) -> Result:
         """The two runs as one."""

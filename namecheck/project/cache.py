@@ -289,7 +289,7 @@ def _finding(finding: Finding) -> list[Any]:
 
 def _facts(facts: Facts) -> list[Any]:
     given = [[_span(one.span), one.names, one.labelled, one.dtype] for one in facts.given]
-    return [facts.operator, facts.words, given]
+    return [facts.operator, facts.words, given, facts.settled]
 
 
 @lru_cache(maxsize=256)
@@ -325,7 +325,7 @@ def _found_again(record: list[Any]) -> Finding:
 
 
 def _facts_again(record: list[Any]) -> Facts:
-    operator, words, given = record
+    operator, words, given, settled = record
     return Facts(
         operator,
         tuple(words),
@@ -333,4 +333,5 @@ def _facts_again(record: list[Any]) -> Facts:
             Given(Span(*span), None if names is None else tuple(names), labelled, dtype)
             for span, names, labelled, dtype in given
         ),
+        settled,
     )

@@ -53,7 +53,8 @@ class Checker:
         try:
             if entry.refusal is not None:
                 return Outcome((_unreadable(location, entry.refusal),))
-            data = self._overlay.get(location) or _contents(location)
+            held = self._overlay.get(location)
+            data = _contents(location) if held is None else held
         except OSError as error:
             return Outcome((_unreadable(location, reason_of(error)),))
         return self.text(data, location, entry.settings, parses, leads)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import syntax
-from namecheck.findings import Finding, Kind, Place, register
-from namecheck.report import frame
+from namecheck.findings import Finding, Fix, Kind, Place, register
+from namecheck.report import changes, frame
 from namecheck.report.frame import Label
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
@@ -17,6 +18,8 @@ from namecheck.syntax import Refused
 
 Lines = Callable[[str], Sequence[str]]
 """Gives the lines of a file, none where it cannot be read."""
+
+NO_FIXES: Final[Mapping[Finding, Fix]] = MappingProxyType({})
 
 
 def reader(given: Mapping[str, bytes]) -> Lines:
@@ -40,10 +43,23 @@ def _bytes(filename: str) -> bytes:
         return file.read()
 
 
-def full(findings: Iterable[Finding], lines: Lines, paint: Painter) -> Iterator[str]:
+def full(
+    findings: Iterable[Finding],
+    lines: Lines,
+    paint: Painter,
+    fixes: Mapping[Finding, Fix] = NO_FIXES,
+) -> Iterator[str]:
     """Every finding with its source lines, one text with a blank line at its end each."""
     for finding in findings:
-        yield "\n".join(_full(finding, lines, paint)) + "\n"
+        rows = [*_full(finding, lines, paint)]
+        fix = fixes.get(finding)
+        if fix is not None:
+            rows += changes.rows(fix, lines(finding.filename), _gutter(finding), paint)
+        yield "\n".join(rows) + "\n"
+
+
+def _gutter(finding: Finding) -> int:
+    return frame.widest(_labels(finding))
 
 
 def _full(finding: Finding, lines: Lines, paint: Painter) -> Iterator[str]:
@@ -94,12 +110,16 @@ def concise(findings: Iterable[Finding], paint: Painter) -> Iterator[str]:
         yield f"{paint('bold', frame.visible(place))}: {label}: {frame.visible(message)}"
 
 
-def as_json(findings: Iterable[Finding], statistics: Mapping[str, Any] | None = None) -> str:
+def as_json(
+    findings: Iterable[Finding],
+    statistics: Mapping[str, Any] | None = None,
+    fixes: Mapping[Finding, Fix] = NO_FIXES,
+) -> str:
     """An array of objects of the shape that ruff gives, with `kind`, `help` and `related`.
 
     With statistics it is an object that holds both.
     """
-    told: Any = [_object(finding) for finding in findings]
+    told: Any = [{**_object(one), "fix": _fix(fixes.get(one))} for one in findings]
     if statistics is not None:
         told = {"findings": told, "statistics": statistics}
     return json.dumps(told, indent=2, ensure_ascii=False)
@@ -119,6 +139,13 @@ def _object(finding: Finding) -> dict[str, Any]:
         "marks": [_place(mark) for mark in finding.marks],
         "related": [_place(place) for place in finding.related],
     }
+
+
+def _fix(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    edits = [{"content": edit.text, **locations(edit.span)} for edit in fix.edits]
+    return {"applicability": fix.applicability, "message": fix.message, "edits": edits}
 
 
 def _place(place: Place) -> dict[str, Any]:

@@ -18,6 +18,8 @@ _COLORS: Final = {
     "lint": "1;33",
     "note": "1;36",
     "good": "1;32",
+    "removed": "31",
+    "added": "32",
 }
 
 

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from namecheck.findings import Edit as Edit
 from namecheck.findings import Span
 from namecheck.rewrite.documents import Document
 
 
 class Overlap(ValueError):
     """Two edits that change the same text."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Edit:
-    """A stretch of the text (empty: an insertion), and the text in place of it.
-
-    Lines in it end with ``\\n``, whatever ends them in the file.
-    """
-
-    span: Span
-    text: str
 
 
 def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -67,6 +56,41 @@ def _line_ends(document: Document, old: tuple[str, ...], line: int, count: int) 
     """Line ends for an edit of so many lines: those it replaces, then those of its first line."""
     here = document.ends[line] if line < len(document.ends) else document.newline
     return (*old[:count], *[here] * (count - len(old)))
+
+
+def difference(before: Document, after: Document) -> tuple[Edit, ...]:
+    """Edits that make one text of another: of each changed line no more than what changed."""
+    old, new = (document.text.split("\n") for document in (before, after))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    edits: list[Edit] = []
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        if tag == "replace" and i_end - i == j_end - j:
+            edits += map(_changed, range(i, i_end), old[i:i_end], new[j:j_end])
+        elif tag != "equal":
+            edits.append(_block(old, i, i_end, new[j:j_end]))
+    return tuple(edits)
+
+
+def _changed(index: int, old: str, new: str) -> Edit:
+    """The edit of one line, between what both have in front and at the end."""
+    front = _in_common(old, new)
+    back = _in_common(old[front:][::-1], new[front:][::-1])
+    at = Span(index + 1, front + 1, index + 1, len(old) - back + 1)
+    return Edit(at, new[front : len(new) - back])
+
+
+def _in_common(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _block(old: list[str], first: int, last: int, new: list[str]) -> Edit:
+    """The edit of whole lines; behind the last line of a text there is no end of a line."""
+    if last < len(old):
+        return Edit(Span(first + 1, 1, last + 1, 1), "".join(f"{line}\n" for line in new))
+    before = Span(first, len(old[first - 1]) + 1, last, len(old[last - 1]) + 1)
+    return Edit(before, "".join(f"\n{line}" for line in new))
 
 
 def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[str]:

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.console import (
@@ -21,11 +22,12 @@ from namecheck.console import (
     semantics_flag,
     standard_input,
 )
+from namecheck.verbs import fixes
 
 if TYPE_CHECKING:
-    from namecheck.project import Result
     from namecheck.project.cache import Cache
     from namecheck.settings import Settings
+    from namecheck.verbs.fixes import Run
 
 _FORMATS: Final = ("full", "concise", "json", "github")
 
@@ -68,6 +70,7 @@ def add_parser(verbs: Any) -> None:
         metavar="FOLDER",
         help="where outcomes are kept (default: .namecheck_cache in the project)",
     )
+    fixes.add_flags(verb)
     verb.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
     verb.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
 
@@ -76,8 +79,8 @@ def _check(arguments: argparse.Namespace) -> int:
     from namecheck import project, settings
     from namecheck.report.progress import Progress
 
+    fixes.hold_sensible(arguments)
     walk = project.Walk(lambda found: _adjusted(found, arguments))
-    given: dict[str, bytes] = {}
     here = _adjusted(settings.above("."), arguments)
     paths = arguments.paths or [settings.project_root(".")]
     entries = walk.entries([path for path in paths if path != "-"])
@@ -89,17 +92,28 @@ def _check(arguments: argparse.Namespace) -> int:
         result = project.check(entries, progress, arguments.jobs, cache, counting)
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
+    run = fixes.Run(entries, result, here)
     if "-" in paths:
         name, data = standard_input(arguments)
-        given[name] = data
         found = _adjusted(settings.above(os.path.dirname(name) or "."), arguments)
-        result = result.joined(project.check_text(data, name, found))
+        run = run.joined(name, data, found, project.check_text(data, name, found))
     elif not entries and not walk.missing:
         print("namecheck: no Python files found", file=sys.stderr)
-    _print_findings(result, given, here, complete=not walk.missing)
-    if walk.missing or result.faults:
+    if fixes.are_wanted(arguments):
+        found_fixes = fixes.mended(run, arguments)
+        if arguments.diff:
+            return _status(arguments, run, fixes.show(run, found_fixes), wrong=bool(walk.missing))
+        run = fixes.write(run, found_fixes)
+    with redirect_stdout(sys.stderr) if run.summary and run.given else nullcontext():
+        _print_findings(run, complete=not walk.missing)
+    found_any = FOUND if run.result.errors else CLEAN
+    return _status(arguments, run, found_any, wrong=bool(walk.missing))
+
+
+def _status(arguments: argparse.Namespace, run: Run, status: int, *, wrong: bool) -> int:
+    if wrong or run.failed or run.result.faults:
         return WRONG
-    return FOUND if result.errors and not arguments.exit_zero else CLEAN
+    return CLEAN if arguments.exit_zero else status
 
 
 def _cache(arguments: argparse.Namespace, found: Settings) -> Cache | None:
@@ -119,30 +133,30 @@ def _jobs(word: str) -> int:
     return number
 
 
-def _print_findings(
-    result: Result, given: dict[str, bytes], found: Settings, *, complete: bool
-) -> None:
+def _print_findings(run: Run, *, complete: bool) -> None:
     from namecheck import report
     from namecheck.report import statistics
     from namecheck.report.wording import counted
 
+    result, found = run.result, run.settings
     if found.output_format == "json":
-        if result.statistics is None:
-            print(report.as_json(result.findings))
-        else:
+        told = None
+        if result.statistics is not None:
             told = statistics.as_object(result.statistics, result.files)
-            print(report.as_json(result.findings, told))
+        print(report.as_json(result.findings, told, fixes.offered(run)))
         return
     if found.output_format == "github":
         print_lines(report.github(result.findings))
         return
     paint = painter(found.color)
     if found.output_format == "full":
-        print_lines(report.full(result.findings, report.reader(given), paint))
+        reader = report.reader(run.given)
+        print_lines(report.full(result.findings, reader, paint, fixes.offered(run)))
     else:
         print_lines(report.concise(result.findings, paint))
     if complete or result.errors:
-        print(paint("bold" if result.errors else "good", report.summary(result.findings)))
+        last = run.summary or report.summary(result.findings)
+        print(paint("bold" if result.errors else "good", last))
     if result.unparsed:
         files = counted(result.unparsed, "file")
         print(

@@ -1,0 +1,87 @@
+"""The change that a fix makes, as a small diff under its finding.
+
+::
+
+      = fix (unsafe): Give `b` the dims it lacks: `[:, None]`.
+      |
+    9 - return a / b
+    9 + return a / b[:, None]
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from namecheck.findings import Edit, Fix
+from namecheck.report.frame import Paint, visible
+
+_SHOWN: Final = 12
+
+
+def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[str]:
+    """The rows that show a fix: what it does, and the lines that it takes out and puts in."""
+    indent = " " * gutter
+    told = paint("help", f"fix ({fix.applicability})")
+    yield f"{indent} {paint('gutter', '=')} {told}: {visible(fix.message)}"
+    changed = list(_changed(lines, after(lines, fix.edits)))
+    margin = min((_indent(text) for _, _, text in changed if text.strip()), default=0)
+    if changed:
+        yield paint("gutter", f"{indent} |")
+    for number, sign, text in changed[:_SHOWN]:
+        row = f"{sign} {visible(text.expandtabs(4)[margin:])}".rstrip()
+        role = "removed" if sign == "-" else "added"
+        yield f"{paint('gutter', f'{number:>{gutter}}')} {paint(role, row)}"
+    if len(changed) > _SHOWN:
+        yield paint("gutter", f"{indent} … {len(changed) - _SHOWN} more")
+
+
+def diff_line(line: str, paint: Paint) -> str:
+    """A line of a unified diff in its colour."""
+    if line.startswith(("---", "+++")):
+        return paint("bold", line)
+    role = _ROLES.get(line[:1])
+    return line if role is None else paint(role, line)
+
+
+_ROLES: Final = {"-": "removed", "+": "added", "@": "gutter"}
+
+
+def after(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
+    """The lines of a file after some edits, which do not overlap."""
+    left = list(lines)
+    for edit in sorted(edits, key=lambda edit: edit.span)[::-1]:
+        span = edit.span
+        front = left[span.line - 1][: span.column - 1]
+        behind = (
+            left[span.end_line - 1][span.end_column - 1 :] if span.end_line <= len(left) else ""
+        )
+        left[span.line - 1 : span.end_line] = f"{front}{edit.text}{behind}".split("\n")
+    return left
+
+
+def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """The lines that go and come, each with its number in its own state of the file."""
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        if tag != "equal":
+            yield from ((n + 1, "-", old[n]) for n in range(i, i_end))
+            yield from ((n + 1, "+", new[n]) for n in range(j, j_end))
+
+
+def _indent(text: str) -> int:
+    wide = text.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
+
+
+def summary(fixed: int, ignored: int, left: int, unsafe: int, *, tense: str = "") -> str:
+    """The last line: ``3 fixed, 2 left; 1 more with --unsafe-fixes.``"""
+    if not fixed and not ignored and not left:
+        return "All checks passed."
+    parts = [f"{fixed:,} {tense}fixed"]
+    if ignored:
+        parts.append(f"{ignored:,} {tense}suppressed")
+    parts.append(f"{left:,} left")
+    more = f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
+    return f"{', '.join(parts)}{more}."

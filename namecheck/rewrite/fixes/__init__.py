@@ -1,0 +1,40 @@
+"""What can put a finding right, by its code: each function proposes, and trials decide.
+
+A function gives the fixes of one kind. Where more than one of a kind holds, none is offered, as it
+cannot be told which is meant; the kinds are tried in their order here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from namecheck.findings import Finding, Fix
+from namecheck.rewrite.fixes import (
+    alignments,
+    casts,
+    indices,
+    keepdims,
+    refinements,
+    spellings,
+    suppressions,
+)
+from namecheck.rewrite.sites import Site
+
+Maker: TypeAlias = Callable[[Finding, Site], Iterator[Fix]]
+
+FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
+    "NC010": (suppressions.without,),
+    "NC101": (keepdims.kept, alignments.aligned, alignments.reordered),
+    "NC102": (keepdims.kept, alignments.aligned, alignments.reordered),
+    "NC103": (spellings.of_dims,),
+    "NC108": (spellings.of_dims,),
+    "NC110": (refinements.refined,),
+    "NC114": (indices.in_place_of_names,),
+    "NC120": (indices.in_place_of_names,),
+    "NC201": (keepdims.kept,),
+    "NC305": (casts.cast,),
+    "NC306": (spellings.of_dtypes,),
+    "NC602": (keepdims.kept,),
+}
+"""The kinds of fixes for each code, in the order in which they are tried."""

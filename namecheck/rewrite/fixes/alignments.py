@@ -1,0 +1,79 @@
+"""Operands of a broadcast that are lined up: by their labels, or by new dims of size 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, permutations
+from typing import Final
+
+from namecheck.findings import Edit, Finding, Fix, Given
+from namecheck.rewrite.sites import Site, is_stable, quoted
+
+_BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc")
+
+
+def aligned(finding: Finding, site: Site) -> Iterator[Fix]:
+    """One operand, whose names are some of another's, lined up with it."""
+    for own, other in permutations(_operands(finding, site), 2):
+        if own.names is None or other.names is None or len(own.names) >= len(other.names):
+            continue
+        if own.labelled and other.labelled:
+            safe = finding.facts is not None and finding.facts.settled
+            yield from _by_labels(own, other, site, safe=safe)
+        else:
+            yield from _by_new_dims(own, other, site)
+
+
+def reordered(finding: Finding, site: Site) -> Iterator[Fix]:
+    """The second of two operands with the same labels, in the order of the first."""
+    operands = _operands(finding, site)
+    for first, other in pairwise(operands):
+        if first.names is None or other.names is None or not first.labelled:
+            continue
+        if sorted(map(str, first.names)) == sorted(map(str, other.names)):
+            yield from _by_labels(other, first, site, safe=False)
+
+
+def _operands(finding: Finding, site: Site) -> Sequence[Given]:
+    """The tensors that were broadcast; none where the operator does something else."""
+    facts = finding.facts
+    row = site.row(facts.operator) if facts else None
+    broadcasts = row is not None and row.names.startswith(_BROADCASTS)
+    return facts.given if facts and broadcasts else ()
+
+
+def _by_labels(own: Given, other: Given, site: Site, *, safe: bool) -> Iterator[Fix]:
+    node, model = site.expression(own.span), site.expression(other.span)
+    if node is None or model is None or own.names is None or other.names is None:
+        return
+    if None in own.names or not set(own.names) <= set(other.names):
+        return
+    if is_stable(model):
+        call = f".align_as({site.text(model)})"
+    elif None not in other.names:
+        call = f".align_to({', '.join(quoted(str(name)) for name in other.names)})"
+    else:
+        return
+    yield _behind(f"Align `{site.text(node)}` by its names", site.behind(node, call), call, safe)
+
+
+def _by_new_dims(own: Given, other: Given, site: Site) -> Iterator[Fix]:
+    """All ways to lay the dims of one along dims of the other that have their names."""
+    node = site.expression(own.span)
+    if node is None or own.names is None or other.names is None or None in own.names:
+        return
+    ways = [
+        places
+        for places in combinations(range(len(other.names)), len(own.names))
+        if all(other.names[place] == name for place, name in zip(places, own.names, strict=True))
+    ]
+    for places in ways:
+        new = [place not in places for place in range(min(places, default=0), len(other.names))]
+        if any(new):
+            index = f"[{', '.join('None' if one else ':' for one in new)}]"
+            edits = site.behind(node, index)
+            yield _behind(f"Give `{site.text(node)}` the dims it lacks", edits, index, False)
+
+
+def _behind(what: str, edits: tuple[Edit, ...], text: str, safe: bool) -> Fix:
+    return Fix(f"{' '.join(what.split())}: `{text}`.", safe, edits)

@@ -1,0 +1,46 @@
+"""Names that a tensor is given before it is written to in place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from namecheck.findings import Finding, Fix
+from namecheck.rewrite.sites import Site, is_stable, quoted
+
+
+def refined(finding: Finding, site: Site) -> Iterator[Fix]:
+    """The receiver with the names that the result has, where it has none at these places."""
+    facts = finding.facts
+    if facts is None or len(facts.given) < 2 or not _is_in_place(facts.operator):
+        return
+    receiver, *others = facts.given
+    target = site.expression(receiver.span)
+    if target is None or not is_stable(target) or receiver.names is None:
+        return
+    names: Sequence[str | None] | None = receiver.names
+    for other in others:
+        names = _unified(names, other.names)
+    if names is None or names == receiver.names:
+        return
+    words = ", ".join("None" if name is None else quoted(name) for name in names)
+    text = site.text(target)
+    edits = site.line_before(target, f"{text} = {text}.refine_names({words})")
+    if edits and isinstance(site.statement(target), (ast.AugAssign, ast.Expr)):
+        yield Fix(f"Refine the names of `{text}` before it is written to.", facts.settled, edits)
+
+
+def _is_in_place(operator: str) -> bool:
+    return operator.endswith("_") or operator.startswith("__i")
+
+
+def _unified(
+    names: Sequence[str | None] | None, others: Sequence[str | None] | None
+) -> tuple[str | None, ...] | None:
+    """The names of a tensor filled in from another's; None where they differ, or do not fit."""
+    if names is None or others is None or len(others) > len(names):
+        return None
+    padded = (*[None] * (len(names) - len(others)), *others)
+    if any(a and b and a != b for a, b in zip(names, padded, strict=True)):
+        return None
+    return tuple(a or b for a, b in zip(names, padded, strict=True))

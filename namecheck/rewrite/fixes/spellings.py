@@ -1,0 +1,89 @@
+"""Words that are misspelt: the name of a dim, the name of a dtype."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from namecheck import attributes
+from namecheck.findings import Edit, Finding, Fix, Span
+from namecheck.rewrite.sites import Site, quoted
+
+
+def of_dims(finding: Finding, site: Site) -> Iterator[Fix]:
+    """The name that the tensor has, where one alone is nearly that which was not found."""
+    facts, node = finding.facts, site.expression(finding.span)
+    if facts is None or node is None:
+        return
+    known = {name for given in facts.given for name in given.names or () if name is not None}
+    for word in facts.words:
+        nearest = _nearest(word, known - {word})
+        if nearest is None:
+            continue
+        edits = [*_strings(node, word, nearest, site), *_keywords(node, word, nearest, site)]
+        if edits:
+            yield Fix(f"Replace '{word}' by '{nearest}'.", False, tuple(edits))
+
+
+def _strings(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
+    for string in site.strings(node):
+        written = site.text(string)
+        if string.value == word and written.strip("\"'") == word:
+            yield site.replaced(string, quoted(nearest, written))
+
+
+def _keywords(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
+    for keyword in node.keywords if isinstance(node, ast.Call) else ():
+        if keyword.arg == word:
+            start = site.source.span(keyword)
+            end = start.column + len(word)
+            yield Edit(Span(start.line, start.column, start.line, end), nearest)
+
+
+def of_dtypes(finding: Finding, site: Site) -> Iterator[Fix]:
+    """The dtype of torch that is nearly the word that is none, or that a string tells."""
+    node = site.expression(finding.span)
+    if isinstance(node, ast.Attribute):
+        near = attributes.nearest(node.attr)
+        if near is not None:
+            span = site.source.span(node)
+            start = span.end_column - len(node.attr)
+            at = Span(span.end_line, start, span.end_line, span.end_column)
+            yield Fix(f"Replace '{node.attr}' by '{near}'.", False, (Edit(at, near),))
+    for keyword in node.keywords if isinstance(node, ast.Call) else ():
+        value = keyword.value
+        if keyword.arg == "dtype" and isinstance(value, ast.Constant):
+            near = attributes.nearest(str(value.value).removeprefix("torch."))
+            if near is not None:
+                edit = site.replaced(value, f"torch.{near}")
+                yield Fix(f"Give the dtype `torch.{near}`.", False, (edit,))
+
+
+def _nearest(word: str, known: Iterable[str]) -> str | None:
+    """The one word that is nearly this one; None where there is none, or more than one."""
+    listed = sorted(known)
+    same = [other for other in listed if other.lower() == word.lower()]
+    if len(same) == 1:
+        return same[0]
+    far = (len(word) + 1) // 3
+    distances = sorted((_distance(word, other, far), other) for other in listed)
+    if not distances or distances[0][0] > far:
+        return None
+    alone = len(distances) == 1 or distances[1][0] > distances[0][0]
+    return distances[0][1] if alone else None
+
+
+def _distance(one: str, other: str, far: int) -> int:
+    """How many letters are to be put in, taken out, changed or swapped with their neighbours."""
+    if abs(len(one) - len(other)) > far:
+        return far + 1
+    rows = [list(range(len(other) + 1))]
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            cost = min(row[j - 1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and b == one[i - 2]:
+                cost = min(cost, rows[-2][j - 2] + 1)
+            row.append(cost)
+        rows.append(row)
+    return rows[-1][-1]

@@ -1,0 +1,190 @@
+"""Which fixes hold: each is tried, in memory, before it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from namecheck.findings import Finding, Fix
+from namecheck.project import Entry
+from namecheck.project.files import NOTHING
+from namecheck.rewrite.documents import CannotWrite, Document, read
+from namecheck.rewrite.edits import Overlap, applied, difference
+from namecheck.rewrite.fixes import FIXES
+from namecheck.rewrite.sites import Site
+from namecheck.rewrite.trials import Shift, Trials, come, stays
+from namecheck.syntax import Refused
+
+# How many findings one fix may mend, each of which shows when the one before it is gone.
+_LINKS: Final = 4
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The fixes that hold for the findings of a run; `untried` findings came too late."""
+
+    fixes: Mapping[Finding, Fix]
+    untried: int
+
+
+def offer(
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    limit: int,
+    held: Mapping[str, bytes] = NOTHING,
+) -> Offer:
+    """The fixes of findings in these files; begun for none once `limit` bytes were checked.
+
+    `held` has contents, by location, that hold in place of those on the disk.
+    """
+    trials = Trials(entries)
+    trials.held.update(held)
+    proposals = Proposals(trials)
+    fixes: dict[Finding, Fix] = {}
+    untried = 0
+    for finding in findings:
+        if trials.spent > limit:
+            untried += finding.code in FIXES and trials.location(finding.filename) is not None
+        elif (fix := proposals.fix(finding)) is not None:
+            fixes[finding] = fix
+    return Offer(fixes, untried)
+
+
+@dataclass(frozen=True)
+class State:
+    """A file as some fixes have left it."""
+
+    document: Document
+    shifts: tuple[Shift, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+    def after(self, fix: Fix) -> State | None:
+        """The file after one more fix; None where that is no file of Python."""
+        try:
+            document = applied(self.document, fix.edits)
+            document.source  # noqa: B018 - it is parsed by being asked for
+        except (Overlap, CannotWrite, Refused):
+            return None
+        shift = Shift(self.document, fix.edits, document)
+        return State(document, (*self.shifts, shift), (*self.fixes, fix))
+
+
+class Proposals:
+    """The fixes that hold, for findings in files as they are held by the trials."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials = trials
+        self._documents: dict[str, Document | None] = {}
+        self._before: dict[frozenset[str], tuple[Finding, ...]] = {}
+        self._sites: dict[bytes, Site] = {}
+
+    def renew(self, location: str, document: Document) -> None:
+        """Take a file for what fixes have made of it."""
+        self._documents[location] = document
+        self._trials.held[location] = document.data
+        self._before.clear()
+
+    def document(self, location: str) -> Document | None:
+        """A file as it is now; None where it cannot be read or rewritten."""
+        if location not in self._documents:
+            data = self._trials.held.get(location)
+            try:
+                found = read(location) if data is None else Document.of(data, location)
+            except (OSError, Refused):
+                found = None
+            self._documents[location] = found
+        return self._documents[location]
+
+    def findings(self, locations: Collection[str]) -> tuple[Finding, ...]:
+        """What is found in some files as they are now."""
+        key = frozenset(locations)
+        if key not in self._before:
+            self._before[key] = self._trials.findings(key, {})
+        return self._before[key]
+
+    def fix(self, finding: Finding) -> Fix | None:
+        """The fix of a finding; None where none holds, or it cannot be told which is meant."""
+        location = self._trials.location(finding.filename)
+        if location is None or finding.code not in FIXES:
+            return None
+        document = self.document(location)
+        if document is None:
+            return None
+        trial = _Trial(self, self._trials, location, finding)
+        for state in trial.mended(State(document), finding, _LINKS):
+            if len(state.fixes) == 1:
+                return state.fixes[0]
+            message = " ".join(dict.fromkeys(fix.message for fix in state.fixes))
+            safe = all(fix.safe for fix in state.fixes)
+            return Fix(message, safe, difference(document, state.document))
+        return None
+
+    def after(self, location: str, mended: Sequence[Finding], fix: Fix) -> State | None:
+        """The file after the fix of several findings; None where it does not hold."""
+        document = self.document(location)
+        state = None if document is None else State(document).after(fix)
+        if state is None:
+            return None
+        around = frozenset().union(*map(self._trials.around, mended), {location})
+        before = self.findings(around)
+        after = self._trials.findings(around, {location: state.document.data})
+        shifts = {mended[0].filename: state.shifts}
+        spoilt = any(stays(finding, after, shifts) for finding in mended)
+        return None if spoilt or any(come(before, after, shifts)) else state
+
+    def site(self, document: Document) -> Site:
+        """The tree of a file, as fixes look at it."""
+        known = self._sites.get(document.data)
+        if known is None:
+            known = Site(document.source, self._trials.entry(document.location).settings)
+            self._sites = {document.data: known}
+        return known
+
+
+class _Trial:
+    """The search for what mends one finding."""
+
+    def __init__(
+        self, proposals: Proposals, trials: Trials, location: str, finding: Finding
+    ) -> None:
+        self._proposals = proposals
+        self._trials = trials
+        self._location = location
+        self._first = finding
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """Files from which the finding is found."""
+        around = self._trials.around(self._first)
+        found = stays(self._first, self._proposals.findings(around), {})
+        return around if found else self._trials.everywhere
+
+    def mended(self, state: State, finding: Finding, links: int) -> Iterator[State]:
+        """What the first kind of fix that holds makes of the file; nothing if several do."""
+        for maker in FIXES.get(finding.code, ()):
+            held = [
+                found
+                for fix in maker(finding, self._proposals.site(state.document))
+                if (found := self._held(state.after(fix), links)) is not None
+            ]
+            if held:
+                yield from held[:1] if len(held) == 1 else ()
+                return
+
+    def _held(self, state: State | None, links: int) -> State | None:
+        """The file after a fix, and after those of what has shown by it, if all is well then."""
+        if state is None:
+            return None
+        before = self._proposals.findings(self._files)
+        after = self._trials.findings(self._files, {self._location: state.document.data})
+        shifts = {self._first.filename: state.shifts}
+        if stays(self._first, after, shifts):
+            return None
+        shown = next(come(before, after, shifts), None)
+        if shown is None:
+            return state
+        if links <= 1 or shown.filename != self._first.filename:
+            return None
+        return next(self.mended(state, shown, links - 1), None)

@@ -1,0 +1,160 @@
+"""Files checked as they would be: whether a change mends what it is to mend, and spoils nothing.
+
+A change holds if the findings that it is for are gone and no other has come. Notes do not count.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TypeAlias
+
+from namecheck import project
+from namecheck.findings import Edit, Finding, Kind, register
+from namecheck.project import Entry
+from namecheck.rewrite.documents import Document
+from namecheck.rewrite.edits import ordered
+
+
+class Trials:
+    """Checks files of a run with the contents that they have in `held`, or would have.
+
+    `spent` is how many bytes were checked so far.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = {entry.location: entry for entry in entries}
+        self._locations = {entry.path: entry.location for entry in entries}
+        self.held: dict[str, bytes] = {}
+        self.spent = 0
+
+    def entry(self, location: str) -> Entry:
+        """A file that was asked for."""
+        return self._entries[location]
+
+    def location(self, filename: str) -> str | None:
+        """The file that a finding stands in, None for one that was not asked for."""
+        return self._locations.get(filename)
+
+    @property
+    def everywhere(self) -> frozenset[str]:
+        """All files that were asked for."""
+        return frozenset(self._entries)
+
+    def around(self, finding: Finding) -> frozenset[str]:
+        """The files that a finding tells of: its own, and those of the calls that lead there."""
+        names = (finding.filename, *(place.filename for place in finding.related))
+        return frozenset(self._locations[name] for name in names if name in self._locations)
+
+    def findings(
+        self, locations: Collection[str], changed: Mapping[str, bytes]
+    ) -> tuple[Finding, ...]:
+        """What is found in these files, notes left out, with the contents of some changed."""
+        overlay = {**self.held, **changed}
+        entries = [
+            _resized(entry, overlay)
+            for location, entry in self._entries.items()
+            if location in locations
+        ]
+        self.spent += sum(entry.size for entry in entries)
+        result = project.check(entries, jobs=1, overlay=overlay)
+        return tuple(finding for finding in result.findings if not is_note(finding))
+
+
+def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
+    data = overlay.get(entry.location)
+    return entry if data is None else entry._replace(size=len(data), stamp="", refusal=None)
+
+
+def is_note(finding: Finding) -> bool:
+    """Whether a finding is no fault."""
+    return register()[finding.code].kind is Kind.NOTE
+
+
+Point: TypeAlias = tuple[int, int]
+
+
+class Shift:
+    """Where the places of a text are after some edits.
+
+    A place at which something is inserted may come before it or behind it.
+    """
+
+    def __init__(self, before: Document, edits: Sequence[Edit], after: Document) -> None:
+        self._starts = _line_starts(before.text)
+        self._ends = _line_starts(after.text)
+        self._edits = [
+            (
+                self._offset(span.line, span.column),
+                self._offset(span.end_line, span.end_column),
+                len(edit.text),
+            )
+            for edit in ordered(edits)
+            for span in [edit.span]
+        ]
+
+    def points(self, points: Iterable[Point]) -> frozenset[Point]:
+        """The lines and columns where what began at one of these may begin now."""
+        return frozenset(
+            self._point(moved)
+            for line, column in points
+            for moved in self._moved(self._offset(line, column))
+        )
+
+    def _moved(self, offset: int) -> tuple[int, int]:
+        before = behind = offset
+        for first, last, length in self._edits:
+            grown = length - (last - first)
+            if first == last == offset:
+                behind += grown
+            elif last <= offset:
+                before, behind = before + grown, behind + grown
+            elif first < offset:
+                before, behind = before - (offset - first), behind - (offset - first)
+        return before, behind
+
+    def _offset(self, line: int, column: int) -> int:
+        return self._starts[line - 1] + column - 1
+
+    def _point(self, offset: int) -> Point:
+        line = bisect_right(self._ends, offset)
+        return line, offset - self._ends[line - 1] + 1
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+
+
+Shifts: TypeAlias = Mapping[str, Sequence[Shift]]
+
+
+def come(before: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
+    """The findings that were not there before; `shifts` are those of the files that changed."""
+    known = Counter(key for finding in before for key in _keys(finding, shifts))
+    for finding in after:
+        if not known[_key(finding)]:
+            yield finding
+
+
+def stays(finding: Finding, after: Iterable[Finding], shifts: Shifts) -> bool:
+    """Whether a finding is still there."""
+    keys = _keys(finding, shifts)
+    return any(_key(other) in keys for other in after)
+
+
+def _key(finding: Finding) -> object:
+    return _keyed(finding, (finding.span.line, finding.span.column))
+
+
+def _keyed(finding: Finding, point: Point) -> object:
+    words = finding.facts.words if finding.facts else ()
+    return finding.filename, finding.code, words, point
+
+
+def _keys(finding: Finding, shifts: Shifts) -> set[object]:
+    points = frozenset({(finding.span.line, finding.span.column)})
+    for shift in shifts.get(finding.filename, ()):
+        points = shift.points(points)
+    return {_keyed(finding, point) for point in points}

@@ -1,0 +1,208 @@
+"""Fixes: each program of fixtures/fixes becomes the one beside it, and no fix spoils anything."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from namecheck import project
+from namecheck.findings import Finding, Kind, register
+from namecheck.project import Entry
+from namecheck.rewrite import proposals
+from namecheck.rewrite.documents import Document
+from namecheck.rewrite.edits import applied
+from namecheck.rewrite.fixes import FIXES
+from namecheck.rewrite.mending import Mending, Wishes, mend
+from namecheck.semantics import Semantics
+from namecheck.settings import Settings
+from tests.fixture_reader import FIXTURES
+
+PROGRAMS: Final = sorted(
+    path for path in (FIXTURES / "fixes").glob("*.py") if not path.name.endswith(".fixed.py")
+)
+SAFE: Final = Wishes(safe=True)
+ALL: Final = Wishes(safe=True, unsafe=True)
+
+_HEADER: Final = re.compile(r"# (code|fix|semantics): (.*)")
+
+
+def header(path: Path) -> dict[str, str]:
+    return dict(_HEADER.findall(path.read_text("utf-8")))
+
+
+def entry_of(path: Path) -> Entry:
+    semantics = Semantics(header(path).get("semantics", "namecheck"))
+    found = Settings(root=str(path.parent), semantics=semantics)
+    return Entry(str(path), str(path), found, path.stat().st_size, True)
+
+
+def mended(data: bytes, path: Path, wishes: Wishes) -> tuple[bytes, Mending]:
+    """What fixes make of the contents of a file."""
+    entry, held = entry_of(path), {str(path): data}
+    result = project.check([entry], jobs=1, overlay=held)
+    mending = mend([entry], result.findings, wishes, held)
+    return (mending.changes[0].after.data if mending.changes else data), mending
+
+
+def named(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=named)
+def test_a_program_becomes_the_one_beside_it(path: Path) -> None:
+    fixed = path.with_name(path.name.replace(".py", ".fixed.py")).read_bytes()
+    told = header(path)
+    found = project.check([entry_of(path)], jobs=1).findings
+    assert told["code"] in {finding.code for finding in found}
+    data, mending = mended(path.read_bytes(), path, ALL)
+    assert data.decode() == fixed.decode()
+    assert not mending.left
+    data, mending = mended(path.read_bytes(), path, SAFE)
+    assert (data == fixed) == (told["fix"] == "safe")
+    assert (mending.unsafe > 0) == (told["fix"] == "unsafe")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=named)
+def test_a_second_time_changes_nothing(path: Path) -> None:
+    data, _ = mended(path.read_bytes(), path, ALL)
+    assert mended(data, path, ALL) == (data, Mending((), 0, (), 0, 0))
+
+
+def test_every_code_that_has_fixes_has_a_program() -> None:
+    shown = {header(path)["code"] for path in PROGRAMS}
+    assert shown | {"NC102", "NC108", "NC120", "NC201"} >= set(FIXES)
+
+
+FORMS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "lines end as on Windows": lambda data: data.replace(b"\n", b"\r\n"),
+    "lines end as on old Macs": lambda data: data.replace(b"\n", b"\r"),
+    "a byte order mark": lambda data: b"\xef\xbb\xbf" + data,
+    "a declared encoding": lambda data: b"# -*- coding: latin-1 -*-\n# \xe9\n" + data,
+    "letters before it in the line": lambda data: data.replace(b"print(", b"'\xc3\xa9'; print("),
+    "tabs": lambda data: data.replace(b"    ", b"\t"),
+    "a form feed": lambda data: data.replace(b"import torch\n", b"import torch\n\x0c\n\x0c"),
+    "no end of the last line": lambda data: data.removesuffix(b"\n"),
+    "blanks at the ends of lines": lambda data: data.replace(b"torch\n", b"torch  \n"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("path", PROGRAMS, ids=named)
+def test_outside_the_edits_nothing_changes(path: Path, form: Callable[[bytes], bytes]) -> None:
+    fixed = path.with_name(path.name.replace(".py", ".fixed.py")).read_bytes()
+    assert mended(form(path.read_bytes()), path, ALL)[0] == form(fixed)
+
+
+def programs_with_findings() -> Iterator[Path]:
+    yield from sorted((FIXTURES / "programs").glob("*.bug.py"))[::3]
+    yield from sorted((FIXTURES / "annotated").glob("*.bug.py"))[::2]
+
+
+def errors(path: Path, data: bytes) -> list[Finding]:
+    found = project.check([entry_of(path)], jobs=1, overlay={str(path): data}).findings
+    return [finding for finding in found if register()[finding.code].kind is not Kind.NOTE]
+
+
+def test_every_fix_removes_its_finding_and_adds_none() -> None:
+    held = 0
+    for path in programs_with_findings():
+        data = path.read_bytes()
+        before = errors(path, data)
+        offered = proposals.offer([entry_of(path)], before, 10**9)
+        for finding, fix in offered.fixes.items():
+            after = errors(path, applied(Document.of(data, str(path)), fix.edits).data)
+            codes = Counter(one.code for one in before)
+            assert Counter(one.code for one in after) <= codes - Counter([finding.code]), path
+            held += 1
+    assert held > 50
+
+
+def test_what_is_safe_does_not_need_what_only_annotations_say() -> None:
+    for path in sorted((FIXTURES / "annotated").glob("*.bug.py"))[::5]:
+        offered = proposals.offer([entry_of(path)], errors(path, path.read_bytes()), 10**9)
+        assert not any(fix.safe for fix in offered.fixes.values()), path
+
+
+# What does not hold
+
+NAMED: Final = 'import torch\n\nx = torch.rand(2, 3, names=("N", "C"))\n'
+
+
+def fixes_of(tmp_path: Path, program: str) -> list[str]:
+    """The messages of the fixes that are offered for a program."""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    found = errors(path, path.read_bytes())
+    assert found
+    return [fix.message for fix in proposals.offer([entry_of(path)], found, 10**9).fixes.values()]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        # two placements
+        "from typing import Annotated\nfrom torch import Tensor\n"
+        "def f(a: Annotated[Tensor, 'n m n k'], b: Annotated[Tensor, 'n']): return a + b\n",
+        # sizes do not fit either
+        NAMED + "print(x + torch.rand(3, names=('N',)))\n",
+        # nothing is nearly spelt so
+        NAMED + "print(x.sum('features'))\n",
+        # two are
+        "import torch\nx = torch.rand(2, 3, names=('dima', 'dimb'))\nprint(x.sum('dim'))\n",
+        # in one way of two there is nothing to align
+        "from sys import flags as flag\n"
+        + NAMED
+        + "row = torch.ones(2, names=('N',))\nif flag:\n    row = torch.ones(3)\n"
+        "print((x * row).names)\n",
+        # the keyword is there, in a dict
+        NAMED
+        + "how = {'keepdim': False}\nprint(x - x.sum('C', **how) * 0)\n".replace("- x", "@ x"),
+    ],
+    ids=["two places", "other sizes", "another word", "two words", "another path", "a dict"],
+)
+def test_what_is_not_certain_is_not_offered(tmp_path: Path, program: str) -> None:
+    assert fixes_of(tmp_path, program) == []
+
+
+def test_a_variable_that_is_used_twice_keeps_what_it_is(tmp_path: Path) -> None:
+    program = NAMED + "total = x.sum('C')\nprint((x / total).names, total.names)\n"
+    assert fixes_of(tmp_path, program) == ["Align `total` by its names: `.align_as(x)`."]
+
+
+# Several files
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def mend_here(wishes: Wishes = ALL) -> dict[str, str]:
+    """The files of the working folder that fixes change, as they would be."""
+    entries = project.Walk().entries(["."])
+    found = project.check(entries, jobs=1).findings
+    changes = mend(entries, found, wishes).changes
+    return {os.path.basename(change.path): change.after.text for change in changes}
+
+
+def test_a_finding_in_another_file_is_put_right_there(folder: Path) -> None:
+    (folder / "ops.py").write_text("def shift(x, by):\n    return x + by\n")
+    use = "row = torch.ones(2, names=('N',))\nshift(x, row)\n"
+    (folder / "use.py").write_text(f"from ops import shift\n{NAMED}{use}")
+    assert mend_here() == {"ops.py": "def shift(x, by):\n    return x + by.align_as(x)\n"}
+
+
+def test_what_spoils_another_file_is_not_done(folder: Path) -> None:
+    (folder / "ops.py").write_text("def shift(x, by):\n    return x + by\n")
+    use = "row = torch.ones(2, names=('N',))\nshift(x, row)\n"
+    (folder / "use.py").write_text(f"from ops import shift\n{NAMED}{use}")
+    other = "import torch\nfrom ops import shift\nx = torch.rand(2, names=('N',))\n"
+    (folder / "other.py").write_text(f"{other}print(shift(x, torch.ones(2)).names)\n")
+    assert mend_here() == {}
