@@ -26,7 +26,7 @@ from namecheck.annotations.declarations import (
     read,
 )
 from namecheck.annotations.patterns import Pattern
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, scoped
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, scoped
 from namecheck.sizes import symbol
 from namecheck.values import OPEN, Dim, Dims, Size, Tensor, axis, merged
 
@@ -491,6 +491,36 @@ def test_dtypes() -> None:
         meet(declared, Tensor(dims(2), "float32"), Bindings("f"), "x")
     assert raised.value.code == "NC301"
     assert raised.value.message == ("f(): argument 'x' is of dtype float32, but Int is declared")
+
+
+@pytest.mark.parametrize(
+    ("written", "device", "fits"),
+    [
+        ("torch.device('cuda')", "cuda:1", True),
+        ("torch.device('cuda')", "cuda", True),
+        ("torch.device('cuda')", "cpu", False),
+        ("torch.device('cuda', 0)", "cuda:0", True),
+        ("torch.device('cuda:0')", "cuda", True),
+        ("torch.device('cuda:0')", "cuda:1", False),
+        ("torch.device('cuda')", UNKNOWN, True),
+    ],
+)
+def test_devices(written: str, device: str | Unknown, fits: bool) -> None:
+    declared = read(f"Annotated[Tensor, 'n', torch.float32, {written}]")
+    value = Tensor(dims(2), "float32", device)
+    if fits:
+        meet(declared, value, Bindings("f"), "x")
+        return
+    with pytest.raises(Contradiction, match=f"argument 'x' is on {device}, but cuda") as raised:
+        meet(declared, value, Bindings("f"), "x")
+    assert raised.value.code == "NC410"
+
+
+def test_dtypes_under_their_other_words() -> None:
+    declared = read("Annotated[Tensor, 'n', torch.long]")
+    meet(declared, Tensor(dims(2), "int64"), Bindings("f"), "x")
+    with pytest.raises(Contradiction, match=r"of dtype int32, but torch\.long is declared"):
+        meet(declared, Tensor(dims(2), "int32"), Bindings("f"), "x")
 
 
 # Laws, and the answers of jaxtyping.

@@ -150,3 +150,22 @@ def test_what_a_tracer_shows_is_not_remembered() -> None:
     assert not scaled.__namecheck_checker__.memo  # type: ignore[attr-defined]
     scaled(GOOD)
     assert len(scaled.__namecheck_checker__.memo) == 1  # type: ignore[attr-defined]
+
+
+def test_the_declared_dtype_and_device_are_checked() -> None:
+    @checked
+    def place(
+        x: Annotated[Tensor, "n", torch.int64, torch.device("cpu")],
+        several: list[Annotated[Tensor, "n", torch.device("cpu")]],
+    ) -> Annotated[Tensor, "n", torch.device("meta")]:
+        return x if len(several) > 1 else x.to("meta")
+
+    x = torch.zeros(3, dtype=torch.int64)
+    for _ in range(2):  # the second time it is remembered
+        place(x, [x])
+        with pytest.raises(NameMismatch, match="'x' is of dtype float32, but"):
+            place(x.float(), [x])
+        with pytest.raises(NameMismatch, match=r"'several\[0\]' is on meta, but cpu is declared"):
+            place(x, [x.to("meta")])
+        with pytest.raises(NameMismatch, match="the result is on cpu, but meta is declared"):
+            place(x, [x, x])

@@ -16,7 +16,7 @@ PROGRAMS = list(blocks(DOCS / "runtime-assertions.md"))
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) == 2
+    assert len(PROGRAMS) == 3
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"line {program.offset}")

@@ -15,17 +15,22 @@ from namecheck import attributes
 from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
+from namecheck.annotations.wording import Site
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.values import Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A tensor: its dimensions, the dtypes that it may have (None for any), and their word."""
+    """A tensor: its dimensions, the dtypes that it may have (None for any), and their word.
+
+    `device` is where it is; without an index it is any device of the type.
+    """
 
     pattern: Pattern
     dtypes: frozenset[str] | None = None
     word: str = ""
+    device: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +95,26 @@ def speaks(declared: Declared) -> bool:
 _SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)
 
 
-def of_any_dtype(declared: Declared) -> Declared:
+def names_device(declared: Declared) -> bool:
+    """Whether a declaration says where any tensor is."""
+    if isinstance(declared, Declaration):
+        return declared.device is not None
+    if isinstance(declared, OneOf | Items):
+        parts = declared.options if isinstance(declared, OneOf) else declared.each
+        return any(map(names_device, parts))
+    return isinstance(declared, Every) and names_device(declared.each)
+
+
+def of_dims_alone(declared: Declared) -> Declared:
     """What a declaration says of dimensions alone."""
     if isinstance(declared, Declaration):
-        return replace(declared, dtypes=None)
+        return replace(declared, dtypes=None, device=None)
     if isinstance(declared, Every):
-        return replace(declared, each=of_any_dtype(declared.each))
+        return replace(declared, each=of_dims_alone(declared.each))
     if isinstance(declared, Items):
-        return Items(tuple(map(of_any_dtype, declared.each)))
+        return Items(tuple(map(of_dims_alone, declared.each)))
     if isinstance(declared, OneOf):
-        return OneOf(tuple(map(of_any_dtype, declared.options)))
+        return OneOf(tuple(map(of_dims_alone, declared.options)))
     return declared
 
 
@@ -114,7 +129,9 @@ def meet(
     if isinstance(declared, Declaration):
         if not isinstance(value, Tensor):
             return bindings.unsure() if value is UNKNOWN else bindings
-        _check_dtype(declared, value, bindings.function, called, returned)
+        site = Site(called, returned, declared.pattern, value.dims)
+        _check_dtype(declared, value, bindings.function, site)
+        _check_device(declared, value, bindings.function, site)
         return bind(declared.pattern, value.dims, bindings, called, returned=returned)
     if isinstance(declared, OneOf):
         return _meet_one(declared, value, bindings, called, returned)
@@ -158,15 +175,25 @@ def _meet_one(
     return fitting[0] if len(fitting) == 1 else bindings.unsure()
 
 
-def _check_dtype(
-    declared: Declaration, value: Tensor, function: str, called: str, returned: bool
-) -> None:
+def _check_dtype(declared: Declaration, value: Tensor, function: str, site: Site) -> None:
     if declared.dtypes is None:
         return
     if attributes.is_among(value.dtype, declared.dtypes) is Answer.NO:
-        site = wording.Site(called, returned, declared.pattern, value.dims)
         given = attributes.show(value.dtype)
         raise wording.dtype(function, site, given, declared.word)
+
+
+def _check_device(declared: Declaration, value: Tensor, function: str, site: Site) -> None:
+    if declared.device is None or not isinstance(value.device, str):
+        return
+    if not _may_be_on(value.device, declared.device):
+        raise wording.device(function, site, value.device, declared.device)
+
+
+def _may_be_on(device: str, declared: str) -> bool:
+    """Whether a device may be the declared one; without an index either may be any of its type."""
+    one, other = device.partition(":"), declared.partition(":")
+    return one[0] == other[0] and (one[2] == other[2] or not one[2] or not other[2])
 
 
 _INTS: Final = ("int2", "int4", "int8", "int16", "int32", "int64")
@@ -298,11 +325,24 @@ def _read_tensor(
         return ANYTHING
     listed = [_dotted(other) for other in others]
     dtype = next((name for name in listed if name and name.startswith("torch.")), None)
-    kept = None if dtype is None else frozenset({dtype.removeprefix("torch.")})
-    declared = tensor(text, kept, dtype or "")
+    named = attributes.named(dtype.removeprefix("torch.")) if dtype else None
+    device = next(filter(None, map(_device, others)), None)
+    declared = tensor(text, frozenset({named}) if named else None, dtype or "", device)
     if len(names) == 2 and "None" in words:
         return union([declared, NOTHING])
     return declared if len(names) == 1 else union([declared, NO_TENSOR])
+
+
+def _device(node: ast.expr) -> str | None:
+    """The device of ``torch.device("cuda")``, or of ``torch.device("cuda", 0)``."""
+    if not isinstance(node, ast.Call) or _dotted(node.func) != "torch.device":
+        return None
+    match [each.value for each in node.args if isinstance(each, ast.Constant)]:
+        case [str(device)]:
+            return device
+        case [str(device), int(index)]:
+            return f"{device}:{index}"
+    return None
 
 
 def _is_ellipsis(node: ast.expr) -> bool:
@@ -323,10 +363,15 @@ def _options(node: ast.expr, resolve: Resolve) -> list[ast.expr]:
     return [option for part in parts for option in _options(part, resolve)] if parts else [node]
 
 
-def tensor(text: str, dtypes: frozenset[str] | None = None, word: str = "") -> Declared:
+def tensor(
+    text: str,
+    dtypes: frozenset[str] | None = None,
+    word: str = "",
+    device: str | None = None,
+) -> Declared:
     """The declaration of one tensor; a text that is not of the language declares nothing."""
     try:
-        return Declaration(parse(text), dtypes, word)
+        return Declaration(parse(text), dtypes, word, device)
     except AnnotationError:
         return ANYTHING
 

@@ -223,6 +223,12 @@ def dtype(function: str, site: Site, given: str, declared: str) -> Contradiction
     return _contradiction("NC301", message, [], help=help)
 
 
+def device(function: str, site: Site, given: str, declared: str) -> Contradiction:
+    """A tensor on another device than declared."""
+    message = f"{function}(): {site.phrase} is on {given}, but {declared} is declared"
+    return _contradiction("NC410", message, [], help=f"Move it with `.to('{declared}')`.")
+
+
 def _names_match(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
     if len(left) != len(right):
         return True

@@ -17,7 +17,7 @@ from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, se
 from namecheck.annotations.declarations import (
     Declared,
     meet,
-    of_any_dtype,
+    of_dims_alone,
     speaks,
 )
 from namecheck.findings import Place
@@ -181,8 +181,8 @@ class Declarations:
                 signature.result, self.values.known(value, store), bindings, "result", returned=True
             )
         except Contradiction as told:  # where the body contradicts
-            mistyped = told.code == "NC301"
-            declared = of_any_dtype(signature.result) if mistyped else signature.result
+            mistyped = told.code in ("NC301", "NC410")
+            declared = of_dims_alone(signature.result) if mistyped else signature.result
             return self.values.made(declared, bindings, scope, written)
         value = self.values.outside(value, frame.number, store)
         return self.values.refined(signature.result, value, bindings, scope, written, store)

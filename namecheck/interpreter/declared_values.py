@@ -95,7 +95,8 @@ class DeclaredValues:
         machine = self.machine
         if isinstance(declared, Declaration):
             dims = bindings.dims_of(declared.pattern, scope)
-            return machine.torch.tensor(Tensor(dims, _dtype(declared)), _origins(dims, written))
+            known = Tensor(dims, _dtype(declared), declared.device or UNKNOWN)
+            return machine.torch.tensor(known, _origins(dims, written))
         if isinstance(declared, Items):
             made = [self.made(each, bindings, scope, written) for each in declared.each]
             return TupleValue(tuple(made))
@@ -174,9 +175,12 @@ class DeclaredValues:
         held = joins.held(value, store)
         dims = dims_of(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
         dtype = attributes.meet(held.tensor.dtype, _dtype(declared))
-        if (dims, dtype) != (held.tensor.dims, held.tensor.dtype):
+        device = held.tensor.device
+        if device is UNKNOWN and declared.device is not None:
+            device = declared.device
+        told = replace(held.tensor, dims=dims, dtype=dtype, device=device)
+        if told != held.tensor:
             origins = {**_origins(dims, written), **held.origins}
-            told = replace(held.tensor, dims=dims, dtype=dtype)
             if scope is not None:
                 return torch.tensor(told, origins)  # only the callee calls it so
             joins.write(value, store, Held(told, origins))

@@ -56,7 +56,7 @@ _ABROAD: Final = 1_000
 # An error whose type is not known.
 UNKNOWN_ERROR: Final = ""
 # What is told of declarations alone.
-_ANNOTATED: Final = frozenset({"NC112", "NC210", "NC211", "NC301"})
+_ANNOTATED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
 _WAYS: Final = ("return", "break", "continue")
 
 

@@ -39,7 +39,9 @@ def given(value: Any) -> Value:
         names = (tensor_names.UNSAID if names else None,) * len(shape)
     sizes = [size if type(size) is int else UNKNOWN for size in shape]
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
-    return Tensor(Dims.of(*tensor_names.lift(names), sizes=sizes), dtype or UNKNOWN)
+    device = str(getattr(value, "device", ""))
+    dims = Dims.of(*tensor_names.lift(names), sizes=sizes)
+    return Tensor(dims, dtype or UNKNOWN, device or UNKNOWN)
 
 
 def is_sized(value: Value) -> bool:

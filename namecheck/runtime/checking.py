@@ -163,6 +163,7 @@ class Checker:
     compiling = staticmethod(torch.compiler.is_dynamo_compiling)
     getattr = getattr
     part = staticmethod(stand_ins.part)
+    placed = staticmethod(stand_ins.placed)
     KeyError = KeyError
     Shapeless = stand_ins.SHAPELESS
 

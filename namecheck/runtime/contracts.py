@@ -139,8 +139,9 @@ class _Reader:
             self.faults += [_fault(item) for item in texts[:1]]
             return self.read(inner)
         dtype = next((item for item in metadata if isinstance(item, torch.dtype)), None)
-        name = str(dtype).removeprefix("torch.")
-        told = tensor(text, frozenset({name}), str(dtype)) if dtype else tensor(text)
+        device = next((str(item) for item in metadata if isinstance(item, torch.device)), None)
+        named = frozenset({str(dtype).removeprefix("torch.")}) if dtype else None
+        told = tensor(text, named, str(dtype) if dtype else "", device)
         return union([told, NO_TENSOR]) if len(options) > 1 else told
 
     def _of_jaxtyping(self, annotation: Any) -> Declared:

@@ -21,6 +21,7 @@ from namecheck.annotations.declarations import (
     Declaration,
     Declared,
     OneOf,
+    names_device,
     speaks,
 )
 from namecheck.runtime.contracts import Contract
@@ -123,6 +124,19 @@ def part(value: Any) -> Hashable:
     if shape is None:
         return None
     return shape, getattr(value, "_names", None), getattr(value, "dtype", None)
+
+
+def placed(value: Any) -> Hashable:
+    """The same where devices are declared."""
+    return part(value), _devices(value)
+
+
+def _devices(value: Any) -> Hashable:
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_devices, value))
+    if isinstance(value, Mapping):
+        return tuple(map(_devices, value.values()))
+    return getattr(value, "device", None)
 
 
 def values(
@@ -288,7 +302,8 @@ def _entry(own: Parameters, check: str, found: Contract, optional: frozenset[str
     else:
         args, kwargs = own.star or "()", own.mapping or "{}"
         body.append(f"{check}_given = {check}.values({args}, {kwargs})")
-        keys, given = [f"{check}.part({check}_given)"], f"*{check}_given, "
+        asked = "placed" if any(map(names_device, declared.values())) else "part"
+        keys, given = [f"{check}.{asked}({check}_given)"], f"*{check}_given, "
     known = f"{check}_known"
     body += _asking(keys, check, [f"{known} = {check}.memo[{check}_key]"], [f"{known} = None"])
     return [
@@ -315,10 +330,12 @@ def _key(name: str, declared: Declared, check: str, optional: bool) -> str:
         if NO_TENSOR in (first, second):
             declared, optional = (second if first == NO_TENSOR else first), True
     if not isinstance(declared, Declaration):
-        return f"{check}.part({name})"
+        return f"{check}.{'placed' if names_device(declared) else 'part'}({name})"
     parts = f"{name}.shape, {check}_getattr({name}, '_names', None)"
     if declared.dtypes is not None:
         parts += f", {name}.dtype"
+    if declared.device is not None:
+        parts += f", {name}.device"
     return f"None if {name} is None else ({parts})" if optional else parts
 
 
