@@ -6,7 +6,7 @@ at any rank. UNKNOWN is whatever is not certainly dense and free of overlaps. Wh
 stands in it means nothing. From order and sizes follow the strides, the answer to
 ``is_contiguous``, and whether torch can lay a view out (tensor_attributes.rst, torch.layout and
 torch.memory_format). A symbol is taken for a size like any other, which is not 1 by chance
-nor equal to another, where a view is asked for.
+nor made up of others.
 """
 
 from __future__ import annotations
@@ -95,12 +95,8 @@ def is_laid_out(memory: Memory, sizes: Sequence[Size], wanted: tuple[int, ...]) 
     own, other = places_of(memory, rank), places_of(wanted, rank)
     if _without(own, sizes, {1}) == _without(other, sizes, {1}):
         return Answer.YES
-    if 0 in sizes or any(isinstance(size, Unknown) for size in sizes):
-        return Answer.MAYBE
-    # A symbol may be 1 by chance, and then its dim may stand anywhere.
-    certain = [[p for p in each if isinstance(sizes[p], int)] for each in (own, other)]
-    same_certain = _without(certain[0], sizes, {1}) == _without(certain[1], sizes, {1})
-    return Answer.MAYBE if same_certain else Answer.NO
+    doubtful = 0 in sizes or any(isinstance(size, Unknown) for size in sizes)
+    return Answer.MAYBE if doubtful else Answer.NO
 
 
 def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[int]) -> list[int]:

@@ -18,8 +18,9 @@ from typing import ClassVar, Final, TypeAlias
 
 from namecheck import attributes
 from namecheck import names as naming
-from namecheck.attributes import DType, Memory, devices
+from namecheck.attributes import DType, devices
 from namecheck.attributes.devices import Device
+from namecheck.memory import Memory
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.sizes import Expression, same, symbol, symbols
 

@@ -20,7 +20,6 @@ from typing import Any, Final, TypeAlias
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 
 DType: TypeAlias = str | frozenset[str] | Unknown
-Memory: TypeAlias = str | tuple[int, ...] | Unknown
 
 
 class Category(enum.IntEnum):

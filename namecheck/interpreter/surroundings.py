@@ -17,6 +17,7 @@ from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import NONE, Const, TensorValue, Value
 from namecheck.interpreter.store import Store
+from namecheck.names import UNKNOWN
 from namecheck.rules import dtypes
 from namecheck.values import Constant
 
@@ -79,12 +80,12 @@ class Surroundings:
         return self.of_module(value, call.store)
 
     def of_module(self, value: Value, store: Store) -> Value:
-        """A tensor as a parameter or a buffer: its module may be cast to any floating dtype."""
+        """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
         if not isinstance(value, TensorValue):
             return value
         held = joins.held(value, store)
         dtype = castable(held.tensor.dtype)
-        tensor = replace(held.tensor, dtype=dtype)
+        tensor = replace(held.tensor, dtype=dtype, memory=UNKNOWN)
         return TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
 
 

@@ -187,7 +187,7 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
-            answer = _wrap(_call(rule, arguments))
+            answer = _wrap(registry.called(rule, arguments))
             written = args[0] if call.inplace and args else out
             answers.append(facets.told(answer, row.telling(overload), arguments, around, written))
         except Contradiction as contradiction:
@@ -254,11 +254,6 @@ def _nothing_known() -> Unknown:
     return UNKNOWN
 
 
-def _call(rule: registry.Rule, arguments: Mapping[str, Any]) -> Any:
-    wanted = {parameter.name for parameter in signatures.of(rule)}
-    return rule(**{key: value for key, value in arguments.items() if key in wanted})
-
-
 def _common(answers: list[Any]) -> Any:
     """What all alternatives of a call agree on; a contradiction only where each has one."""
     if all(isinstance(answer, Contradiction) for answer in answers):
@@ -287,13 +282,13 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
     if row.inplace == "keeps":
         return Inference(receiver, {0: receiver})
     if not isinstance(result, Tensor):
-        return Inference(UNKNOWN, {0: replace(receiver, dims=OPEN)})
+        return Inference(UNKNOWN, {0: _forgotten(receiver)})
     if row.inplace != "becomes":
         _check_shape(receiver.dims, result.dims, row.inplace)
         if native:
             result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = facets.kept(result, receiver)
+    result = facets.kept(result, receiver, moved=row.inplace == "becomes")
     return Inference(result, {0: result})
 
 
@@ -349,7 +344,7 @@ _UNRESIZED: Final = "NC205"
 
 
 def _forgotten(out: Any) -> Any:
-    return replace(out, dims=OPEN) if isinstance(out, Tensor) else out
+    return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
 
 
 def _same_rank(left: Dims, right: Dims) -> bool:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.rules import dtypes, facets, refusals, registry
+from namecheck.rules import dtypes, facets, orders, refusals, registry
 from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Signature
 
@@ -39,7 +39,8 @@ class Operator:
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
     the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`.
+    said in `namecheck.rules.dtypes`, what `memory` tells of their order in
+    `namecheck.rules.orders`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -56,6 +57,7 @@ class Operator:
     dtype: str = ""
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
+    memory: str = ""
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
@@ -77,8 +79,28 @@ class Operator:
 
     def telling(self, overload: int) -> facets.Telling:
         """What the row tells of attributes, of this overload."""
+        told = self._told.get(overload)
+        if told is None:
+            told = self._told[overload] = self._telling(overload)
+        return told
+
+    @cached_property
+    def _told(self) -> dict[int, facets.Telling]:
+        return {}
+
+    def _telling(self, overload: int) -> facets.Telling:
         lacks = self.lacks[min(overload, len(self.lacks) - 1)] if self.lacks else ""
-        return facets.Telling(dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks))
+        typing = dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks)
+        return facets.Telling(typing, self._ordering(overload))
+
+    def _ordering(self, overload: int) -> orders.Ordering:
+        """What the row tells of the order in memory, of this overload."""
+        taken = self.signatures[overload] if self.params else ()
+        tensors = tuple(
+            p.role or p.name for p in taken if not {"tensor", "tensors"}.isdisjoint(p.kinds)
+        )
+        formats = any(p.name == "memory_format" for p in taken)
+        return orders.read(self.memory, self.names, tensors, formats=formats)
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
@@ -185,6 +207,8 @@ def _fault_of(row: Any) -> str | None:
     if unknown := set(row["forms"]) - _FORMS:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
     if fault := dtypes.fault_of(row.get("dtype", "")):
+        return fault
+    if fault := orders.fault_of(row.get("memory", "")):
         return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):

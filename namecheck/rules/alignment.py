@@ -94,7 +94,7 @@ def _found(dims: Dims, name: Name, complete: bool) -> Dim:
         return Dim()
     for dim in dims.known:
         if name is not None and naming.word(dim.name) == naming.word(name):
-            return replace(dim, name=name)
+            return dim if dim.name == name else replace(dim, name=name)
     if complete or name is None:
         return Dim(name, 1, purposeful=True)
     return Dim(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from namecheck.attributes import Around
-from namecheck.rules import dtypes
+from namecheck.rules import dtypes, orders
 from namecheck.values import Tensor
 
 
@@ -21,6 +21,7 @@ class Telling:
     """What the row of an operator tells of attributes, for one overload."""
 
     typing: dtypes.Typing
+    order: orders.Ordering
 
 
 def told(
@@ -37,9 +38,16 @@ def told(
     """
     if around is None:
         return answer
-    return dtypes.typed(answer, row.typing, arguments, around, target)
+    typed = dtypes.typed(answer, row.typing, arguments, around, target)
+    return orders.laid_out(typed, row.order, arguments)
 
 
-def kept(result: Tensor, target: Tensor) -> Tensor:
-    """A result that is written to a tensor: it has the elements, and the place, of that tensor."""
-    return replace(result, dtype=target.dtype, device=target.device, layout=target.layout)
+def kept(result: Tensor, target: Tensor, *, moved: bool = False) -> Tensor:
+    """A result that is written to a tensor: it has the elements, and the place, of that tensor.
+
+    Where dims are `moved`, its order in memory is that of the result.
+    """
+    memory = result.memory if moved else orders.kept(result, target)
+    return replace(
+        result, dtype=target.dtype, device=target.device, layout=target.layout, memory=memory
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -75,3 +76,14 @@ def load() -> dict[str, Rule]:
     for section in SECTIONS:
         importlib.import_module(f"namecheck.rules.{section}")
     return RULES
+
+
+def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
+    """What a rule answers to those of some arguments that it takes."""
+    wanted = _parameters(rule)
+    return rule(**{key: value for key, value in arguments.items() if key in wanted})
+
+
+@cache
+def _parameters(rule: Rule) -> frozenset[str]:
+    return frozenset(inspect.signature(rule).parameters)

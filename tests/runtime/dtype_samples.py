@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -81,16 +81,23 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
 }
 
 
+# The order in memory of a tensor of so many dims.
+Order: TypeAlias = Callable[[int], tuple[int, ...]]
+
+
 @dataclass(frozen=True)
 class Slot:
-    """A tensor of a call: its shape, and whether its dtype is varied."""
+    """A tensor of a call: its shape, whether its dtype is varied, its order in memory."""
 
     shape: tuple[int, ...]
     varied: bool = True
     dtype: str = "float32"
+    order: tuple[int, ...] = ()
 
     def made(self) -> torch.Tensor:
-        return torch.ones(self.shape).to(getattr(torch, self.dtype))
+        order = self.order or tuple(range(len(self.shape)))
+        dense = torch.ones([self.shape[place] for place in order])
+        return dense.to(getattr(torch, self.dtype)).permute([*map(order.index, range(len(order)))])
 
 
 def of(*shape: int) -> Slot:
@@ -196,6 +203,18 @@ class Sample:
             warnings.simplefilter("ignore")
             return self.function(*args, **kwargs)
 
+    def with_orders(self, orders: Iterator[Order]) -> Sample:
+        """The same call with tensors that lie in memory in these orders, one by one."""
+        args = _reordered(self.args, orders)
+        return replace(
+            self, args=args, kwargs={k: _reordered(v, orders) for k, v in self.kwargs.items()}
+        )
+
+    @property
+    def slots(self) -> list[Slot]:
+        """All tensors, in order."""
+        return list(_slots((*self.args, *self.kwargs.values())))
+
     def with_dtypes(self, dtypes: tuple[str, ...]) -> Sample:
         """The same call with the varied tensors of these dtypes in order, the rest of the last."""
         rest = itertools.chain(dtypes, itertools.repeat(dtypes[-1]))
@@ -207,12 +226,12 @@ class Sample:
     @property
     def varied(self) -> int:
         """How many tensors have a dtype that is varied."""
-        return sum(slot.varied for slot in _slots((*self.args, *self.kwargs.values())))
+        return sum(slot.varied for slot in self.slots)
 
     @property
     def dtypes(self) -> list[str]:
         """The dtypes of all tensors, in order."""
-        return [slot.dtype for slot in _slots((*self.args, *self.kwargs.values()))]
+        return [slot.dtype for slot in self.slots]
 
 
 def _slots(value: Any) -> Iterator[Slot]:
@@ -237,7 +256,15 @@ def _retyped(value: Any, dtypes: Iterator[str]) -> Any:
     return value
 
 
-def samples(row: Operator) -> Iterator[Sample]:
+def _reordered(value: Any, orders: Iterator[Order]) -> Any:
+    if isinstance(value, Slot):
+        return replace(value, order=next(orders)(len(value.shape)))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_reordered(part, orders) for part in value)
+    return value
+
+
+def samples(row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES) -> Iterator[Sample]:
     """For every form and overload of a row a call that torch accepts, if one is found."""
     for form in row.forms:
         for place in _places(row, form):
@@ -246,7 +273,8 @@ def samples(row: Operator) -> Iterator[Sample]:
                 yield Sample(operator, function, CALLS[row.key], {})
                 continue
             for signature in _signatures(row, form):
-                found = next(filter(_works, _tried(operator, function, signature)), None)
+                tried = _tried(operator, function, signature, shapes)
+                found = next(filter(_works, tried), None)
                 if found is not None:
                     yield found
 
@@ -311,9 +339,14 @@ def _needed(signature: Signature) -> list[Parameter]:
     ]
 
 
-def _tried(operator: str, function: Callable[..., Any], signature: Signature) -> Iterator[Sample]:
+def _tried(
+    operator: str,
+    function: Callable[..., Any],
+    signature: Signature,
+    shapes: Sequence[tuple[int, ...]],
+) -> Iterator[Sample]:
     needed = _needed(signature)
-    for main, dtype in itertools.product(SHAPES, ("float32", "int64", "bool", "complex64")):
+    for main, dtype in itertools.product(shapes, ("float32", "int64", "bool", "complex64")):
         for other in (main, (2,), (1, 2, 2), (2, 2), ()):
             values = [_argument(p, main if i == 0 else other, dtype) for i, p in enumerate(needed)]
             args: list[Any] = []
@@ -330,7 +363,7 @@ def _tried(operator: str, function: Callable[..., Any], signature: Signature) ->
 
 def _argument(parameter: Parameter, shape: tuple[int, ...], dtype: str) -> Any:
     name, kinds = parameter.name, parameter.kinds
-    if "tensor" in kinds or name in PLACES | MASKS:
+    if "tensor" in kinds or (name in PLACES | MASKS and "int" not in kinds):
         if name in PLACES:
             return Slot((1,) * len(shape), varied=False, dtype="int64")
         if name in MASKS:

@@ -1,0 +1,384 @@
+"""The order in memory of a result: one mechanism that reads the row of an operator.
+
+Most rows tell it by their rule: a product of matrices is laid out afresh, what is computed element
+by element keeps the order of its operands, a permutation follows its dims (`OF_RULES`); where the
+call may ask for a memory format, it has that. Where that is not so the row has a word of its own in
+`memory`, as ``preserves``, or ``unknown`` where it varies. All of it is held against torch 2.13 by
+tests/runtime/test_memory_rows.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from namecheck import memory
+from namecheck.memory import CONTIGUOUS, FORMATS, Memory
+from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.rules import registry
+from namecheck.rules.dim_map import same_shape
+from namecheck.values import Constant, Dim, Dims, Many, Size, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """What the row of an operator tells of the order in memory: a word and what it is about.
+
+    `operands` are the parameters that take tensors, `rule` is that of the names.
+    """
+
+    word: str = ""
+    setting: str = ""
+    operands: tuple[str, ...] = ()
+    rule: str = ""
+
+
+Arguments: TypeAlias = Mapping[str, Any]
+
+
+def laid_out(answer: Any, row: Ordering, arguments: Arguments) -> Any:
+    """A result with its order in memory; raises `Contradiction` where there is no such view."""
+    if not row.word:
+        return answer
+    return _each(answer, WORDS[row.word](answer, row, arguments))
+
+
+def _each(answer: Any, order: Any) -> Any:
+    if isinstance(order, Unknown):
+        return answer
+    if isinstance(answer, Tensor):
+        return replace(answer, memory=order) if isinstance(order, tuple) else answer
+    if isinstance(answer, Many):
+        return Many(_each(answer.each, order))
+    if isinstance(answer, (tuple, list)):
+        orders = order if isinstance(order, list) else [order] * len(answer)
+        return type(answer)(map(_each, answer, orders))
+    return answer
+
+
+def kept(result: Tensor, target: Tensor) -> Memory:
+    """The order of a tensor that was written to: its own, if it did not have to be resized."""
+    return target.memory if same_shape(result.dims, target.dims) is Answer.YES else UNKNOWN
+
+
+def read(word: str, rule: str, operands: tuple[str, ...], *, formats: bool) -> Ordering:
+    """What a row tells, by its own word or by its rule; `formats` if it takes a memory format."""
+    word = word or ("formats" if formats else OF_RULES.get(rule, ""))
+    name, _, setting = word.removesuffix(")").partition("(")
+    return Ordering("" if name == "unknown" else name, setting, operands, rule)
+
+
+def fault_of(word: str) -> str | None:
+    """What is wrong with the word of a row, if anything is."""
+    name = word.partition("(")[0]
+    if name in ("", "unknown") or name in WORDS:
+        return None
+    return f"memory: unknown word '{name}'; the words are {', '.join(sorted(WORDS))}, unknown"
+
+
+def _fresh(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """A new tensor, whose dims are laid out as they stand."""
+    return CONTIGUOUS
+
+
+def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Computed element by element: in the order that all operands have which have any say."""
+    tensors = list(_tensors(arguments, row.operands))
+    if not tensors or None in tensors:
+        return UNKNOWN
+    if not isinstance(answer, Tensor):
+        return UNKNOWN
+    return common_order([each for each in tensors if each is not None], answer.dims)
+
+
+def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
+    """The order in which tensors are computed with, element by element, to a result of some dims.
+
+    One that has a single dim, or none, has no say; that of others must be stretched nowhere.
+    """
+    weighty = [each for each in tensors if not _is_thin(each.dims)] or tensors[:1]
+    orders = {each.memory for each in weighty}
+    if len(orders) > 1:
+        return UNKNOWN
+    [order] = orders
+    if order == CONTIGUOUS or isinstance(order, Unknown) or len(tensors) == 1:
+        return order
+    stretched = any(same_shape(each.dims, dims) is not Answer.YES for each in weighty)
+    return UNKNOWN if stretched else order
+
+
+def _is_thin(dims: Dims) -> bool:
+    return not dims.open and sum(size != 1 for size in dims.sizes) < 2
+
+
+def _tensors(arguments: Arguments, names: tuple[str, ...]) -> Iterator[Tensor | None]:
+    """The tensors in some arguments; None for what may be any."""
+    for name in names:
+        value = arguments.get(name)
+        parts = value if isinstance(value, (tuple, list)) else (value,)
+        for part in parts:
+            if isinstance(part, Tensor):
+                yield part
+            elif isinstance(part, (Unknown, Many)):
+                yield None
+
+
+def _first(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """The order of the first operand."""
+    first = arguments.get(row.operands[0]) if row.operands else None
+    return first.memory if isinstance(first, Tensor) else UNKNOWN
+
+
+def _formatted(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """The memory format that is asked for; the order of the first operand is what is preserved."""
+    asked = arguments.get("memory_format")
+    if isinstance(asked, Unknown):
+        return UNKNOWN
+    word = asked.name if isinstance(asked, Constant) else row.setting or "preserve_format"
+    if word == "preserve_format":
+        return _first(answer, row, arguments)
+    order = FORMATS.get(word)
+    if order and isinstance(answer, Tensor):
+        check_rank(answer.dims, word)
+    return UNKNOWN if order is None else order
+
+
+def check_rank(dims: Dims, word: str) -> None:
+    """Refuse a memory format that is for another number of dims (recorded: contiguous)."""
+    wanted = len(FORMATS[word])
+    if dims.min_rank > wanted or dims.rank not in (None, wanted):
+        raise Contradiction(
+            "NC502",
+            f"required rank {wanted} tensor to use {word} format",
+            help=f"The tensor has {dims.min_rank} dimensions.",
+        )
+
+
+def _suggested(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Channels last if all operands are, and as the dims stand if these are so.
+
+    Which of the two it is cannot be told from sizes of 1.
+    """
+    tensors = list(_tensors(arguments, row.operands[:1]))
+    if not tensors or any(each is None or not _is_plain(each) for each in tensors):
+        return UNKNOWN
+    orders = {each.memory for each in tensors if each is not None}
+    return orders.pop() if len(orders) == 1 else UNKNOWN
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is certainly seen as channels last, or certainly not."""
+    rank = tensor.dims.rank
+    if rank is None:
+        return False
+    last = memory.CHANNELS_LAST if rank == 4 else memory.CHANNELS_LAST_3D
+    if rank not in (4, 5):
+        return tensor.memory == CONTIGUOUS
+    channels, *space = tensor.dims.sizes[1:]
+    told = _several(channels) and any(map(_several, space))
+    return told and tensor.memory in (CONTIGUOUS, last)
+
+
+def _several(size: Size) -> bool:
+    return not isinstance(size, Unknown) and size not in (0, 1)
+
+
+def _plain(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """As the dims stand if those of the operands do so; else it varies."""
+    found = _suggested(answer, row, arguments)
+    return CONTIGUOUS if found == CONTIGUOUS else UNKNOWN
+
+
+def _channels_last(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Channels last if the input is; of others it depends on the weights (torch.conv2d).
+
+    Of doubles it is not so on every machine.
+    """
+    tensor = arguments.get("input")
+    if not isinstance(tensor, Tensor) or tensor.dtype not in ("float32", "float16", "bfloat16"):
+        return UNKNOWN
+    found = _suggested(answer, row, arguments)
+    return UNKNOWN if found == CONTIGUOUS else found
+
+
+def _moved(answer: Any, row: Ordering, arguments: Arguments) -> Any:
+    """Each dim of the result is one of the input, or a new one of size 1 (torch.permute)."""
+    found = _probed(row, arguments)
+    return UNKNOWN if found is None else _of_parts(found[1], lambda dims: _as_moved(found[0], dims))
+
+
+def _of_parts(dims: Any, order: Callable[[Dims], Memory]) -> Any:
+    if isinstance(dims, Dims):
+        return order(dims)
+    if isinstance(dims, (tuple, list)):
+        return [order(part) if isinstance(part, Dims) else UNKNOWN for part in dims]
+    return UNKNOWN
+
+
+def _probed(row: Ordering, arguments: Arguments) -> tuple[Tensor, Any] | None:
+    """The input with dims that are told apart by what they are, and the dims that become of them.
+
+    None where nothing is known of the order.
+    """
+    name = row.operands[0] if row.operands else ""
+    tensor = arguments.get(name)
+    if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
+        return None
+    if len(tensor.memory) not in (0, len(tensor.dims.prefix)):
+        return None
+    apart = Dims(tuple(Dim(dim.name, dim.size, dim.purposeful) for dim in tensor.dims.prefix))
+    probe = replace(tensor, dims=apart)
+    return probe, registry.called(registry.load()[row.rule], {**arguments, name: probe})
+
+
+def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
+    places = {id(dim): place for place, dim in enumerate(tensor.dims.prefix)}
+    sources = [places.get(id(dim)) for dim in dims.prefix]
+    new = [dim for dim, source in zip(dims.prefix, sources, strict=True) if source is None]
+    if dims.open or any(dim.size != 1 for dim in new):
+        return UNKNOWN
+    return memory.moved(tensor.memory, sources, tensor.dims.sizes)
+
+
+def _cut(answer: Any, row: Ordering, arguments: Arguments) -> Any:
+    """Some dims are shorter than those of the input (torch.narrow)."""
+    found = _probed(row, arguments)
+    return UNKNOWN if found is None else _of_parts(found[1], lambda dims: _as_cut(found[0], dims))
+
+
+def _as_cut(tensor: Tensor, dims: Dims) -> Memory:
+    if dims.rank != tensor.dims.rank:
+        return UNKNOWN
+    pairs = enumerate(zip(dims.prefix, tensor.dims.prefix, strict=True))
+    cut = {place for place, (one, other) in pairs if one is not other}
+    return memory.moved(tensor.memory, range(len(dims.prefix)), tensor.dims.sizes, cut)
+
+
+def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Ints take a dim away, slices cut it, None puts a new one in; nothing else is told of."""
+    tensor, index = arguments.get("input"), arguments.get("index")
+    if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
+        return UNKNOWN
+    sources: list[int | None] = []
+    cut: set[int] = set()
+    place = 0
+    parts = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(part is not None and part is not ... for part in parts)
+    for part in [*parts, *([] if any(part is ... for part in parts) else [...])]:
+        if part is None:
+            sources.append(None)
+            continue
+        if part is ...:
+            until = place + len(tensor.dims.prefix) - taken
+            sources += range(place, until)
+            place = until
+            continue
+        if isinstance(part, slice):
+            sources.append(place)
+            if part.step not in (None, 1):
+                return UNKNOWN
+            if (part.start, part.stop) not in ((None, None), (0, None)):
+                cut.add(place)
+        elif type(part) is not int:
+            return UNKNOWN
+        place += 1
+    if place != len(tensor.dims.prefix):
+        return UNKNOWN
+    return memory.moved(tensor.memory, sources, tensor.dims.sizes, cut)
+
+
+def _viewed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """A view of other sizes; raises NC501 where there certainly is none (Tensor.view)."""
+    return _seen(answer, row, arguments)[1]
+
+
+def _reshaped(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """A view, or a copy laid out afresh where there is none (torch.reshape)."""
+    try:
+        return _seen(answer, row, arguments)[1]
+    except Contradiction:
+        return CONTIGUOUS
+
+
+def _seen(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Answer, Memory]:
+    tensor = arguments.get(row.operands[0])
+    if not isinstance(tensor, Tensor) or not isinstance(answer, Tensor):
+        return Answer.MAYBE, UNKNOWN
+    if tensor.memory == CONTIGUOUS and not isinstance(arguments.get("dtype"), (Constant, Unknown)):
+        return Answer.YES, CONTIGUOUS
+    sized = arguments.get("size", ()) is not None
+    if isinstance(tensor.memory, Unknown) or tensor.dims.open or answer.dims.open or not sized:
+        return Answer.MAYBE, UNKNOWN
+    own, new = tensor.dims.sizes, answer.dims.sizes
+    if memory.can_be_viewed(tensor.memory, own, new) is Answer.NO:
+        raise Contradiction(
+            "NC501",
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+            help="Use `reshape`, which copies where it must, or call `contiguous()` first.",
+        )
+    return Answer.YES, memory.viewed(tensor.memory, own, new)
+
+
+def _joined(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Tensors side by side: as the dims stand if all are so, and none is seen otherwise."""
+    tensors = list(_tensors(arguments, row.operands[:1]))
+    plain = all(each is not None and each.memory == CONTIGUOUS for each in tensors)
+    rank = answer.dims.rank if isinstance(answer, Tensor) else None
+    return CONTIGUOUS if tensors and plain and rank is not None and rank < 4 else UNKNOWN
+
+
+WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
+    "fresh": _fresh,
+    "preserves": _preserved,
+    "first": _first,
+    "formats": _formatted,
+    "suggests": _suggested,
+    "plain": _plain,
+    "convolves": _channels_last,
+    "moves": _moved,
+    "cuts": _cut,
+    "indexes": _indexed,
+    "views": _viewed,
+    "reshapes": _reshaped,
+    "joins": _joined,
+}
+
+_RULES: Final = {
+    "preserves": """
+        keeps_input_names unifies_names_from_inputs unifies_names_from_inputs_reversed
+        unifies_names_from_all_inputs unifies_names_of_parts clamp lerp where addr
+    """,
+    "first": """
+        keeps_input_names_twice index_fill fills dropout1d fliplr flipud
+        refine_names rename rename_ set_names
+    """,
+    "fresh": """
+        vector_of factory filled_factory from_data new_data new_sized arange eye scalar triangle
+        unifies_names_of_inputs_to_scalar removes_dimensions removes_listed_dimensions
+        removes_dimensions_twice reduces_all_or_one removes_one_dimension_twice logsumexp
+        to_scalar kthvalue topk quantile keeps_names_along_optional keeps_names_along
+        compares_alike cross_entropy trapezoid
+        matmul matmul_reflected bmm mm mv dot vdot inner outer linear linear_module
+        embedding embedding_module one_hot index_select gather take masked_select masked_fill
+        repeat tile normalizes_last searchsorted bucketize bincount multinomial
+    """,
+    "moves": """
+        permutes_dimensions permute movedim transposes_matrix transposes_matrix_in_place
+        reverses_dimensions transposes_single_matrix transposes_last_two
+        transposes_last_two_adjoint adjoint squeeze unsqueeze selects unbind rows
+        align_to align_as align_tensors
+    """,
+    "cuts": "narrow split split_with_sizes chunk tensor_split",
+    "indexes": "indexing",
+    "views": "view view_as",
+    "reshapes": "flatten unflatten unflatten_module flat",
+    "suggests": "normalizes_channels normalizes_by_vectors pools max_pools",
+    "plain": "pads padding_module",
+    "joins": "cat stack",
+}
+OF_RULES: Final[Mapping[str, str]] = {
+    rule: word for word, rules in _RULES.items() for rule in rules.split()
+}
+"""The word of a row that has none of its own, by the rule of its names."""

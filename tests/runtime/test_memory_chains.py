@@ -1,0 +1,143 @@
+"""Chains of calls on dense tensors, run on torch: each result lies in memory as it is told to.
+
+They move, drop, cut, merge and split dims, and compute with what has been made so far.
+"""
+
+from __future__ import annotations
+
+import operator
+import random
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+import torch
+
+from namecheck.names import UNKNOWN
+from namecheck.operators import infer
+from namecheck.values import Dims, Tensor
+from tests.runtime.test_memory_rows import contradicts
+
+CHAINS: Final = 400
+STEPS: Final = 8
+SIZES: Final = (1, 2, 2, 3, 4)
+
+Pair: TypeAlias = tuple[torch.Tensor, Tensor]
+Made: TypeAlias = tuple[str, Callable[..., Any], tuple[Any, ...]]
+
+
+def some_index(draw: random.Random, rank: int) -> Any:
+    parts: list[Any] = []
+    for _ in range(draw.randint(0, rank)):
+        choice = draw.choice((0, slice(None), slice(None), slice(0, 1), slice(1, None)))
+        parts += [None, choice] if draw.random() < 0.2 else [choice]
+    if draw.random() < 0.3:
+        parts.insert(draw.randint(0, len(parts)), ...)
+    return tuple(parts)
+
+
+def grouped(draw: random.Random, sizes: tuple[int, ...]) -> list[int]:
+    new = list(sizes)
+    for _ in range(draw.randrange(3)):
+        if len(new) > 1:
+            place = draw.randrange(len(new) - 1)
+            new[place : place + 2] = [new[place] * new[place + 1]]
+    if draw.random() < 0.3:
+        new = [part for size in new for part in ((2, size // 2) if size % 2 == 0 else (size,))]
+    return new
+
+
+def of_one(draw: random.Random, x: torch.Tensor) -> Made:
+    """A call on one tensor: the operator as `infer` has it, torch's function, what it takes."""
+    rank = x.dim()
+    dim = draw.randrange(rank) if rank else 0
+    other = draw.randrange(rank) if rank else 0
+    order = tuple(draw.sample(range(rank), rank))
+    new = tuple(grouped(draw, tuple(x.shape)))
+    tensor = torch.Tensor
+    calls: list[Made] = [
+        ("transpose", tensor.transpose, (dim, other)),
+        ("permute", tensor.permute, (order,)),
+        ("movedim", tensor.movedim, (dim, other)),
+        ("unsqueeze", tensor.unsqueeze, (draw.randint(0, rank),)),
+        ("squeeze", tensor.squeeze, ()),
+        ("reshape", tensor.reshape, (new,)),
+        ("view", tensor.view, (new,)),
+        ("contiguous", tensor.contiguous, ()),
+        ("clone", tensor.clone, ()),
+        ("relu", tensor.relu, ()),
+        ("__getitem__", tensor.__getitem__, (some_index(draw, rank),)),
+        ("expand", tensor.expand, (tuple(x.shape),)),
+        ("repeat", tensor.repeat, (*(1,) * rank, 2)),
+        ("flatten", tensor.flatten, ()),
+    ]
+    if rank:
+        calls += [
+            ("select", tensor.select, (dim, 0)),
+            ("narrow", tensor.narrow, (dim, 0, 1)),
+            ("sum", tensor.sum, (dim,)),
+            ("unflatten", tensor.unflatten, (dim, (-1, 1))),
+            ("softmax", tensor.softmax, (dim,)),
+            ("cumsum", tensor.cumsum, (dim,)),
+            ("sort", lambda x, dim: x.sort(dim).values, (dim,)),
+        ]
+    if rank > 1:
+        calls += [("mT", lambda x: x.mT, ()), ("flatten", tensor.flatten, (0, 1))]
+    return draw.choice(calls)
+
+
+def of_two(draw: random.Random, x: torch.Tensor, y: torch.Tensor) -> Made | None:
+    calls: list[Made] = [
+        ("add", operator.add, ()),
+        ("mul", operator.mul, ()),
+        ("where", lambda x, y: torch.where(x > 0, x, y), ()),
+    ]
+    if x.dim() > 1 and y.dim() > 1:
+        calls.append(("matmul", operator.matmul, ()))
+    return draw.choice(calls)
+
+
+def steps(draw: random.Random) -> Iterator[tuple[str, Pair]]:
+    """The results of one chain, with the call that each came from."""
+    made: list[Pair] = []
+    for _ in range(STEPS):
+        if len(made) < 2:
+            sizes = [draw.choice(SIZES) for _ in range(draw.randrange(5))]
+            told = Tensor(Dims.of(*[None] * len(sizes), sizes=sizes), "float32", memory=())
+            made.append((torch.rand(sizes), told))
+            continue
+        (x, of_x), (y, of_y) = draw.choice(made), draw.choice(made)
+        if x.numel() == 0 or y.numel() == 0:
+            continue
+        two = draw.random() < 0.4
+        key, function, settings = of_two(draw, x, y) if two else of_one(draw, x)  # type: ignore[misc]
+        operands = (of_x, of_y) if two else (of_x,)
+        if key == "where":
+            operands = (infer("gt", of_x, 0).result, *operands)
+        guess = infer(key, *operands, *settings)
+        try:
+            real = function(x, *((y,) if two else ()), *settings)
+        except (RuntimeError, IndexError) as error:
+            refused = str(error)
+        else:
+            refused = ""
+        if refused:
+            missed = "view size is not compatible" in refused and guess.contradiction is None
+            assert not missed or of_x.memory is UNKNOWN, (key, settings, of_x)
+            continue
+        assert guess.contradiction is None, (key, settings, operands, guess.contradiction)
+        result = guess.result[0] if isinstance(guess.result, tuple) else guess.result
+        if not isinstance(result, Tensor):
+            continue
+        made.append((real, result))
+        yield f"{key}{settings} of {operands}", made[-1]
+
+
+def test_chains_of_calls() -> None:
+    draw = random.Random(7)
+    known = unknown = 0
+    for _ in range(CHAINS):
+        for call, (real, told) in steps(draw):
+            assert not contradicts(told, real), f"{call}: {told}, {real.shape} {real.stride()}"
+            known += told.memory is not UNKNOWN
+            unknown += told.memory is UNKNOWN
+    assert known > 3 * unknown

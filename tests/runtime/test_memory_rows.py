@@ -1,0 +1,158 @@
+"""Every row that tells an order in memory, held against torch, over operands of several orders.
+
+The strides of each result must be those of the order that is told. No answer is written down here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+import torch
+
+from namecheck import memory
+from namecheck.names import UNKNOWN
+from namecheck.operators import Inference, Operator, infer, table
+from namecheck.values import Constant, Dims, Many, Tensor
+from tests.runtime.dtype_samples import Sample, Slot, samples
+
+# Of each rank one call of a row is looked for.
+SHAPES: Final = (
+    ((2, 3, 4, 5), (2, 4, 3, 5), (2, 4, 4, 4), (1, 4, 2, 2), (2, 2, 2, 2)),
+    ((2, 3, 4), (3, 4, 4), (2, 2, 2)),
+    ((3, 4), (4, 4), (2, 2)),
+    ((4,), (2,)),
+    ((2, 3, 4, 5, 2), (2, 4, 2, 2, 2), (1, 2, 2, 2, 2)),
+)
+# What does not come back, or tells of another machine.
+LEFT_OUT: Final = frozenset({"cuda", "pin_memory", "share_memory_", "apply_", "map_"})
+
+
+# What torch 2.13 has no more, what is called with no tensor alone, what has the name of a module.
+UNCALLED: Final = frozenset(
+    {
+        *("names=", "align_as", "align_tensors", "align_to", "refine_names", "rename", "rename_"),
+        *("__getitem__", "__iter__", "__deepcopy__", "as_subclass", "dropout_"),
+        "nn.functional.selu_",
+    }
+)
+
+
+def as_they_stand(rank: int) -> tuple[int, ...]:
+    return ()
+
+
+def reversed_dims(rank: int) -> tuple[int, ...]:
+    return memory.ordered(range(rank)[::-1])
+
+
+def swapped(rank: int) -> tuple[int, ...]:
+    return (1, 0, *range(2, rank)) if rank > 1 else ()
+
+
+def channels_last(rank: int) -> tuple[int, ...]:
+    return (0, *range(2, rank), 1) if rank > 2 else ()
+
+
+ORDERS: Final = (as_they_stand, reversed_dims, swapped, channels_last)
+
+
+def told() -> list[Operator]:
+    rows = [row for row in table().values() if row.telling(0).order.word]
+    return [row for row in rows if row.key not in LEFT_OUT and not set(row.forms) & set("pl")]
+
+
+def variants(sample: Sample) -> Iterator[Sample]:
+    """The sample with all tensors of one order, and with two orders mixed."""
+    count = len(sample.slots)
+    for order in ORDERS:
+        yield sample.with_orders(itertools.repeat(order))
+    for one, other in itertools.permutations(ORDERS[:3] if count > 1 else (), 2):
+        yield sample.with_orders(itertools.chain([one], itertools.repeat(other)))
+
+
+def lowered(value: Any) -> Any:
+    """An argument as `infer` takes it."""
+    if isinstance(value, Slot):
+        dims = Dims.of(*(None,) * len(value.shape), sizes=value.shape)
+        return Tensor(dims, value.dtype, memory=value.order)
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(lowered, value))
+    if isinstance(value, torch.dtype):
+        return Constant("dtype", str(value).removeprefix("torch."))
+    return value
+
+
+def answer(sample: Sample) -> Inference:
+    kwargs = {key: lowered(value) for key, value in sample.kwargs.items()}
+    return infer(sample.operator, *map(lowered, sample.args), **kwargs)
+
+
+def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
+    """Every tensor of a result with what is told of it."""
+    if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
+        yield guess, real
+    elif isinstance(real, (tuple, list)):
+        parts = [guess.each] * len(real) if isinstance(guess, Many) else guess
+        if isinstance(parts, (tuple, list)):
+            for one, other in zip(parts, real, strict=False):
+                yield from pairs(one, other)
+
+
+def contradicts(guess: Tensor, real: torch.Tensor) -> bool:
+    """Whether the strides are others than the order says."""
+    if guess.memory is not UNKNOWN and real.layout is not torch.strided:
+        return True
+    if guess.memory is UNKNOWN or real.numel() == 0:
+        return False
+    if guess.memory and len(guess.memory) != real.dim():
+        return True
+    steps = memory.strides(guess.memory, tuple(real.shape))
+    return any(
+        step not in (UNKNOWN, stride) for step, stride in zip(steps, real.stride(), strict=True)
+    )
+
+
+def lying(tensor: torch.Tensor) -> str:
+    if tensor.layout is not torch.strided:
+        return str(tensor.layout)
+    return f"{tuple(tensor.shape)} with strides {tensor.stride()}"
+
+
+def tried(row: Operator) -> Iterator[tuple[Sample, Any, Inference]]:
+    for shapes in SHAPES:
+        for sample in samples(row, shapes):
+            for variant in variants(sample):
+                try:
+                    real = variant.run()
+                except (RuntimeError, TypeError, ValueError, LookupError) as error:
+                    real = error
+                yield variant, real, answer(variant)
+
+
+def faults(row: Operator) -> Iterator[str]:
+    known, called = 0, False
+    for sample, real, guess in tried(row):
+        call = f"{sample.operator}{[(slot.shape, slot.order) for slot in sample.slots]}"
+        refused = guess.contradiction is not None and guess.contradiction.code.startswith("NC5")
+        if isinstance(real, Exception):
+            continue
+        called = True
+        if refused:
+            yield f"{call}: torch accepts it, refused: {guess.contradiction}"
+        for one, tensor in pairs(guess.result, real):
+            known += one.memory is not UNKNOWN
+            if contradicts(one, tensor):
+                yield f"{call}: told {one.memory} of {lying(tensor)}"
+    if not called and row.key not in UNCALLED:
+        yield "no call of it was found"
+    if called and not known and row.key not in UNCALLED:
+        yield "nothing is told of any call of it"
+
+
+@pytest.mark.parametrize("row", told(), ids=lambda row: row.key)
+def test_what_a_row_tells_is_how_torch_lays_it_out(row: Operator) -> None:
+    wrong = list(faults(row))
+    assert not wrong, "\n".join(wrong[:10])
