@@ -44,6 +44,7 @@ SILENT: Final = {
     **dict.fromkeys(("single_number", "single_index", "single_value"), "a number of the data"),
     **dict.fromkeys(("bincount", "tensor_split"), "the size or number depends on the data"),
     "stride": "strides depend on how the tensor was made",
+    "is_contiguous": "so does whether they are contiguous",
     "cast_or_type": "without a dtype it answers with a string",
     "solves_least_squares": "what it tells of the errors is not followed",
     "reduced_loss": "the result without a reduction is not followed yet",
