@@ -22,7 +22,7 @@ from namecheck.console import (
     semantics_flag,
     standard_input,
 )
-from namecheck.verbs import check
+from namecheck.verbs import check, migrate
 from namecheck.version import VERSION, table_version
 
 
@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
     check.add_parser(verbs)
+    migrate.add_parser(verbs)
     _reveal_parser(verbs)
     _run_parser(verbs)
     _rule_parser(verbs)

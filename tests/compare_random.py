@@ -88,12 +88,12 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
     with recording(Semantics.NAMECHECK) as recorded:
         for index in range(start, start + count):
             name = f"{seed}:{index}"
-            grown = _grown(random.Random(name), catalogue, kinds[index % len(kinds)])
+            grown = grown_program(random.Random(name), catalogue, kinds[index % len(kinds)])
             yield _compared(name, grown, recorded, inferences)
 
 
 @dataclass(frozen=True)
-class _Grown:
+class Grown:
     """A program, how many flags it has, and whether it is spoilt: then its data may decide."""
 
     text: str
@@ -110,16 +110,17 @@ def _grower(rng: random.Random, catalogue: Catalogue, kind: str) -> tuple[Pieces
     return Pieces(rng, torch), rng.randint(*_LINES)
 
 
-def _grown(rng: random.Random, catalogue: Catalogue, kind: str) -> _Grown:
+def grown_program(rng: random.Random, catalogue: Catalogue, kind: str) -> Grown:
+    """A random program of a kind."""
     torch.manual_seed(0)
     with runtime("error"):
         grower, length = _grower(rng, catalogue, kind)
         text = grower.grow(length)
     spoilt = rng.random() < _SPOILT
-    return _Grown(mutated(rng, text) if spoilt else text, grower.flags, spoilt)
+    return Grown(mutated(rng, text) if spoilt else text, grower.flags, spoilt)
 
 
-def _compared(name: str, grown: _Grown, recorded: Recording, inferences: Inferences) -> Compared:
+def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferences) -> Compared:
     source = syntax.parse(grown.text.encode(), PLACE)
     static = interpreter.observe(source, inferences=inferences)
     recorded.watch({PLACE: source})

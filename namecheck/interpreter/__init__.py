@@ -16,6 +16,8 @@ from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.mistakes import told_once
 from namecheck.interpreter.observations import (
+    Application,
+    Applications,
     Observation,
     Observations,
     Recorder,
@@ -30,6 +32,8 @@ from namecheck.syntax import Source
 
 __all__ = [
     "Analysis",
+    "Application",
+    "Applications",
     "Files",
     "Finder",
     "Inferences",
@@ -49,6 +53,7 @@ __all__ = [
     "new_workspace",
     "observe",
     "run",
+    "run_program",
 ]
 
 _RECURSION_LIMIT = 12_000
@@ -142,13 +147,26 @@ def observe(
     run. Raises RecursionError as `check` does.
     """
     recorder = Recorder()
+    files = run_program(source, recorder, finder, semantics, rows, inferences)
+    return {file.filename: recorder.observations(file) for file in files}
+
+
+def run_program(
+    source: Source,
+    recorder: Recorder,
+    finder: Finder = nothing_found,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+) -> tuple[Source, ...]:
+    """Run one file as a program for a recorder, as `observe` does; the files that took part."""
     table = operators.table() if rows is None else rows
     machine = Machine(source, semantics, table, recorder)
     if inferences is not None:
         machine.inferences = inferences
     with _deep_recursion():
         Program(machine, lambda machine: Imports(machine, finder)).run_main()
-    return {file.filename: recorder.observations(file) for file in machine.library.sources.values()}
+    return tuple(machine.library.sources.values())
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from namecheck.findings import Finding, Span
 from namecheck.interpreter import joins
 from namecheck.interpreter.objects import Opaque, Repeated, TensorValue, TupleValue, Union, Value
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN, Label
+from namecheck.names import UNKNOWN, Contradiction, Label
 from namecheck.syntax import Located as Node
 from namecheck.syntax import Position, Source, position
 from namecheck.values import Dims, Many, Tensor
@@ -49,6 +49,30 @@ class Observation:
 
 
 Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One time that an operator of the table was applied: what it was given, and what it gave."""
+
+    operator: str
+    given: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...]
+    result: Any
+    contradiction: Contradiction | None
+
+
+@dataclass(slots=True)
+class Applications:
+    """The different times that operators were applied at one expression.
+
+    `otherwise` tells that it was also reached without: its operands may have been no tensors;
+    `unknown` that what it is called on, or read of, may have been anything.
+    """
+
+    each: list[Application] = field(default_factory=list)
+    otherwise: bool = False
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +113,13 @@ class Record:
 
 
 class Recorder:
-    """Records expressions while the program is run."""
+    """Records expressions while the program is run; what operators were given, if asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, applications: bool = False) -> None:
         self._records: dict[ast.AST, Record] = {}
+        self._keeps = applications
+        self._applications: dict[ast.AST, Applications] = {}
+        self._applied: set[ast.AST] = set()
 
     def _record(self, node: Node) -> Record:
         record = self._records.get(node)
@@ -104,6 +131,8 @@ class Recorder:
         """An expression was reached, and gave a value."""
         record = self._record(node)
         record.times += 1
+        if self._keeps:
+            self._reached(node)
         values = [one for one in _alternatives(value, store) if not _is_contradiction(one)]
         record.gave += bool(values)
         record.unknown |= any(isinstance(one, Opaque) and one.kind is None for one in values)
@@ -116,6 +145,38 @@ class Recorder:
         record.operator = True
         record.informed = record.informed and informed
         record.sized = record.sized and sized
+        if self._keeps:
+            self._applied.add(node)
+
+    def application(self, node: Node, application: Application) -> None:
+        """What an operator was given, and what came of it."""
+        if self._keeps:
+            known = self._applications.setdefault(node, Applications())
+            if application not in known.each:
+                known.each.append(application)
+
+    def _reached(self, node: Node) -> None:
+        if node in self._applied:
+            self._applied.remove(node)
+        elif isinstance(node, (ast.Call, ast.Attribute)):
+            self._applications.setdefault(node, Applications()).otherwise = True
+
+    def applications(self, source: Source) -> dict[Position, Applications]:
+        """What was applied at the calls and attributes of a file that were reached."""
+        found: dict[Position, Applications] = {}
+        for node in ast.walk(source.tree):
+            applied = self._applications.get(node)
+            if isinstance(node, (ast.Call, ast.Attribute)) and applied is not None:
+                receiver = self._records.get(_receiver(node))
+                applied.unknown |= receiver is not None and receiver.unknown
+                found[position(node)] = applied
+        return found
+
+    def contradictions(self, source: Source) -> tuple[Finding, ...]:
+        """What was found in a file, with what the program expects and catches."""
+        return tuple(
+            finding for _, record in self.records(source) for finding in record.findings.values()
+        )
 
     def finding(self, node: Node, finding: Finding) -> None:
         """A contradiction was found at an expression."""
@@ -154,6 +215,11 @@ class Recorder:
                 labels = {_labels(each) for each in dims}
                 certain = labels.pop() if len(labels) == 1 and not record.unknown else None
                 yield Reveal(span, source.segment(span), text, certain)
+
+
+def _receiver(node: ast.Call | ast.Attribute) -> ast.expr:
+    function = node.func if isinstance(node, ast.Call) else node
+    return function.value if isinstance(function, ast.Attribute) else function
 
 
 def _labels(dims: Dims) -> tuple[Label | None, ...] | None:

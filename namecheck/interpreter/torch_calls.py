@@ -35,6 +35,7 @@ from namecheck.interpreter.objects import (
     size_of,
     sized,
 )
+from namecheck.interpreter.observations import Application
 from namecheck.interpreter.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.sides import Sides
 from namecheck.interpreter.store import Fact, Store
@@ -181,6 +182,16 @@ class TorchCalls:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
             sized = all(map(_is_sized, inputs))
             self.machine.recorder.applied(node, informed and tells, sized)
+            self.machine.recorder.application(
+                node,
+                Application(
+                    operator,
+                    tuple(given),
+                    tuple(words.items()),
+                    answer.result,
+                    answer.contradiction,
+                ),
+            )
         if answer.contradiction is not None:
             contradiction = answer.contradiction
             self._forget(kwargs.get("out"), store)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter import Statistics
     from namecheck.project.cache import Cache
 
-__all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded"]
+__all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded", "tasks_of"]
 
 FOLLOWED_TREE: Final = 400_000
 """Bytes of Python up to which files are analysed that name nothing, but import what does."""
@@ -155,7 +155,7 @@ def check(
     not checked again; it must not be used with an `overlay`: contents of files, by location, that
     hold in place of those on the disk. With `counting` the tensor expressions are counted.
     """
-    tasks = _tasks(entries, ProjectFiles(overlay))
+    tasks = tasks_of(entries, ProjectFiles(overlay))
     known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
     stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
     told = progress or (lambda done, total: None)
@@ -186,7 +186,7 @@ def _made(
     return made
 
 
-def _tasks(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
+def tasks_of(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
     """What is to be done with each file."""
     walked = sum(entry.size for entry in entries if not entry.explicit)
     told = {

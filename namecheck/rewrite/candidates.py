@@ -1,0 +1,76 @@
+"""Places that speak of names, though the analysis saw no tensor there."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from namecheck import operators
+from namecheck.rewrite.survey import Seen
+
+# Only tensors have these.
+_OF_TENSORS: Final = frozenset({"refine_names", "align_to", "align_as", "has_names", "rename_"})
+# Keywords of other things that are renamed.
+_OF_TABLES: Final = frozenset({"axis", "columns", "copy", "index", "inplace", "level", "mapper"})
+
+
+def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) -> str | None:
+    """Why a place is left that speaks of the names of a tensor; None where it does not.
+
+    `labels` are the names that tensors have in the file.
+    """
+    seen_there = seen.decisive
+    if seen_there.otherwise and not seen_there.unknown:
+        return None
+    if not _speaks_of_names(node, labels):
+        return None
+    if not seen_there.otherwise:
+        return "the analysis does not reach it"
+    return "what this is called on is not known"
+
+
+def _speaks_of_names(node: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "names" and may_be_tensor(node.value)
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr in _OF_TENSORS:
+        return True
+    if node.func.attr == "rename":
+        return may_be_tensor(node.func.value) and _renames(node)
+    return node.func.attr in operators.table() and any(
+        _tells(argument, labels) for argument in (*node.args, *(k.value for k in node.keywords))
+    )
+
+
+def _tells(node: ast.expr, labels: frozenset[str]) -> bool:
+    """Whether an argument is a name, or a list of names."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return bool(node.elts) and all(_tells(item, labels) for item in node.elts)
+    return isinstance(node, ast.Constant) and node.value in labels
+
+
+def _renames(node: ast.Call) -> bool:
+    if node.keywords:
+        return all(word.arg not in _OF_TABLES and _is_text(word.value) for word in node.keywords)
+    several = len(node.args) > 1 and all(map(_is_name, node.args))
+    starred = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
+    return several or starred or [ast.dump(arg) for arg in node.args] == [_NONE]
+
+
+_NONE: Final = ast.dump(ast.Constant(None))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_name(node: ast.expr) -> bool:
+    if isinstance(node, ast.Starred):
+        return True
+    return isinstance(node, ast.Constant) and isinstance(node.value, str | None | type(...))
+
+
+def may_be_tensor(node: ast.expr) -> bool:
+    """Whether an expression may well be a tensor: no module that handles files."""
+    return not (isinstance(node, ast.Name) and node.id in ("os", "self", "cls", "shutil"))

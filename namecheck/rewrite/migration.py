@@ -1,0 +1,182 @@
+"""The way off the named tensors that torch 2.13 has no more, over the files of a project."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from namecheck import project, syntax
+from namecheck.findings import Finding, Kind, is_of_attributes, is_of_sizes, register
+from namecheck.project import Entry
+from namecheck.project.files import ProjectFiles
+from namecheck.project.tasks import Task
+from namecheck.rewrite.documents import CannotWrite, Document
+from namecheck.rewrite.edits import applied
+from namecheck.rewrite.installs import installation
+from namecheck.rewrite.plain import Left, Plain, Rewritten
+from namecheck.rewrite.survey import Survey
+from namecheck.syntax import Refused
+
+
+class Road(enum.Enum):
+    """Where a migration leads: to plain torch, or to namecheck's own named tensors."""
+
+    TORCH = "torch"
+    NAMECHECK = "namecheck"
+
+
+@dataclass(frozen=True)
+class Migrated:
+    """One file: what it was, what it becomes, how many places are rewritten, and what is left.
+
+    `failure` tells why the file could not be looked at, or not be changed.
+    """
+
+    path: str
+    before: Document | None
+    after: Document | None
+    sites: int = 0
+    left: tuple[Left, ...] = ()
+    failure: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether it becomes another."""
+        return self.after is not None and self.after != self.before
+
+
+def migrate(entries: Sequence[Entry], road: Road) -> list[Migrated]:
+    """What becomes of files on a road; those that use no names are left out. Nothing is written."""
+    result: list[Migrated] = []
+    found: list[tuple[Entry, Document]] = []
+    for task in project.tasks_of(entries, ProjectFiles()):
+        entry = task.entry
+        try:
+            document = _read(task)
+        except (Refused, OSError) as error:
+            result.append(Migrated(entry.path, None, None, failure=_reason(error)))
+        else:
+            found += [] if document is None else [(entry, document)]
+    if road is Road.NAMECHECK:
+        result += _to_namecheck(found)
+    else:
+        result += _to_torch(found)
+    return sorted(result, key=lambda one: one.path)
+
+
+def written(one: Migrated) -> Migrated:
+    """Put what a file becomes in its place; what cannot be written is told as a failure."""
+    if not one.changed or one.before is None or one.after is None:
+        return one
+    try:
+        one.before.write(one.after.data)
+    except CannotWrite as error:
+        return replace(
+            one, after=one.before, failure=str(error).removeprefix(f"{one.before.location}: ")
+        )
+    return one
+
+
+def _read(task: Task) -> Document | None:
+    """A file that names dimensions, or leads to such; raises `Refused` and OSError."""
+    with open(task.entry.location, "rb", buffering=0) as file:
+        data = file.readall()
+    if not (task.leads or syntax.names_something(data)):
+        return None
+    document = Document.of(data, task.entry.location)
+    assert document.source.tree is not None, "it is parsed here, for what it may raise"
+    return document
+
+
+def _reason(error: Refused | OSError) -> str:
+    if isinstance(error, OSError):
+        return f"It cannot be read: {error.strerror or error}."
+    at = error.finding.span
+    return f"{error.finding.message} ({error.finding.code}, line {at.line})"
+
+
+def _surveyed(found: Sequence[tuple[Entry, Document]]) -> Survey:
+    survey = Survey()
+    for entry, document in found:
+        survey.run(document.source, entry.settings)
+    return survey
+
+
+def _to_namecheck(found: Sequence[tuple[Entry, Document]]) -> Iterator[Migrated]:
+    survey, files = _surveyed(found), ProjectFiles()
+    for entry, document in found:
+        edit = installation(document, survey, files)
+        edits = () if edit is None else (edit,)
+        yield Migrated(entry.path, document, applied(document, edits), len(edits))
+
+
+def _to_torch(found: Sequence[tuple[Entry, Document]]) -> Iterator[Migrated]:
+    survey = _surveyed(found)
+    for entry, document in found:
+        if not syntax.names_something(document.data):
+            continue
+        yield _settled(entry, document, survey)
+
+
+def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
+    """One file without names, with annotations if they bring no finding."""
+    before = _findings(entry, document)
+    at_findings = _at_findings(document, survey.contradictions(entry.location))
+    fault = ""
+    for annotate in (True, False):
+        plain = Plain(document, entry.location, survey, entry.settings.rows(), annotate=annotate)
+        try:
+            rewritten = plain.rewritten()
+        except ValueError as error:
+            return Migrated(entry.path, document, document, failure=str(error))
+        after = applied(document, rewritten.edits)
+        left = _merged(rewritten, at_findings)
+        fault = _fault(entry, after, before, left)
+        if not fault:
+            return Migrated(entry.path, document, after, rewritten.sites, left)
+    return Migrated(entry.path, document, document, failure=fault)
+
+
+def _merged(rewritten: Rewritten, at_findings: Sequence[Left]) -> tuple[Left, ...]:
+    spans = {left.span for left in rewritten.left}
+    return tuple(sorted([*rewritten.left, *(one for one in at_findings if one.span not in spans)]))
+
+
+def _at_findings(document: Document, findings: Sequence[Finding]) -> list[Left]:
+    """Places where names contradict each other, which plain torch does not see."""
+    source = document.source
+    return [
+        Left(f.span, source.segment(f.span), f"{f.code}: {f.message.splitlines()[0]}")
+        for f in findings
+        if os.path.realpath(f.filename) == os.path.realpath(document.location)
+        and register()[f.code].kind is Kind.FINDING
+        and not is_of_sizes(f.code)
+        and not is_of_attributes(f.code)
+    ]
+
+
+def _fault(entry: Entry, after: Document, before: Sequence[Finding], left: Sequence[Left]) -> str:
+    """What is wrong with a result: it must parse, and bring no finding that was not there.
+
+    What is left may be wrong from now on, as there are no more names where they came from.
+    """
+    try:
+        source = after.source
+    except Refused as refused:
+        return f"what would become of it is no Python: {refused.finding.message}"
+    texts = ["".join(one.source.split()) for one in left]
+    counts = Counter(finding.code for finding in before)
+    for finding in _findings(entry, after):
+        text = "".join(source.segment(finding.span).split())
+        if not any(text in whole or whole in text for whole in texts):
+            counts[finding.code] -= 1
+    new = [code for code, count in counts.items() if count < 0]
+    return f"what would become of it has new findings: {', '.join(sorted(new))}" if new else ""
+
+
+def _findings(entry: Entry, document: Document) -> tuple[Finding, ...]:
+    overlay = {entry.location: document.data}
+    return project.check([entry], jobs=1, overlay=overlay).findings

@@ -1,0 +1,248 @@
+"""One file that uses names, compiled to plain torch: names become indices and annotations."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from namecheck.findings import Span
+from namecheck.interpreter import Application
+from namecheck.names import Label
+from namecheck.rewrite import candidates
+from namecheck.rewrite.annotations import Annotations
+from namecheck.rewrite.documents import Document
+from namecheck.rewrite.edits import Edit
+from namecheck.rewrite.outline import Outline
+from namecheck.rewrite.plain_calls import Becomes, Rows, Unsettled, becomes
+from namecheck.rewrite.survey import Survey
+from namecheck.syntax import position
+from namecheck.values import Dims
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Left:
+    """A place that is left as it was, and why."""
+
+    span: Span
+    source: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """What becomes of one file: its edits, how many places they rewrite, and what is left."""
+
+    edits: list[Edit] = field(default_factory=list)
+    sites: int = 0
+    left: list[Left] = field(default_factory=list)
+
+
+class Plain:
+    """Takes the names out of one document."""
+
+    def __init__(
+        self, document: Document, location: str, survey: Survey, rows: Rows, *, annotate: bool
+    ) -> None:
+        self._document = document
+        self._source = document.source
+        self._location = location
+        self._survey = survey
+        self._rows = rows
+        self._labels = survey.labels(location)
+        self._outline = Outline(document.source)
+        self._annotations = Annotations(document.source, self._outline, annotate)
+        self._changes: dict[ast.AST, Becomes] = {}
+        self._result = Rewritten()
+
+    def rewritten(self) -> Rewritten:
+        """The edits; raises `ValueError` where libcst cannot parse the file."""
+        for node in ast.walk(self._source.tree):
+            if isinstance(node, (ast.Call, ast.Attribute)):
+                self._look_at(node)
+        for statement in self._outline.statements:
+            self._statement(statement)
+        result = self._result
+        result.sites += len(self._changes)
+        result.edits += self._of_changes()
+        result.edits += self._outline.removals()
+        result.edits += self._annotations.edits()
+        result.left.sort()
+        return result
+
+    def _look_at(self, node: ast.Call | ast.Attribute) -> None:
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            return
+        seen = self._survey.at(self._location, position(node))
+        try:
+            found = becomes(node, seen, self._source, self._rows)
+        except Unsettled as unsettled:
+            self._leave(node, str(unsettled))
+            return
+        if found is not None:
+            self._changes[node] = found
+        elif not seen.decisive.each and (reason := candidates.doubt(node, seen, self._labels)):
+            self._leave(node, reason)
+
+    def _leave(self, node: ast.expr, reason: str) -> None:
+        span = self._source.span(node)
+        self._result.left.append(Left(span, self._source.segment(span), reason))
+
+    # Statements
+
+    def _statement(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.Expr):
+            self._expression(statement)
+        elif isinstance(statement, ast.Assert):
+            self._assertion(statement)
+        elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            self._assignment(statement, statement.targets[0], statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            self._assignment(statement, statement.target, statement.value)
+
+    def _expression(self, statement: ast.Expr) -> None:
+        """``x.rename_("N", "C")`` by itself."""
+        if self._goes(statement.value) and _is_chain(self._bare(statement.value)):
+            self._remove(statement)
+
+    def _assignment(self, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Attribute) and target.attr == "names":
+            self._naming(statement, target)
+            return
+        change = self._changes.get(value)
+        if change is None:
+            return
+        same = ast.unparse(self._bare(value)) == ast.unparse(target)
+        dims = change.dims
+        if dims is not None and dims.complete and any(_labels(dims)):
+            noted = self._annotations.assignment(statement, target, _labels(dims), whole=same)
+            if noted and same:
+                self._drop(value)
+                return
+        if same:
+            self._remove(statement)
+
+    def _naming(self, statement: ast.stmt, target: ast.Attribute) -> None:
+        """``x.names = …``."""
+        seen = self._survey.at(self._location, position(target))
+        each = seen.decisive.each
+        if not each:
+            if candidates.may_be_tensor(target.value):
+                self._leave(target, "it is not known to be the names of a tensor")
+        elif bad := next((one for one in each if one.contradiction is not None), None):
+            assert bad.contradiction is not None
+            self._leave(target, bad.contradiction.message.splitlines()[0])
+        else:
+            self._remove(statement)
+            self._result.sites += 1
+
+    def _assertion(self, statement: ast.Assert) -> None:
+        """``assert x.names == ("N", "C")`` goes, and tells what to annotate."""
+        test = statement.test
+        if not (isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]):
+            return
+        read = next((side for side in (test.left, *test.comparators) if _reads_names(side)), None)
+        if read is None:
+            return
+        assert isinstance(read, ast.Attribute)
+        other = test.comparators[0] if read is test.left else test.left
+        names = _written_names(other)
+        if names is None:
+            return
+        for application in self._survey.at(self._location, position(read)).decisive.each:
+            if _contradicts(application, names):
+                return
+        self._forget(statement)
+        self._annotations.assertion(statement, read.value, names)
+        self._remove(statement)
+        self._result.sites += 1
+
+    def _forget(self, statement: ast.stmt) -> None:
+        """What was found inside of a statement that goes is no site of its own."""
+        for node in ast.walk(statement):
+            self._changes.pop(node, None)
+        span = self._source.span(statement)
+        self._result.left = [
+            left for left in self._result.left if not span.line <= left.span.line <= span.end_line
+        ]
+
+    def _remove(self, statement: ast.stmt) -> None:
+        self._drop(statement)
+        self._outline.remove(statement)
+
+    def _drop(self, gone: ast.AST) -> None:
+        """The places in what goes are rewritten with it."""
+        for node in ast.walk(gone):
+            if self._changes.pop(node, None) is not None:
+                self._result.sites += 1
+
+    def _goes(self, node: ast.expr) -> bool:
+        change = self._changes.get(node)
+        return change is not None and change.suffix == ""
+
+    def _bare(self, node: ast.expr) -> ast.expr:
+        """An expression without the calls that go."""
+        while self._goes(node):
+            assert isinstance(node, ast.Call)
+            assert isinstance(node.func, ast.Attribute)
+            node = node.func.value
+        return node
+
+    # Edits
+
+    def _of_changes(self) -> Iterator[Edit]:
+        if not self._changes:
+            return
+        from namecheck.rewrite.nodes import change_of
+        from namecheck.rewrite.trees import Tree
+
+        tree = Tree(self._document)
+        changes = {}
+        for node, change in self._changes.items():
+            assert isinstance(node, ast.expr)
+            found = tree.expression(self._source.span(node))
+            if found is None:
+                self._leave(node, "libcst has no such expression")
+                self._result.sites -= 1
+            else:
+                changes[found] = change_of(self._quoted(node, change))
+        yield from tree.edits(changes)
+
+    def _quoted(self, node: ast.expr, change: Becomes) -> Becomes:
+        """Inside of an f-string the other quotes are written."""
+        quote = self._outline.quotes.get(node)
+        if quote != "'" or change.text is None:
+            return change
+        return Becomes(text=change.text.replace("'", '"'))
+
+
+def _labels(dims: Dims) -> tuple[str | None, ...]:
+    return tuple(str(name) if name is not None else None for name in dims.names)
+
+
+def _is_chain(node: ast.expr) -> bool:
+    """A variable, or an attribute of one: reading it does nothing."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _reads_names(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "names"
+
+
+def _written_names(node: ast.expr) -> tuple[str | None, ...] | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    if isinstance(value, tuple) and all(isinstance(name, Label | None) for name in value):
+        return value
+    return None
+
+
+def _contradicts(application: Application, names: tuple[str | None, ...]) -> bool:
+    result = application.result
+    return isinstance(result, tuple) and any(
+        isinstance(a, Label | None) and a != b for a, b in zip(result, names, strict=False)
+    )

@@ -1,0 +1,414 @@
+"""What becomes of the calls and attributes of named tensors where no tensor has names.
+
+Which arguments are names is read from the signatures of the table.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from namecheck import names as naming
+from namecheck import operators
+from namecheck.interpreter import Application
+from namecheck.names import UNKNOWN, Answer, Label
+from namecheck.operators import Operator
+from namecheck.rewrite.survey import Seen
+from namecheck.rules.naming import is_ellipsis
+from namecheck.signatures import Parameter
+from namecheck.syntax import Source
+from namecheck.values import Dims, Many, Tensor
+
+Rows = Mapping[str, Operator] | None
+
+# An argument of a call as the analysis has it: by its place (0 may be the receiver), or by keyword.
+Key = int | str
+
+
+# In place of an argument: of pairs of names and sizes the sizes are left.
+SIZES: Final = "sizes"
+
+
+class Unsettled(Exception):
+    """What a place becomes is not the same, or not known, each time; the message tells why."""
+
+
+@dataclass(frozen=True)
+class Becomes:
+    """What becomes of a call or an attribute.
+
+    It is replaced by `text`, or by its receiver followed by `suffix`; or it keeps its form, and its
+    `arguments`, as they are counted in the source, are replaced (by SIZES: of pairs the second is
+    left), or removed where there is no text.
+    `dims` are those of the result where it had names that go.
+    """
+
+    text: str | None = None
+    suffix: str | None = None
+    arguments: Mapping[Key, str | None] = field(default_factory=dict)
+    dims: Dims | None = None
+
+
+def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes | None:
+    """What becomes of a place; None where nothing needs to. Raises `Unsettled`."""
+    decisive = seen.decisive
+    if not decisive.each:
+        return None
+    plan = _Plan(node, source, rows)
+    each = [plan.of(application) for application in decisive.each]
+    if all(one is None for one in each):
+        return None
+    if decisive.otherwise:
+        raise Unsettled("what this is called on is not known each time")
+    for application in seen.further:
+        try:
+            each.append(plan.of(application))
+        except Unsettled:
+            continue
+    return _agreed([one or _Options({}) for one in each], plan)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What may stand for each argument (nothing: it goes), best first; or the whole result."""
+
+    arguments: Mapping[Key, tuple[str | None, ...]]
+    text: str | None = None
+    suffix: str | None = None
+    dims: Dims | None = None
+
+
+def _agreed(each: Sequence[_Options], plan: _Plan) -> Becomes:
+    """What all times agree on."""
+    whole = {(one.text, one.suffix) for one in each}
+    if len(whole) > 1:
+        raise Unsettled("it is reached with several layouts")
+    [(text, suffix)] = whole
+    arguments: dict[Key, str | None] = {}
+    for key in dict.fromkeys(key for one in each for key in one.arguments):
+        lists = [one.arguments.get(key, ()) for one in each]
+        common = [option for option in lists[0] if all(option in other for other in lists)]
+        if not common:
+            raise Unsettled("it is reached with several layouts, or names")
+        arguments[plan.place(key)] = common[0]
+    dims = [one.dims for one in each]
+    same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
+    return Becomes(text, suffix, arguments, same)
+
+
+def _named_alike(left: Dims | None, right: Dims | None) -> bool:
+    return left is not None and right is not None and left.names == right.names
+
+
+class _Plan:
+    """One call or attribute, and what its applications ask for."""
+
+    def __init__(self, node: ast.expr, source: Source, rows: Rows) -> None:
+        self._node = node
+        self._source = source
+        self._rows = rows
+        self._offset = 0
+
+    def of(self, application: Application) -> _Options | None:
+        """What one application asks for; None for nothing."""
+        key = operators.key_of(application.operator)
+        special = _SPECIAL.get(key)
+        if special is None and not (_speaks_of_names(application) or self._may_speak(application)):
+            return None
+        if application.contradiction is not None:
+            contradiction = application.contradiction
+            raise Unsettled(f"{contradiction.code}: {contradiction.message.splitlines()[0]}")
+        if special is not None:
+            return special(self, application)
+        return self._arguments(application)
+
+    def place(self, key: Key) -> Key:
+        """An argument as it is counted in the source."""
+        return key - self._offset if isinstance(key, int) else key
+
+    def _may_speak(self, application: Application) -> bool:
+        """Whether a dim of a tensor that has names may be told by name, for all that is known."""
+        if UNKNOWN not in application.given and UNKNOWN not in dict(application.keywords).values():
+            return False
+        dims = any(
+            value is UNKNOWN and parameter is not None and _is_dims(parameter)
+            for _, value, parameter in self._given(application)
+        )
+        return dims and _reference(application).named() is Answer.YES
+
+    # Calls that go
+
+    def dropped(self, application: Application) -> _Options:
+        """``refine_names``, ``rename``: the tensor itself."""
+        self._method(application)
+        return _Options({}, suffix="", dims=_dims(application.result))
+
+    def literal(self, application: Application) -> _Options:
+        """``names``, ``has_names()``: what they give."""
+        value = application.result
+        if isinstance(value, bool):
+            return _Options({}, text=repr(value))
+        if isinstance(value, tuple) and all(isinstance(name, Label | None) for name in value):
+            return _Options({}, text=repr(value))
+        raise Unsettled("the names are not known")
+
+    def aligned(self, application: Application) -> _Options:
+        """``align_to``, ``align_as``: a permutation, and new dims."""
+        self._method(application)
+        old, *rest = application.given
+        if operators.key_of(application.operator) == "align_as":
+            other = rest[0] if rest else dict(application.keywords).get("other")
+            wanted: list[Any] = list(_complete(_dims(other)).names)
+        else:
+            wanted = rest
+        return _Options({}, suffix=_alignment(_dims(old), wanted))
+
+    def _method(self, application: Application) -> None:
+        node = self._node
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            raise Unsettled("it is no plain call of a method")
+        if not any(isinstance(arg, ast.Starred) for arg in node.args):
+            self._take(application)
+            if self._offset != 1:
+                raise Unsettled("it is no plain call of a method")
+
+    def _take(self, application: Application) -> None:
+        """How arguments are counted in the source."""
+        node = self._node
+        if not isinstance(node, ast.Call):
+            raise Unsettled("it is no plain call")
+        words = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
+        known = {name for name, _ in application.keywords}
+        method = isinstance(node.func, ast.Attribute)
+        if _first_star(node) == len(node.args):
+            self._offset = len(application.given) - len(node.args)
+        else:
+            self._offset = int(method and application.operator.startswith("Tensor."))
+        if self._offset not in ((0, 1) if method else (0,)) or not known.issuperset(words):
+            raise Unsettled("its arguments are not all written there")
+
+    # Arguments
+
+    def flattened(self, application: Application) -> _Options | None:
+        """``flatten``: a list of names becomes the first and the last of them."""
+        options = self._arguments(application) if _speaks_of_names(application) else None
+        if options is None:
+            return None
+        arguments = dict(options.arguments)
+        for key, value, parameter in self._given(application):
+            if parameter is not None and parameter.name == "dims":
+                pairs = [_position(word, _reference(application)) for word in (value[0], value[-1])]
+                word = isinstance(key, str)
+                arguments[key] = tuple(_range(pairs, word))
+        return _Options(arguments, dims=options.dims)
+
+    def unflattened(self, application: Application) -> _Options | None:
+        """``unflatten``: of sizes with names the sizes are left."""
+        options = self._arguments(application) if _speaks_of_names(application) else _Options({})
+        assert isinstance(self._node, ast.Call)
+        arguments = dict(options.arguments)
+        for key, value, parameter in self._given(application):
+            if parameter is not None and parameter.name == "sizes" and _has_pairs(value):
+                self._take(application)
+                arguments[key] = (SIZES,)
+        return _Options(arguments, dims=options.dims) if arguments else None
+
+    def _given(self, application: Application) -> Iterator[tuple[Key, Any, Parameter | None]]:
+        given, words = application.given, dict(application.keywords)
+        by_place, by_keyword = operators.parameters(application.operator, given, words, self._rows)
+        for place, (value, parameter) in enumerate(zip(given, by_place, strict=True)):
+            yield place, value, parameter
+        for word, value in words.items():
+            yield word, value, by_keyword.get(word)
+
+    def _reduces(self, application: Application) -> bool:
+        """Whether it makes no difference in which order several dims are told."""
+        key = operators.key_of(application.operator)
+        rows = operators.table() if self._rows is None else self._rows
+        row = rows.get(key) or rows.get(key.removesuffix("_"))
+        return row is not None and any(
+            parameter.name == "keepdim" for signature in row.signatures for parameter in signature
+        )
+
+    def _arguments(self, application: Application) -> _Options:
+        self._take(application)
+        arguments: dict[Key, tuple[str | None, ...]] = {}
+        dims = None
+        for key, value, parameter in self._given(application):
+            if parameter is None or (key == 0 and self._offset):
+                continue
+            if parameter.name in _NEW_NAMES:
+                if "tensor" not in parameter.kinds:
+                    arguments[key] = (None,)
+                    dims = _dims(application.result)
+            elif _is_dims(parameter) and value is not None:
+                arguments[key] = _indices(value, application, unordered=self._reduces(application))
+        node = self._node
+        assert isinstance(node, ast.Call)
+        written: set[Key | None] = {keyword.arg for keyword in node.keywords}
+        written |= {place + self._offset for place in range(_first_star(node))}
+        if not written.issuperset(arguments):
+            raise Unsettled("its arguments are not all written there")
+        return _Options(arguments, dims=dims)
+
+
+_NEW_NAMES: Final = frozenset({"names", "out_dim", "outdim"})
+_DIMS: Final = frozenset({"dim", "dims", "name", "names"})
+_TEXT: Final = frozenset({"any", "str"})
+_SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] = {
+    "refine_names": _Plan.dropped,
+    "rename": _Plan.dropped,
+    "rename_": _Plan.dropped,
+    "names": _Plan.literal,
+    "has_names": _Plan.literal,
+    "align_to": _Plan.aligned,
+    "align_as": _Plan.aligned,
+    "flatten": _Plan.flattened,
+    "unflatten": _Plan.unflattened,
+}
+
+
+def is_of_names(application: Application) -> bool:
+    """Whether a call needs tensors that have names: torch 2.13 refuses it."""
+    return operators.key_of(application.operator) in _OF_NAMES or _speaks_of_names(application)
+
+
+_OF_NAMES: Final = frozenset({"names=", *_SPECIAL}) - {"flatten", "unflatten"}
+
+
+def _speaks_of_names(application: Application) -> bool:
+    words = dict(application.keywords)
+    if words.keys() & _NEW_NAMES:
+        return True
+    return any(map(_has_text, (*application.given, *words.values())))
+
+
+def _has_text(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_text, value))
+    return isinstance(value, str)
+
+
+def _first_star(node: ast.Call) -> int:
+    """How many arguments are written before one with a star."""
+    stars = (i for i, arg in enumerate(node.args) if isinstance(arg, ast.Starred))
+    return next(stars, len(node.args))
+
+
+def _has_pairs(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and any(isinstance(v, (tuple, list)) for v in value)
+
+
+def _is_dims(parameter: Parameter) -> bool:
+    return bool(parameter.kinds & _DIMS) and not parameter.kinds & _TEXT
+
+
+def _dims(value: Any) -> Dims:
+    if isinstance(value, Tensor):
+        return value.dims
+    return Dims(open=True)
+
+
+def _complete(dims: Dims) -> Dims:
+    if not dims.complete:
+        raise Unsettled("the names are not known")
+    return dims
+
+
+def _reference(application: Application) -> Dims:
+    """The dims that names are looked up in: those of the first tensor."""
+    for value in (*application.given, *(value for _, value in application.keywords)):
+        first = value[0] if isinstance(value, (tuple, list)) and value else value
+        if isinstance(first, Many):
+            first = first.each
+        if isinstance(first, Tensor):
+            return first.dims
+    raise Unsettled("what it is applied to is not known")
+
+
+def _position(word: Any, dims: Dims) -> tuple[int | None, int | None]:
+    """Where a dim stands, from the left and from the right; the index that it is, if it is one."""
+    if isinstance(word, int) and not isinstance(word, bool):
+        rank = dims.rank
+        if rank is None:
+            return (word, None) if word >= 0 else (None, word)
+        return (word, word - rank) if word >= 0 else (word + rank, word)
+    if not isinstance(word, str):
+        raise Unsettled("the name of the dim is not known")
+    found = [
+        (part, index)
+        for part in ("prefix", "suffix")
+        for index, dim in enumerate(getattr(dims, part))
+        if naming.word(dim.name) == word
+    ]
+    if len(found) != 1:
+        raise Unsettled(f"where '{word}' stands is not known")
+    [(part, index)] = found
+    if part == "suffix":
+        return None, index - len(dims.suffix)
+    return index, None if dims.open else index - len(dims.prefix)
+
+
+def _indices(value: Any, application: Application, *, unordered: bool) -> tuple[str, ...]:
+    """What may stand for a name or an index, or for a list of them, in any order if it is."""
+    if value is UNKNOWN:
+        raise Unsettled("the name of the dim is not known")
+    dims = _reference(application)
+    if not isinstance(value, (tuple, list)):
+        return tuple(str(index) for index in _position(value, dims) if index is not None)
+    pairs = [_position(word, dims) for word in value]
+    options = []
+    for side in range(2):
+        chosen = [index for pair in pairs if (index := pair[side]) is not None]
+        if len(chosen) == len(pairs):
+            options.append(_tuple(list(map(str, sorted(chosen) if unordered else chosen))))
+    if not options:
+        raise Unsettled("the rank is not known")
+    return tuple(options)
+
+
+def _range(pairs: Sequence[tuple[int | None, int | None]], keywords: bool) -> Iterator[str]:
+    """Two ends, as two arguments."""
+    for side in range(2):
+        start, end = (pair[side] for pair in pairs)
+        if start is not None and end is not None:
+            yield f"start_dim={start}, end_dim={end}" if keywords else f"{start}, {end}"
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _alignment(dims: Dims, wanted: Sequence[Any]) -> str:
+    """The methods that bring dims into an order of names, in which there may be new ones."""
+    place = next((i for i, word in enumerate(wanted) if is_ellipsis(word)), None)
+    if place is not None and _is_in_place(dims, wanted[:place], wanted[place + 1 :]):
+        return ""
+    dims = _complete(dims)
+    words = [naming.word(dim.name) for dim in dims.prefix]
+    asked = [word for word in wanted if not is_ellipsis(word)]
+    if any(not isinstance(word, str) for word in asked):
+        raise Unsettled("the names to align to are not known")
+    rest = [index for index, word in enumerate(words) if word is None or word not in asked]
+    order: list[int | None] = []
+    for word in wanted:
+        if is_ellipsis(word):
+            order += rest
+        else:
+            order.append(words.index(word) if word in words else None)
+    old = [index for index in order if index is not None]
+    moved = "" if old == sorted(old) else f".permute({', '.join(map(str, old))})"
+    new = [index for index, from_ in enumerate(order) if from_ is None]
+    return moved + "".join(f".unsqueeze({index})" for index in new)
+
+
+def _is_in_place(dims: Dims, front: Sequence[Any], back: Sequence[Any]) -> bool:
+    """Whether the dims that are named before and after an Ellipsis stand there already."""
+    last = dims.suffix if dims.open else dims.prefix
+    first = [naming.word(dim.name) for dim in dims.prefix]
+    ends = [naming.word(dim.name) for dim in last]
+    if not dims.open and len(front) + len(back) > len(first):
+        return False
+    return first[: len(front)] == [*front] and ends[len(ends) - len(back) :] == [*back]

@@ -1,0 +1,118 @@
+"""What the analysis saw at the calls and attributes of files, over all the times it reached them.
+
+Every file is run as a program, with the files that it imports; then its functions are called as
+unknown code might. What a program calls is settled by the programs: a function that one of them
+calls need not suit callers of which nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from namecheck import interpreter
+from namecheck.findings import Finding, Span
+from namecheck.interpreter import Application, Applications, Recorder
+from namecheck.project.files import NOTHING, ProjectFiles
+from namecheck.settings import Settings
+from namecheck.syntax import Position, Source
+from namecheck.values import Tensor
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen at one expression: by `programs`, and by calls from `elsewhere`."""
+
+    programs: Applications = field(default_factory=Applications)
+    elsewhere: Applications = field(default_factory=Applications)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether a program reaches it."""
+        return bool(self.programs.each) or self.programs.otherwise
+
+    @property
+    def decisive(self) -> Applications:
+        """Those that all have to be settled."""
+        return self.programs if self.is_run else self.elsewhere
+
+    @property
+    def further(self) -> Sequence[Application]:
+        """Those that must not contradict, where they are settled."""
+        return self.elsewhere.each if self.is_run else ()
+
+
+NOTHING_SEEN = Seen()
+
+
+class Survey:
+    """What is seen of some files, by location."""
+
+    def __init__(self, overlay: Mapping[str, bytes] = NOTHING) -> None:
+        self._files = ProjectFiles(overlay)
+        self._seen: dict[str, dict[Position, Seen]] = {}
+        self._run_by: dict[str, list[Application]] = {}
+        self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
+
+    def at(self, location: str, position: Position) -> Seen:
+        """What was seen at one place."""
+        return self._seen.get(os.path.realpath(location), {}).get(position, NOTHING_SEEN)
+
+    def run_by(self, location: str) -> Sequence[Application]:
+        """What running a file as a program applied."""
+        return self._run_by.get(location, ())
+
+    def contradictions(self, location: str) -> Sequence[Finding]:
+        """The contradictions in a file, with those that the program expects and catches."""
+        return tuple(self._findings.get(os.path.realpath(location), {}).values())
+
+    def labels(self, location: str) -> frozenset[str]:
+        """The names that tensors have in a file."""
+        seen = self._seen.get(os.path.realpath(location), {}).values()
+        each = [one for place in seen for one in (*place.programs.each, *place.elsewhere.each)]
+        tensors = [value for one in each for value in one.given if isinstance(value, Tensor)]
+        return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
+
+    def run(self, source: Source, found: Settings) -> None:
+        """Look at one file; raises RecursionError where it is nested too deeply to descend into."""
+        self._files.put(source.filename, source)
+        recorder = Recorder(applications=True)
+        finder = interpreter.below(os.path.dirname(os.path.realpath(source.filename)))
+        took_part = interpreter.run_program(
+            source, recorder, finder, found.semantics, found.rows(), found.inferences
+        )
+        here = self._run_by[source.filename] = []
+        for file in took_part:
+            self._found(file, recorder)
+            for seen, applied in self._entries(file, recorder):
+                _add(seen.programs, applied)
+                here += applied.each
+        recorder = Recorder(applications=True)
+        workspace = interpreter.new_workspace(
+            self._files, found.semantics, found.rows(), found.inferences, recorder
+        )
+        interpreter.analysed(workspace, source.filename)
+        self._found(source, recorder)
+        for seen, applied in self._entries(source, recorder):
+            _add(seen.elsewhere, applied)
+
+    def _found(self, source: Source, recorder: Recorder) -> None:
+        known = self._findings.setdefault(os.path.realpath(source.filename), {})
+        for finding in recorder.contradictions(source):
+            known.setdefault((finding.span, finding.code), finding)
+
+    def _entries(self, source: Source, recorder: Recorder) -> Iterator[tuple[Seen, Applications]]:
+        places = self._seen.setdefault(os.path.realpath(source.filename), {})
+        for where, applied in recorder.applications(source).items():
+            yield places.setdefault(where, Seen()), applied
+
+
+def _add(known: Applications, more: Applications) -> None:
+    known.otherwise |= more.otherwise
+    known.unknown |= more.unknown
+    known.each += _new(known.each, more.each)
+
+
+def _new(known: Iterable[Application], more: Iterable[Application]) -> list[Application]:
+    return [one for one in more if one not in known]

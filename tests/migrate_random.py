@@ -1,0 +1,166 @@
+"""Random programs taken off native named tensors by either road: they leave the same values.
+
+By hand, from the root of the repository, thousands of them::
+
+    python -m tests.migrate_random --count 5000 --seed 7
+
+The programs are those of ``tests.compare_random``. Each is run with the shim's names on torch, once
+for every choice of its flags; then what ``namecheck migrate`` makes of it is run without. Of a
+program of which something is left, and told, nothing is compared; nor where it meets a
+contradiction. Every program that then leaves other values is printed, and the command ends with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+import tempfile
+import types
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+import namecheck
+from namecheck.project import Walk
+from namecheck.rewrite.migration import Migrated, Road, migrate
+from namecheck.runtime import runtime
+from tests.compare_random import KINDS, Grown, grown_program
+from tests.oracle.random_calls import Catalogue
+from tests.oracle.random_programs import run
+
+_DEPTH: Final = 6
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One program by one road: what is left of it, and how the runs differ, if they do."""
+
+    name: str
+    road: Road
+    before: str
+    after: str
+    left: tuple[str, ...]
+    compared: int
+    differs: str | None
+
+    def show(self) -> str:
+        """The program before and after, and what differs."""
+        told = f"# program {self.name} to {self.road.value}: {self.differs}"
+        return "\n".join([told, self.before, "# becomes", self.after])
+
+
+def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) -> Iterator[Compared]:
+    """Programs number `start` and up of a seed, the kinds taking turns, by both roads."""
+    catalogue = Catalogue.of_table()
+    torch.set_num_threads(1)
+    # Fills what torch.empty would leave as it is.
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "program.py")
+        for index in range(start, start + count):
+            name = f"{seed}:{index}"
+            grown = grown_program(random.Random(name), catalogue, kinds[index % len(kinds)])
+            path.write_text(grown.text, "utf-8")
+            for road in Road:
+                yield _compared(name, grown, road, path)
+
+
+def _compared(name: str, grown: Grown, road: Road, path: Path) -> Compared:
+    migrated: Sequence[Migrated] = migrate(Walk().entries([str(path)]), road)
+    if not migrated:
+        return Compared(name, road, grown.text, grown.text, (), 0, None)
+    [one] = migrated
+    if one.failure or one.after is None:
+        return Compared(name, road, grown.text, grown.text, (), 0, f"it fails: {one.failure}")
+    left = tuple(f"{left.source}: {left.reason}" for left in one.left)
+    text = one.after.text
+    runs, differs = 0, None
+    for chosen in () if left else itertools.product((False, True), repeat=grown.flags):
+        torch.manual_seed(0)
+        with runtime("error"):
+            space, fault = run(grown.text, chosen)
+            known = described(space)
+        if fault is not None:
+            continue
+        runs += 1
+        torch.manual_seed(0)
+        after, fault = run(text, chosen)
+        seen = described(after)
+        if "namecheck.install()" in text:
+            namecheck.uninstall()
+        differs = differs or (f"{fault}" if fault else difference(known, seen, "it"))
+    return Compared(name, road, grown.text, text, left, runs, differs)
+
+
+def described(value: Any, depth: int = 0) -> Any:
+    """What is compared of a value: tensors by their elements, the rest by what it is made of."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if depth > _DEPTH or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        return None
+    if isinstance(value, dict):
+        items = value.items()
+        return {str(k): described(v, depth + 1) for k, v in items if not str(k).startswith("__")}
+    if isinstance(value, (list, tuple)):
+        return [described(item, depth + 1) for item in value]
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    return described(vars(value), depth + 1) if hasattr(value, "__dict__") else None
+
+
+def difference(left: Any, right: Any, place: str) -> str | None:
+    """Where two described values differ, None where they do not."""
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+        same = left.shape == right.shape and left.dtype == right.dtype
+        same = same and torch.allclose(left.double(), right.double(), equal_nan=True)
+        return None if same else f"{place}: {tuple(left.shape)} {tuple(right.shape)}"
+    if isinstance(left, dict) and isinstance(right, dict):
+        common = [key for key in left if key in right]
+        return next(
+            filter(None, (difference(left[k], right[k], f"{place}.{k}") for k in common)), None
+        )
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        pairs = enumerate(zip(left, right, strict=True))
+        return next(filter(None, (difference(a, b, f"{place}[{i}]") for i, (a, b) in pairs)), None)
+    return None if left == right or left != left else f"{place}: {left!r} {right!r}"
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Migrate random programs, and run them.")
+    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--kind", choices=KINDS, help="programs of one kind; else they take turns")
+    arguments = parser.parse_args()
+    kinds = KINDS if arguments.kind is None else (arguments.kind,)
+    print(f"seed {arguments.seed}", flush=True)
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for one in compared(arguments.seed, arguments.start, arguments.count, kinds):
+        kind = (
+            "differ"
+            if one.differs
+            else "left"
+            if one.left
+            else "same"
+            if one.compared
+            else "no run"
+        )
+        counts[f"{one.road.value}: {kind}"] += 1
+        reasons.update({each.rpartition(": ")[2] for each in one.left})
+        if one.differs:
+            print(one.show(), flush=True)
+    print(", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items())))
+    print(*(f"{number:6,} {reason}" for reason, number in reasons.most_common(12)), sep="\n")
+    return 1 if any(kind.endswith("differ") for kind in counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
