@@ -287,6 +287,7 @@ def _read(path: str) -> bytes:
 def _rule(arguments: argparse.Namespace) -> int:
     from namecheck import findings, settings
     from namecheck.report import handbook
+    from namecheck.rewrite import fixes
 
     register = findings.register()
     if arguments.code is None:
@@ -298,11 +299,11 @@ def _rule(arguments: argparse.Namespace) -> int:
         codes = [register[code]]
     paint = painter(arguments.color)
     if arguments.output_format == "json":
-        print(handbook.as_json(codes))
+        print(handbook.as_json(codes, fixes.described))
     elif arguments.code is None:
         print_lines(handbook.contents(paint))
     else:
-        print_lines(handbook.page(codes[0], paint))
+        print_lines(handbook.page(codes[0], fixes.described(codes[0].code), paint))
     return CLEAN
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from namecheck.findings import Code, Kind, register
 from namecheck.operators import Operator, table
+from namecheck.rewrite import fixes
 from namecheck.rules import registry
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -50,6 +51,8 @@ def codes_page(_: str) -> str:
 def _code_section(code: Code) -> Iterator[str]:
     yield from ("", f"## {code.code}", "", f"`{code.name}`, {_KINDS[code.kind]}.", "")
     yield from (code.summary, "", code.explanation)
+    if described := fixes.described(code.code):
+        yield from ("", "[Fixes](fixes.md):", "", *(f"- {sentence}" for sentence in described))
     for title, program in (("Bad:", code.bad), ("Good:", code.good)):
         if program:
             yield from ("", title, "", "```python", program, "```")

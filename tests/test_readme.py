@@ -32,7 +32,7 @@ def test_shows_what_the_command_prints() -> None:
 
 
 def test_shows_four_mistakes() -> None:
-    [_, shown, _] = blocks("text")
+    [_, shown, *_] = blocks("text")
     command, _, told = shown.partition("\n")
     words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
     run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -40,6 +40,14 @@ def test_shows_four_mistakes() -> None:
     lines = (ROOT / words[-1]).read_text().splitlines()
     marked = [n for n, line in enumerate(lines, 1) if "# error: " in line]
     assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
+
+
+def test_shows_what_fixes_would_change() -> None:
+    [_, _, shown, *_] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout + run.stderr) == (1, told)
 
 
 def test_shows_named_tensors_on_this_torch() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from namecheck.findings import Code, register
@@ -19,8 +19,8 @@ def contents(paint: Painter) -> Iterator[str]:
         yield f"{paint('bold', code.code)}  {code.name:{width}}  {kind}  {code.summary}"
 
 
-def page(code: Code, paint: Painter) -> Iterator[str]:
-    """What a code means, with a bad and a good example."""
+def page(code: Code, fixes: Sequence[str], paint: Painter) -> Iterator[str]:
+    """What a code means, what `check --fix` does about it, a bad and a good example."""
     yield (
         paint("bold", f"{code.code} {code.name}") + f" ({paint(code.kind.value, code.kind.value)})"
     )
@@ -28,6 +28,11 @@ def page(code: Code, paint: Painter) -> Iterator[str]:
     yield code.summary
     yield ""
     yield code.explanation
+    if fixes:
+        yield ""
+        yield paint("good", "Fixes:")
+        yield ""
+        yield from (f"    {sentence}" for sentence in fixes)
     for title, role, program in (("Bad", "finding", code.bad), ("Good", "good", code.good)):
         if program:
             yield ""
@@ -36,9 +41,10 @@ def page(code: Code, paint: Painter) -> Iterator[str]:
             yield from (f"    {line}".rstrip() for line in program.split("\n"))
 
 
-def as_json(codes: list[Code]) -> str:
-    """Codes as data."""
-    return json.dumps([_object(code) for code in codes], indent=2, ensure_ascii=False)
+def as_json(codes: Iterable[Code], fixes: Callable[[str], Sequence[str]]) -> str:
+    """Codes as data; `fixes` tells what is done about each."""
+    listed = [{**_object(code), "fixes": list(fixes(code.code))} for code in codes]
+    return json.dumps(listed, indent=2, ensure_ascii=False)
 
 
 def _object(code: Code) -> dict[str, Any]:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from namecheck.rewrite.mending import Change, Mending
     from namecheck.settings import Settings
 
-# How many bytes are checked again for the fixes that are shown with findings: about a second, and
-# for programs that read them more.
-_SHOWN: Final = 500_000
-_SHOWN_TO_PROGRAMS: Final = 5_000_000
+# How many bytes are checked again for the fixes that are shown with findings: one or two seconds'
+# work, and more where a program reads them.
+_SHOWN: Final = 200_000
+_SHOWN_TO_PROGRAMS: Final = 2_000_000
 
 
 class Run(NamedTuple):

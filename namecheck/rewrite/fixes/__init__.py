@@ -28,13 +28,22 @@ FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
     "NC101": (keepdims.kept, alignments.aligned, alignments.reordered),
     "NC102": (keepdims.kept, alignments.aligned, alignments.reordered),
     "NC103": (spellings.of_dims,),
-    "NC108": (spellings.of_dims,),
+    "NC108": (spellings.of_alignments,),
     "NC110": (refinements.refined,),
     "NC114": (indices.in_place_of_names,),
-    "NC120": (indices.in_place_of_names,),
     "NC201": (keepdims.kept,),
     "NC305": (casts.cast,),
     "NC306": (spellings.of_dtypes,),
     "NC602": (keepdims.kept,),
 }
 """The kinds of fixes for each code, in the order in which they are tried."""
+
+
+def described(code: str) -> tuple[str, ...]:
+    """What the fixes of a code do, a sentence each."""
+    return tuple(_sentence(maker) for maker in FIXES.get(code, ()))
+
+
+def _sentence(maker: Maker) -> str:
+    first = (maker.__doc__ or "").split("\n\n")[0]
+    return " ".join(first.split()).replace("``", "`")

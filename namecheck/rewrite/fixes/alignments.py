@@ -13,7 +13,7 @@ _BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc"
 
 
 def aligned(finding: Finding, site: Site) -> Iterator[Fix]:
-    """One operand, whose names are some of another's, lined up with it."""
+    """Lines an operand up with another that has all of its names: `align_as`, or `[:, None]`."""
     for own, other in permutations(_operands(finding, site), 2):
         if own.names is None or other.names is None or len(own.names) >= len(other.names):
             continue
@@ -25,7 +25,7 @@ def aligned(finding: Finding, site: Site) -> Iterator[Fix]:
 
 
 def reordered(finding: Finding, site: Site) -> Iterator[Fix]:
-    """The second of two operands with the same labels, in the order of the first."""
+    """Gives the second of two operands with the same labels the order of the first."""
     operands = _operands(finding, site)
     for first, other in pairwise(operands):
         if first.names is None or other.names is None or not first.labelled:

@@ -11,7 +11,7 @@ from namecheck.rewrite.sites import Site
 
 
 def cast(finding: Finding, site: Site) -> Iterator[Fix]:
-    """``.to(torch.float32)`` at the operand of a lower kind, as integers are than floats."""
+    """Casts the operand of the lower kind, as integers are than floats: `.to(torch.float32)`."""
     given = finding.facts.given if finding.facts else ()
     for own, other in permutations(given, 2):
         node = site.expression(own.span)

@@ -10,7 +10,7 @@ from namecheck.rewrite.sites import Site
 
 
 def in_place_of_names(finding: Finding, site: Site) -> Iterator[Fix]:
-    """Every name that is written out in the call, as the index of the dim."""
+    """Gives the index of a dim in place of its name."""
     call, facts = site.expression(finding.span), finding.facts
     if not isinstance(call, ast.Call) or facts is None or not facts.given:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Final
 
-from namecheck.findings import Edit, Finding, Fix, Given
+from namecheck.findings import Edit, Finding, Fix, Given, is_of_sizes
 from namecheck.rewrite.sites import Site
 
 _KEEPDIM: Final = "keepdim"
@@ -15,10 +15,11 @@ _HOPS: Final = 3
 
 
 def kept(finding: Finding, site: Site) -> Iterator[Fix]:
-    """``keepdim=True`` at the one reduction that an operand is made with, for each operand."""
+    """Keeps the dim where a reduction makes an operand that has lost it: `keepdim=True`."""
     given = finding.facts.given if finding.facts else ()
     settled = finding.facts is not None and finding.facts.settled
-    safe = settled and all(operand.labelled for operand in given)
+    by_names = not is_of_sizes(finding.code) and all(operand.labelled for operand in given)
+    safe = settled and by_names
     reductions = dict.fromkeys(_of_operands(given, site) if given else _told(finding, site))
     for call in reductions:
         edit = _kept(call, site)

@@ -10,7 +10,7 @@ from namecheck.rewrite.sites import Site, is_stable, quoted
 
 
 def refined(finding: Finding, site: Site) -> Iterator[Fix]:
-    """The receiver with the names that the result has, where it has none at these places."""
+    """Refines the names of what is written to, where it lacks names that the result has."""
     facts = finding.facts
     if facts is None or len(facts.given) < 2 or not _is_in_place(facts.operator):
         return

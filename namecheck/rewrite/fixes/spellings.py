@@ -11,7 +11,7 @@ from namecheck.rewrite.sites import Site, quoted
 
 
 def of_dims(finding: Finding, site: Site) -> Iterator[Fix]:
-    """The name that the tensor has, where one alone is nearly that which was not found."""
+    """Spells a dim as the tensor does, where it has one name alone that is nearly the same."""
     facts, node = finding.facts, site.expression(finding.span)
     if facts is None or node is None:
         return
@@ -23,6 +23,20 @@ def of_dims(finding: Finding, site: Site) -> Iterator[Fix]:
         edits = [*_strings(node, word, nearest, site), *_keywords(node, word, nearest, site)]
         if edits:
             yield Fix(f"Replace '{word}' by '{nearest}'.", False, tuple(edits))
+
+
+def of_alignments(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Spells a dim as the tensor does, where the order that is asked for has nearly its name."""
+    facts, node = finding.facts, site.expression(finding.span)
+    if facts is None or node is None:
+        return
+    known = {name for given in facts.given[:1] for name in given.names or ()}
+    asked = {str(string.value) for string in site.strings(node)} - known
+    for word in facts.words:
+        nearest = _nearest(word, asked)
+        if nearest is not None:
+            edits = tuple(_strings(node, nearest, word, site))
+            yield Fix(f"Replace '{nearest}' by '{word}'.", False, edits)
 
 
 def _strings(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
@@ -41,7 +55,7 @@ def _keywords(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[E
 
 
 def of_dtypes(finding: Finding, site: Site) -> Iterator[Fix]:
-    """The dtype of torch that is nearly the word that is none, or that a string tells."""
+    """Writes the dtype of torch that is spelt nearly so, or that a string tells."""
     node = site.expression(finding.span)
     if isinstance(node, ast.Attribute):
         near = attributes.nearest(node.attr)

@@ -13,7 +13,7 @@ _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 
 
 def without(finding: Finding, site: Site) -> Iterator[Fix]:
-    """The comment without the idle code, or without the suppression where no other code is left."""
+    """Takes the idle code out of the comment, or the whole suppression where no other is left."""
     idle = finding.facts.words if finding.facts else ()
     span = finding.span
     found = _BRACKETS.search(site.source.segment(span))
