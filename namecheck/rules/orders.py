@@ -82,6 +82,14 @@ def _fresh(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     return CONTIGUOUS
 
 
+def _given(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Made of numbers in nested lists; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
+    data = arguments.get("data")
+    if isinstance(data, Tensor):
+        return data.memory
+    return CONTIGUOUS if isinstance(data, (list, tuple, int, float, complex)) else UNKNOWN
+
+
 def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """Computed element by element: in the order that all operands have which have any say."""
     tensors = list(_tensors(arguments, row.operands))
@@ -331,6 +339,7 @@ def _joined(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "fresh": _fresh,
+    "given": _given,
     "preserves": _preserved,
     "first": _first,
     "formats": _formatted,
@@ -355,15 +364,16 @@ _RULES: Final = {
         refine_names rename rename_ set_names
     """,
     "fresh": """
-        vector_of factory filled_factory from_data new_data new_sized arange eye scalar triangle
+        vector_of factory filled_factory new_sized arange eye scalar triangle
         unifies_names_of_inputs_to_scalar removes_dimensions removes_listed_dimensions
         removes_dimensions_twice reduces_all_or_one removes_one_dimension_twice logsumexp
-        to_scalar kthvalue topk quantile keeps_names_along_optional keeps_names_along
-        compares_alike cross_entropy trapezoid
+        to_scalar kthvalue topk keeps_names_along_optional keeps_names_along
+        compares_alike cross_entropy
         matmul matmul_reflected bmm mm mv dot vdot inner outer linear linear_module
         embedding embedding_module one_hot index_select gather take masked_select masked_fill
         repeat tile normalizes_last searchsorted bucketize bincount multinomial
     """,
+    "given": "from_data new_data as_given",
     "moves": """
         permutes_dimensions permute movedim transposes_matrix transposes_matrix_in_place
         reverses_dimensions transposes_single_matrix transposes_last_two
