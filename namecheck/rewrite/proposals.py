@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
-from namecheck.findings import Finding, Fix
+from namecheck.findings import Finding, Fix, Span
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING
 from namecheck.rewrite.documents import CannotWrite, Document, read
 from namecheck.rewrite.edits import Overlap, applied, difference
 from namecheck.rewrite.fixes import FIXES
 from namecheck.rewrite.sites import Site
-from namecheck.rewrite.trials import Shift, Trials, come, stays
+from namecheck.rewrite.trials import Point, Shift, Trials, come, stays
 from namecheck.syntax import Refused
+
+_OF_COMMENTS: Final = frozenset({"NC010"})
+
+Stretch: TypeAlias = tuple[Point, Point]
 
 # How many findings one fix may mend, each of which shows when the one before it is gone.
 _LINKS: Final = 4
@@ -79,6 +83,7 @@ class Proposals:
         self._documents: dict[str, Document | None] = {}
         self._before: dict[frozenset[str], tuple[Finding, ...]] = {}
         self._sites: dict[bytes, Site] = {}
+        self._known: dict[bytes, frozenset[Stretch]] = {}
 
     def renew(self, location: str, document: Document) -> None:
         """Take a file for what fixes have made of it."""
@@ -134,6 +139,23 @@ class Proposals:
         spoilt = any(stays(finding, after, shifts) for finding in mended)
         return None if spoilt or any(come(before, after, shifts)) else state
 
+    def known(self, document: Document) -> frozenset[Stretch]:
+        """Where the tensors stand, in one file by itself, of which all dims are known."""
+        found = self._known.get(document.data)
+        if found is None:
+            entry = self._trials.entry(document.location)
+            from namecheck.project.file_check import reveal  # with the interpreter
+
+            try:
+                revealed = reveal(
+                    document.data, document.location, entry.settings, self._trials.held
+                )
+            except Refused:
+                revealed = ()
+            found = frozenset(_stretch(one.span) for one in revealed if _is_known(one.dims))
+            self._known[document.data] = found
+        return found
+
     def site(self, document: Document) -> Site:
         """The tree of a file, as fixes look at it."""
         known = self._sites.get(document.data)
@@ -141,6 +163,22 @@ class Proposals:
             known = Site(document.source, self._trials.entry(document.location).settings)
             self._sites = {document.data: known}
         return known
+
+
+def _stretch(span: Span) -> Stretch:
+    return (span.line, span.column), (span.end_line, span.end_column)
+
+
+def _is_known(dims: str) -> bool:
+    """Whether neither a name nor the number of the dims is open."""
+    return not any(word.startswith(("?", "...")) for word in dims.split(" "))
+
+
+def _stays_known(stretch: Stretch, state: State, known: frozenset[Stretch]) -> bool:
+    starts, ends = frozenset({stretch[0]}), frozenset({stretch[1]})
+    for shift in state.shifts:
+        starts, ends = shift.points(starts), shift.points(ends)
+    return any((start, end) in known for start in starts for end in ends)
 
 
 class _Trial:
@@ -184,7 +222,18 @@ class _Trial:
             return None
         shown = next(come(before, after, shifts), None)
         if shown is None:
-            return state
+            return state if self._is_followed(state) else None
         if links <= 1 or shown.filename != self._first.filename:
             return None
         return next(self.mended(state, shown, links - 1), None)
+
+    def _is_followed(self, state: State) -> bool:
+        """Whether all is known of the file that was known before.
+
+        Else the finding may be gone for the reason alone that the change is not understood.
+        """
+        before = self._proposals.document(self._location)
+        if before is None or self._first.code in _OF_COMMENTS:
+            return True
+        known = self._proposals.known(state.document)
+        return all(_stays_known(one, state, known) for one in self._proposals.known(before))

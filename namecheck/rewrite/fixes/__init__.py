@@ -18,6 +18,7 @@ from namecheck.rewrite.fixes import (
     refinements,
     spellings,
     suppressions,
+    views,
 )
 from namecheck.rewrite.sites import Site
 
@@ -34,6 +35,7 @@ FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
     "NC201": (keepdims.kept,),
     "NC305": (casts.cast,),
     "NC306": (spellings.of_dtypes,),
+    "NC501": (views.reshaped,),
     "NC602": (keepdims.kept,),
 }
 """The kinds of fixes for each code, in the order in which they are tried."""

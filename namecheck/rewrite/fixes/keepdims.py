@@ -10,6 +10,7 @@ from typing import Final
 from namecheck.findings import Edit, Finding, Fix, Given, is_of_sizes
 from namecheck.rewrite.sites import Site
 
+_OF_SQUARES: Final = "NC602"
 _KEEPDIM: Final = "keepdim"
 _HOPS: Final = 3
 
@@ -20,7 +21,8 @@ def kept(finding: Finding, site: Site) -> Iterator[Fix]:
     settled = finding.facts is not None and finding.facts.settled
     by_names = not is_of_sizes(finding.code) and all(operand.labelled for operand in given)
     safe = settled and by_names
-    reductions = dict.fromkeys(_of_operands(given, site) if given else _told(finding, site))
+    told = finding.code == _OF_SQUARES
+    reductions = dict.fromkeys(_told(finding, site) if told else _of_operands(given, site))
     for call in reductions:
         edit = _kept(call, site)
         if edit is not None:
@@ -48,7 +50,7 @@ def _told(finding: Finding, site: Site) -> Iterator[ast.Call]:
     for place in finding.related:
         node = site.expression(place.span)
         if place.filename == finding.filename and isinstance(node, ast.Call):
-            yield node
+            yield from [node] if _reduces(node, site) else ()
 
 
 def _reductions(node: ast.expr, site: Site, hops: int) -> Iterator[ast.Call]:

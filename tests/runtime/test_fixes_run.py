@@ -1,0 +1,63 @@
+"""What fixes make of programs runs: the shim raises nothing any more where the finding stood."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from namecheck import project
+from namecheck.project import Entry
+from namecheck.rewrite import proposals
+from namecheck.rewrite.documents import Document
+from namecheck.rewrite.edits import applied
+from namecheck.semantics import Semantics
+from namecheck.settings import Settings
+from tests.fixture_reader import FIXTURES, Program, pairs
+from tests.runtime.fixture_runner import run
+
+FIXED = sorted((FIXTURES / "fixes").glob("*.fixed.py"))
+BUGS = [pair.bug for pair in pairs("programs")][::2]
+
+
+def program_of(path: Path) -> Program:
+    text = path.read_text("utf-8")
+    native = "# semantics: torch-2.12\n" in text
+    return Program(path, text, Semantics.NATIVE if native else Semantics.NAMECHECK)
+
+
+def raised(program: Program) -> list[str]:
+    """What running a program raises, statement by statement."""
+    return [error.show() for error in run(program, "cpu").raised]
+
+
+def is_raised_by_torch(program: Program) -> bool:
+    """Whether the program calls what it defines, and needs more than annotations to fail."""
+    told = program.text.splitlines()
+    return "# fix: safe" in told and "# code: NC010" not in told and "print(" in program.text
+
+
+@pytest.mark.parametrize("path", FIXED, ids=lambda path: path.name)
+def test_a_fixed_program_raises_nothing(path: Path) -> None:
+    before = program_of(path.with_name(path.name.replace(".fixed.py", ".py")))
+    if is_raised_by_torch(before):
+        assert raised(before)
+    if "# code: NC010" not in before.text:  # what is suppressed is raised all the same
+        assert not raised(program_of(path))
+
+
+def test_every_fix_lets_a_program_run_further() -> None:
+    tried = 0
+    for program in BUGS:
+        location = str(program.path)
+        found = Settings(str(program.path.parent), program.semantics)
+        entry = Entry(location, location, found, len(program.text), True)
+        findings = project.check([entry], jobs=1).findings
+        data = program.path.read_bytes()
+        for fix in proposals.offer([entry], findings, 10**9).fixes.values():
+            text = applied(Document.of(data, location), fix.edits).text
+            before, after = raised(program), raised(replace(program, text=text))
+            assert len(after) < len(before), f"{location}: {fix.message}\n{after}"
+            tried += 1
+    assert tried > 50
