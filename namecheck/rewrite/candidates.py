@@ -14,6 +14,20 @@ _OF_TENSORS: Final = frozenset({"refine_names", "align_to", "align_as", "has_nam
 _OF_TABLES: Final = frozenset({"axis", "columns", "copy", "index", "inplace", "level", "mapper"})
 
 
+def uses_names(tree: ast.AST) -> bool:
+    """Whether a file can give names to tensors as torch 2.12 did, for all that its words tell."""
+    return any(map(_gives_names, ast.walk(tree)))
+
+
+def _gives_names(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        stored = node.attr == "names" and isinstance(node.ctx, ast.Store)
+        return stored or node.attr in _OF_TENSORS or node.attr in ("rename", "unflatten")
+    if isinstance(node, ast.keyword):
+        return node.arg == "names"
+    return isinstance(node, ast.Constant) and node.value in ("names", *_OF_TENSORS)
+
+
 def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) -> str | None:
     """Why a place is left that speaks of the names of a tensor; None where it does not.
 

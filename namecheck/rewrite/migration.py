@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 import os
 from collections import Counter
@@ -13,10 +14,12 @@ from namecheck.findings import Finding, Kind, is_of_attributes, is_of_sizes, reg
 from namecheck.project import Entry
 from namecheck.project.files import ProjectFiles
 from namecheck.project.tasks import Task
+from namecheck.rewrite import candidates
 from namecheck.rewrite.documents import CannotWrite, Document
 from namecheck.rewrite.edits import applied
 from namecheck.rewrite.installs import installation
 from namecheck.rewrite.plain import Left, Plain, Rewritten
+from namecheck.rewrite.plain_calls import is_of_names
 from namecheck.rewrite.survey import Survey
 from namecheck.syntax import Refused
 
@@ -60,10 +63,11 @@ def migrate(entries: Sequence[Entry], road: Road) -> list[Migrated]:
             result.append(Migrated(entry.path, None, None, failure=_reason(error)))
         else:
             found += [] if document is None else [(entry, document)]
-    if road is Road.NAMECHECK:
-        result += _to_namecheck(found)
-    else:
-        result += _to_torch(found)
+    if any(candidates.uses_names(document.source.tree) for _, document in found):
+        survey = _surveyed(found)
+        found += _reached(entries, found, survey)
+        to = _to_namecheck if road is Road.NAMECHECK else _to_torch
+        result += to(found, survey)
     return sorted(result, key=lambda one: one.path)
 
 
@@ -105,26 +109,39 @@ def _surveyed(found: Sequence[tuple[Entry, Document]]) -> Survey:
     return survey
 
 
-def _to_namecheck(found: Sequence[tuple[Entry, Document]]) -> Iterator[Migrated]:
-    survey, files = _surveyed(found), ProjectFiles()
+def _reached(
+    entries: Sequence[Entry], found: Sequence[tuple[Entry, Document]], survey: Survey
+) -> Iterator[tuple[Entry, Document]]:
+    """The files that name nothing themselves, and are handed tensors that have names."""
+    known = {entry.location for entry, _ in found}
+    for entry in entries:
+        if entry.location not in known and any(map(is_of_names, survey.in_file(entry.location))):
+            with open(entry.location, "rb") as file:
+                yield entry, Document.of(file.read(), entry.location)
+
+
+def _to_namecheck(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:
+    files = ProjectFiles()
     for entry, document in found:
-        edit = installation(document, survey, files)
+        fault = survey.fault(entry.location)
+        edit = None if fault else installation(document, survey, files)
         edits = () if edit is None else (edit,)
-        yield Migrated(entry.path, document, applied(document, edits), len(edits))
+        after = applied(document, edits)
+        yield Migrated(entry.path, document, after, len(edits), failure=fault)
 
 
-def _to_torch(found: Sequence[tuple[Entry, Document]]) -> Iterator[Migrated]:
-    survey = _surveyed(found)
+def _to_torch(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:
     for entry, document in found:
-        if not syntax.names_something(document.data):
-            continue
-        yield _settled(entry, document, survey)
+        fault = survey.fault(entry.location)
+        if fault:
+            yield Migrated(entry.path, document, document, failure=fault)
+        else:
+            yield _settled(entry, document, survey)
 
 
 def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
     """One file without names, with annotations if they bring no finding."""
-    before = _findings(entry, document)
-    at_findings = _at_findings(document, survey.contradictions(entry.location))
+    before: tuple[Finding, ...] | None = None
     fault = ""
     for annotate in (True, False):
         plain = Plain(document, entry.location, survey, entry.settings.rows(), annotate=annotate)
@@ -132,12 +149,15 @@ def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
             rewritten = plain.rewritten()
         except ValueError as error:
             return Migrated(entry.path, document, document, failure=str(error))
+        if not rewritten.edits and not rewritten.left:
+            break
+        before = _findings(entry, document) if before is None else before
         after = applied(document, rewritten.edits)
-        left = _merged(rewritten, at_findings)
+        left = _merged(rewritten, _at_findings(document, survey.contradictions(entry.location)))
         fault = _fault(entry, after, before, left)
         if not fault:
             return Migrated(entry.path, document, after, rewritten.sites, left)
-    return Migrated(entry.path, document, document, failure=fault)
+    return Migrated(entry.path, document, document, failure=fault or None)
 
 
 def _merged(rewritten: Rewritten, at_findings: Sequence[Left]) -> tuple[Left, ...]:
@@ -167,14 +187,23 @@ def _fault(entry: Entry, after: Document, before: Sequence[Finding], left: Seque
         source = after.source
     except Refused as refused:
         return f"what would become of it is no Python: {refused.finding.message}"
-    texts = ["".join(one.source.split()) for one in left]
+    calls = {_called(one.source) for one in left}
     counts = Counter(finding.code for finding in before)
     for finding in _findings(entry, after):
-        text = "".join(source.segment(finding.span).split())
-        if not any(text in whole or whole in text for whole in texts):
+        if _called(source.segment(finding.span)) not in calls:
             counts[finding.code] -= 1
     new = [code for code, count in counts.items() if count < 0]
     return f"what would become of it has new findings: {', '.join(sorted(new))}" if new else ""
+
+
+def _called(text: str) -> str:
+    """The method or attribute that an expression ends with, or the expression."""
+    try:
+        node: ast.AST = ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:
+        return text
+    node = node.func if isinstance(node, ast.Call) else node
+    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 
 def _findings(entry: Entry, document: Document) -> tuple[Finding, ...]:

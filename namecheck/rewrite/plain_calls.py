@@ -193,11 +193,13 @@ class _Plan:
 
     def flattened(self, application: Application) -> _Options | None:
         """``flatten``: a list of names becomes the first and the last of them."""
-        options = self._arguments(application) if _speaks_of_names(application) else None
-        if options is None:
+        given = list(self._given(application))
+        names_it = any(p is not None and p.name in _NEW_NAMES for _, _, p in given)
+        if not names_it and not _speaks_of_names(application):
             return None
+        options = self._arguments(application)
         arguments = dict(options.arguments)
-        for key, value, parameter in self._given(application):
+        for key, value, parameter in given:
             if parameter is not None and parameter.name == "dims":
                 pairs = [_position(word, _reference(application)) for word in (value[0], value[-1])]
                 word = isinstance(key, str)
@@ -237,7 +239,11 @@ class _Plan:
         arguments: dict[Key, tuple[str | None, ...]] = {}
         dims = None
         for key, value, parameter in self._given(application):
-            if parameter is None or (key == 0 and self._offset):
+            if key == 0 and self._offset:
+                continue
+            if parameter is None:
+                if _tells_name(value, application):
+                    raise Unsettled("its arguments are not all written there")
                 continue
             if parameter.name in _NEW_NAMES:
                 if "tensor" not in parameter.kinds:
@@ -272,7 +278,23 @@ _SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] =
 
 def is_of_names(application: Application) -> bool:
     """Whether a call needs tensors that have names: torch 2.13 refuses it."""
-    return operators.key_of(application.operator) in _OF_NAMES or _speaks_of_names(application)
+    words = dict(application.keywords)
+    if operators.key_of(application.operator) in _OF_NAMES or words.keys() & _NEW_NAMES:
+        return True
+    return any(_tells_name(value, application) for value in (*application.given, *words.values()))
+
+
+def _tells_name(value: Any, application: Application) -> bool:
+    """Whether an argument has the name of a dim of the tensor."""
+    texts = [value] if isinstance(value, str) else value if isinstance(value, (tuple, list)) else ()
+    texts = [text for text in texts if isinstance(text, str)]
+    if not texts:
+        return False
+    try:
+        words = {naming.word(name) for name in _reference(application).names}
+    except Unsettled:
+        return False
+    return not words.isdisjoint(texts)
 
 
 _OF_NAMES: Final = frozenset({"names=", *_SPECIAL}) - {"flatten", "unflatten"}

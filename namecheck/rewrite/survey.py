@@ -52,12 +52,19 @@ class Survey:
     def __init__(self, overlay: Mapping[str, bytes] = NOTHING) -> None:
         self._files = ProjectFiles(overlay)
         self._seen: dict[str, dict[Position, Seen]] = {}
+        self._faults: dict[str, str] = {}
         self._run_by: dict[str, list[Application]] = {}
         self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
 
     def at(self, location: str, position: Position) -> Seen:
         """What was seen at one place."""
         return self._seen.get(os.path.realpath(location), {}).get(position, NOTHING_SEEN)
+
+    def in_file(self, location: str) -> Iterator[Application]:
+        """All that was applied in a file."""
+        for seen in self._seen.get(os.path.realpath(location), {}).values():
+            yield from seen.programs.each
+            yield from seen.elsewhere.each
 
     def run_by(self, location: str) -> Sequence[Application]:
         """What running a file as a program applied."""
@@ -69,13 +76,25 @@ class Survey:
 
     def labels(self, location: str) -> frozenset[str]:
         """The names that tensors have in a file."""
-        seen = self._seen.get(os.path.realpath(location), {}).values()
-        each = [one for place in seen for one in (*place.programs.each, *place.elsewhere.each)]
+        each = self.in_file(location)
         tensors = [value for one in each for value in one.given if isinstance(value, Tensor)]
         return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
 
+    def fault(self, location: str) -> str | None:
+        """Why a file could not be analysed; None where it could."""
+        return self._faults.get(location)
+
     def run(self, source: Source, found: Settings) -> None:
-        """Look at one file; raises RecursionError where it is nested too deeply to descend into."""
+        """Look at one file; where the analysis fails, `fault` tells of it."""
+        try:
+            self._run(source, found)
+        except RecursionError:
+            self._faults[source.filename] = "its code is nested too deeply"
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            self._faults[source.filename] = f"namecheck failed on this file: {text}"
+
+    def _run(self, source: Source, found: Settings) -> None:
         self._files.put(source.filename, source)
         recorder = Recorder(applications=True)
         finder = interpreter.below(os.path.dirname(os.path.realpath(source.filename)))

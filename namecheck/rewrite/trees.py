@@ -64,44 +64,48 @@ class Tree:
 
     def edits(self, changes: Mapping[libcst.BaseExpression, Change]) -> tuple[Edit, ...]:
         """The edits that make these changes: one for each that stands in no other."""
-        changing = _Changing(changes)
+        changing = _Changing(changes, self.module.default_indent)
         self.module.visit(changing)
         return tuple(
-            Edit(self._spans[node], self._code(fresh, self._spans[node]))
-            for node, fresh in changing.outermost
+            Edit(self._spans[node], _code(fresh, indent))
+            for node, fresh, indent in changing.outermost
         )
 
-    def _code(self, node: libcst.BaseExpression, span: Span) -> str:
-        """The code of a node that stands at a span; its further lines are indented as before."""
-        line = self._document.text.split("\n")[self._statement_line(span) - 1]
-        indent = line[: len(line) - len(line.lstrip())] or None
-        statement = libcst.SimpleStatementLine([libcst.Expr(node)])
-        if indent is None:
-            return libcst.Module([]).code_for_node(statement).removesuffix("\n")
-        block = libcst.IndentedBlock([statement], indent=indent)
-        code = libcst.Module([]).code_for_node(libcst.Else(block))
-        return code.removeprefix(f"else:\n{indent}").removesuffix("\n")
 
-    def _statement_line(self, span: Span) -> int:
-        return self._document.source.statement_lines(span.line)[0]
+def _code(node: libcst.BaseExpression, indent: str) -> str:
+    """The code of a node in a block of some indentation, which its further lines have."""
+    statement = libcst.SimpleStatementLine([libcst.Expr(node)])
+    if not indent:
+        return libcst.Module([]).code_for_node(statement).removesuffix("\n")
+    block = libcst.IndentedBlock([statement], indent=indent)
+    code = libcst.Module([]).code_for_node(libcst.Else(block))
+    return code.removeprefix(f"else:\n{indent}").removesuffix("\n")
 
 
 class _Changing(libcst.CSTTransformer):
     """Makes changes from the innermost to the outermost, and keeps the outermost results."""
 
-    def __init__(self, changes: Mapping[libcst.BaseExpression, Change]) -> None:
+    def __init__(
+        self, changes: Mapping[libcst.BaseExpression, Change], default_indent: str
+    ) -> None:
         super().__init__()
         self._changes = changes
+        self._default = default_indent
         self._open = 0
-        self.outermost: list[tuple[libcst.BaseExpression, libcst.BaseExpression]] = []
+        self._indents: list[str] = []
+        self.outermost: list[tuple[libcst.BaseExpression, libcst.BaseExpression, str]] = []
 
     def on_visit(self, node: libcst.CSTNode) -> bool:
         self._open += node in self._changes
+        if isinstance(node, libcst.IndentedBlock):
+            self._indents.append(self._default if node.indent is None else node.indent)
         return True
 
     def on_leave(
         self, original_node: libcst.CSTNodeT, updated_node: libcst.CSTNodeT
     ) -> libcst.CSTNodeT:
+        if isinstance(original_node, libcst.IndentedBlock):
+            self._indents.pop()
         if not isinstance(original_node, libcst.BaseExpression):
             return updated_node
         change = self._changes.get(original_node)
@@ -111,7 +115,7 @@ class _Changing(libcst.CSTTransformer):
         self._open -= 1
         fresh = change(updated_node.with_changes(lpar=(), rpar=()))
         if not self._open:
-            self.outermost.append((original_node, fresh))
+            self.outermost.append((original_node, fresh, "".join(self._indents)))
         return fresh.with_changes(  # type: ignore[return-value]
             lpar=(*original_node.lpar, *fresh.lpar), rpar=(*fresh.rpar, *original_node.rpar)
         )

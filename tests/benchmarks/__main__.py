@@ -11,6 +11,7 @@ h  what names take in memory, and what many shapes leave in the memos
 i  the source distribution of transformers once more, from the cache
 j  one edit in a generated project of 2,000 files
 k  mypy with the plugin, cold and warm, beside mypy without it
+m  a look for what is to be migrated in the source distribution of transformers, beside a check
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
@@ -182,6 +183,14 @@ def report_alone(title: str, runs: Sequence[Run]) -> None:
     print(f"{title}: {seconds:.3f} s (best {best:.3f}), peak {peak:.0f} MiB")
 
 
+def migration(folder: Path, rounds: int) -> None:
+    """m: what of the source distribution of transformers is to be migrated to plain torch."""
+    tree = transformers(folder)
+    look = [tool("namecheck"), "migrate", "--to", "torch", "--check", str(tree)]
+    ours, theirs = in_turns(look, check(tree), rounds)
+    report("(m) migrate --check over transformers", ours, "check", theirs)
+
+
 def small_programs(folder: Path, rounds: int) -> None:
     """b: programs full of names, and their annotated twins."""
     named, twins = folder / "named", folder / "twins"
@@ -238,6 +247,7 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "i": warm_tree,
     "j": one_edit,
     "k": mypy_plugin,
+    "m": migration,
 }
 
 

@@ -1,0 +1,173 @@
+"""``namecheck migrate``: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from namecheck.cli import main
+
+PROGRAM: Final = """\
+import torch
+
+x = torch.ones(2, 3, names=("N", "C"))
+print(x.sum("C"))
+"""
+LEFT: Final = """\
+import torch
+
+
+def f(x, dim):
+    return x.sum(dim)
+
+
+x = torch.ones(2, 3, names=("N", "C"))
+f(x, "N"), f(x, "C")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["migrate", *words])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def test_to_torch(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert (status, out) == (0, "Rewrote 2 places in 1 file.\n")
+    assert program.read_text() == (
+        "from typing import Annotated\n"
+        "import torch\n\n"
+        'x: Annotated[torch.Tensor, "N C"] = torch.ones(2, 3)\n'
+        "print(x.sum(1))\n"
+    )
+    assert run(capsys, "program.py", "--to", "torch") == (0, "Nothing to migrate.\n", "")
+
+
+def test_to_namecheck_is_the_default(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "program.py")
+    assert (status, out) == (0, "Rewrote 1 place in 1 file.\n")
+    head, _, tail = PROGRAM.partition("\n")
+    assert program.read_text() == f"{head}\nimport namecheck\n\nnamecheck.install()\n{tail}"
+    assert run(capsys, "program.py") == (0, "Nothing to migrate.\n", "")
+
+
+def test_a_diff_writes_nothing(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "program.py", "--to", "torch", "--diff")
+    assert status == 1
+    assert out.startswith("--- a/program.py\n+++ b/program.py\n@@ -1,4 +1,5 @@\n")
+    assert err == "Would rewrite 2 places in 1 file.\n"
+    assert program.read_text() == PROGRAM
+
+
+def test_a_check_writes_nothing(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "program.py", "--to", "torch", "--check")
+    assert (status, out) == (1, "Would rewrite 2 places in 1 file.\n")
+    assert program.read_text() == PROGRAM
+
+
+def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(LEFT)
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert status == 1
+    assert out == (
+        "program.py:5:12: left `x.sum(dim)`: it is reached with several layouts, or names\n"
+        "Rewrote 1 place in 1 file; left 1 place.\n"
+    )
+
+
+def test_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text(LEFT)
+    status, out, _ = run(capsys, "program.py", "--to", "torch", "--check", "--format", "json")
+    told: dict[str, Any] = json.loads(out)
+    assert status == 1
+    assert told["summary"] == {"changed": 1, "sites": 1, "left": 1, "failed": 0}
+    [file] = told["files"]
+    assert file["left"] == [
+        {
+            "location": {"row": 5, "column": 12},
+            "end_location": {"row": 5, "column": 22},
+            "source": "x.sum(dim)",
+            "reason": "it is reached with several layouts, or names",
+        }
+    ]
+
+
+def test_over_files(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A function is called from another file, and a file uses names that another gives."""
+    program.write_text("def total(x):\n    return x.sum('C')\n")
+    other = program.with_name("other.py")
+    other.write_text(
+        "import torch\nfrom program import total\n\n"
+        "x = torch.ones(2, 3).refine_names('N', 'C')\nprint(total(x), x.mean('N'))\n"
+    )
+    status, out, _ = run(capsys, ".", "--to", "torch")
+    assert (status, out) == (0, "Rewrote 3 places in 2 files.\n")
+    assert program.read_text() == "def total(x):\n    return x.sum(1)\n"
+    assert "print(total(x), x.mean(0))" in other.read_text()
+
+
+def test_installs_before_what_needs_it(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.with_name("other.py").write_text(
+        '"""A program."""\n\nfrom __future__ import annotations\n\n'
+        "from program import x\n\nprint(x.names)\n"
+    )
+    assert run(capsys, ".")[0] == 0
+    assert program.with_name("other.py").read_text() == (
+        '"""A program."""\n\nfrom __future__ import annotations\n\n'
+        "import namecheck\n\nnamecheck.install()\n\nfrom program import x\n\nprint(x.names)\n"
+    )
+
+
+@pytest.mark.parametrize("road", ["torch", "namecheck"])
+def test_files_that_cannot_be_read(
+    program: Path, road: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = PROGRAM + "x = = 1\n"
+    program.with_name("broken.py").write_text(broken)
+    program.with_name("bytes.py").write_bytes(PROGRAM.encode() + b"y = '\xff'\n")
+    status, out, err = run(capsys, ".", "gone.py", "--to", road)
+    assert status == 2
+    assert "there is no gone.py" in err
+    assert "broken.py: not migrated: Invalid syntax (NC001, line 5)" in out
+    assert "bytes.py: not migrated: The file cannot be decoded" in out
+    assert program.with_name("broken.py").read_text() == broken
+    assert program.read_text() != PROGRAM  # the others are migrated nonetheless
+
+
+def test_a_file_that_cannot_be_written(
+    program: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anything
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert status == 2
+    assert "program.py: not migrated: it is read-only" in out
+    assert program.read_text() == PROGRAM
+
+
+def test_standard_input_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "-")
+    assert status == 2
+    assert "does not take standard input" in err
+
+
+def test_mode_and_line_ends_stay(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_bytes(b"\xef\xbb\xbf" + PROGRAM.replace("\n", "\r\n").encode())
+    program.chmod(0o755)
+    assert run(capsys, "program.py", "--to", "torch")[0] == 0
+    data = program.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbffrom typing import Annotated\r\nimport torch\r\n\r\n")
+    assert data.count(b"\r\n") == data.count(b"\n") == 5
+    assert program.stat().st_mode & 0o777 == 0o755
