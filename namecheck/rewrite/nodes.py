@@ -14,6 +14,8 @@ def change_of(becomes: Becomes) -> Change:
     """The change that makes a call or an attribute what it becomes."""
 
     def change(node: libcst.BaseExpression) -> libcst.BaseExpression:
+        if becomes.text is not None and becomes.beside:
+            return _beside(node, becomes.text)
         if becomes.text is not None:
             return libcst.parse_expression(becomes.text)
         if becomes.suffix is not None:
@@ -24,6 +26,14 @@ def change_of(becomes: Becomes) -> Change:
         return with_arguments(node, becomes.arguments)
 
     return change
+
+
+def _beside(node: libcst.BaseExpression, text: str) -> libcst.BaseExpression:
+    """A value for a call or an attribute whose receiver is evaluated all the same."""
+    read = node.func if isinstance(node, libcst.Call) else node
+    assert isinstance(read, libcst.Attribute)
+    picked = libcst.parse_expression(f"(receiver, {text})[1]")
+    return picked.visit(_InPlaceOf("receiver", read.value))  # type: ignore[return-value]
 
 
 def _followed(call: libcst.Attribute, suffix: str) -> libcst.BaseExpression:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from namecheck.findings import Span
-from namecheck.interpreter import Application
+from namecheck.interpreter import Application, Applications
 from namecheck.names import Label
 from namecheck.rewrite import candidates
 from namecheck.rewrite.annotations import Annotations
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Edit
+from namecheck.rewrite.idle import is_idle, lost
 from namecheck.rewrite.outline import Outline
 from namecheck.rewrite.plain_calls import Becomes, Rows, Unsettled, becomes
 from namecheck.rewrite.survey import Survey
@@ -53,6 +54,7 @@ class Plain:
         self._outline = Outline(document.source)
         self._annotations = Annotations(document.source, self._outline, annotate)
         self._changes: dict[ast.AST, Becomes] = {}
+        self._gone: list[Span] = []
         self._result = Rewritten()
 
     def rewritten(self) -> Rewritten:
@@ -67,7 +69,7 @@ class Plain:
         result.edits += self._of_changes()
         result.edits += self._outline.removals()
         result.edits += self._annotations.edits()
-        result.left.sort()
+        result.left = sorted(left for left in result.left if not self._has_gone(left))
         return result
 
     def _look_at(self, node: ast.Call | ast.Attribute) -> None:
@@ -80,13 +82,34 @@ class Plain:
             self._leave(node, str(unsettled))
             return
         if found is not None:
-            self._changes[node] = found
+            self._change(node, found)
         elif not seen.decisive.each and (reason := candidates.doubt(node, seen, self._labels)):
             self._leave(node, reason)
+
+    def _change(self, node: ast.expr, found: Becomes) -> None:
+        """Rewrite a place; a call that may do more than give a value does not go with it."""
+        for change in (found, replace(found, beside=found.text is not None)):
+            gone = list(lost(node, change))
+            if all(map(self._is_idle, gone)):
+                self._changes[node] = change
+                self._gone += map(self._source.span, gone)
+                return
+        self._leave(node, "what would go with its names is a call that may do more")
+
+    def _is_idle(self, node: ast.expr) -> bool:
+        return is_idle(node, self._applied, self._rows)
+
+    def _applied(self, node: ast.expr) -> Applications:
+        return self._survey.at(self._location, position(node)).decisive
 
     def _leave(self, node: ast.expr, reason: str) -> None:
         span = self._source.span(node)
         self._result.left.append(Left(span, self._source.segment(span), reason))
+
+    def _has_gone(self, left: Left) -> bool:
+        """Whether a place stood in an expression that goes."""
+        start, end = _ends(left.span)
+        return any(_ends(gone)[0] <= start and end <= _ends(gone)[1] for gone in self._gone)
 
     # Statements
 
@@ -147,7 +170,7 @@ class Plain:
         assert isinstance(read, ast.Attribute)
         other = test.comparators[0] if read is test.left else test.left
         names = _written_names(other)
-        if names is None:
+        if names is None or not self._is_idle(read.value):
             return
         for application in self._survey.at(self._location, position(read)).decisive.each:
             if _contradicts(application, names):
@@ -213,7 +236,11 @@ class Plain:
         quote = self._outline.quotes.get(node)
         if quote != "'" or change.text is None:
             return change
-        return Becomes(text=change.text.replace("'", '"'))
+        return replace(change, text=change.text.replace("'", '"'))
+
+
+def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (span.line, span.column), (span.end_line, span.end_column)
 
 
 def _labels(dims: Dims) -> tuple[str | None, ...]:

@@ -39,9 +39,10 @@ class Unsettled(Exception):
 class Becomes:
     """What becomes of a call or an attribute.
 
-    It is replaced by `text`, or by its receiver followed by `suffix`; or it keeps its form, and its
-    `arguments`, as they are counted in the source, are replaced (by SIZES: of pairs the second is
-    left), or removed where there is no text.
+    It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`
+    the receiver is still evaluated); or it keeps its form, and its `arguments`, as they are counted
+    in the source, are replaced (by SIZES: of pairs the second is left), or removed where there is
+    no text.
     `dims` are those of the result where it had names that go.
     """
 
@@ -49,6 +50,7 @@ class Becomes:
     suffix: str | None = None
     arguments: Mapping[Key, str | None] = field(default_factory=dict)
     dims: Dims | None = None
+    beside: bool = False
 
 
 def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes | None:

@@ -1,0 +1,58 @@
+"""Expressions that do nothing but give a value, so that nothing is lost where they go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from namecheck import operators
+from namecheck.interpreter import Applications
+from namecheck.rewrite.plain_calls import Becomes, Rows
+
+Applied: TypeAlias = Callable[[ast.expr], Applications]
+
+_ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def lost(node: ast.expr, becomes: Becomes) -> Iterator[ast.expr]:
+    """The expressions in a call, or under an attribute, that are gone when it is rewritten."""
+    if becomes.text is not None and not becomes.beside:
+        read = node.func if isinstance(node, ast.Call) else node
+        yield read.value if isinstance(read, ast.Attribute) else read
+    if not isinstance(node, ast.Call):
+        return
+    words = {keyword.arg: keyword.value for keyword in node.keywords}
+    if becomes.text is not None or becomes.suffix is not None:
+        yield from (*node.args, *words.values())
+    for key in becomes.arguments:
+        if isinstance(key, str):
+            yield from (words[key],) if key in words else ()
+        elif key < len(node.args):
+            yield node.args[key]
+
+
+def is_idle(node: ast.expr, applied: Applied, rows: Rows) -> bool:
+    """Whether an expression only gives a value: no call but of operators that draw nothing."""
+    return all(
+        _is_idle_call(inner, applied, rows)
+        if isinstance(inner, ast.Call)
+        else not isinstance(inner, _ACTS)
+        for inner in ast.walk(node)
+    )
+
+
+def _is_idle_call(node: ast.Call, applied: Applied, rows: Rows) -> bool:
+    seen = applied(node)
+    if not seen.each or seen.otherwise or any(word.arg == "out" for word in node.keywords):
+        return False
+    return all(_only_computes(one.operator, rows) for one in seen.each)
+
+
+def _only_computes(operator: str, rows: Rows) -> bool:
+    """Whether an operator neither writes to its input nor draws random numbers."""
+    key = operators.key_of(operator)
+    row = (operators.table() if rows is None else rows).get(key)
+    if row is None or key.endswith("_") or "dropout" in key.lower():
+        return False
+    return not any(each.name == "generator" for signature in row.signatures for each in signature)
