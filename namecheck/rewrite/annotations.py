@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from namecheck.findings import Span
 from namecheck.rewrite.edits import Edit
-from namecheck.rewrite.imports import insertion_point
+from namecheck.rewrite.imports import insertion_point, leading_imports
 from namecheck.rewrite.outline import Outline, Scope
 from namecheck.syntax import Source
 
@@ -100,7 +101,15 @@ class Annotations:
                 yield Edit(inner, text)
                 count += 1
         if count and self._needed:
-            yield Edit(insertion_point(self._source), "".join(f"{n}\n" for n in self._needed))
+            text = "".join(f"{line}\n" for line in self._needed)
+            yield Edit(insertion_point(self._source), text + ("\n" * self._is_apart()))
+
+    def _is_apart(self) -> bool:
+        """Whether the imports that follow are of another section than that of `typing`."""
+        first = next(iter(leading_imports(self._source.tree)), None)
+        if isinstance(first, ast.ImportFrom):
+            return (first.module or "").split(".")[0] not in sys.stdlib_module_names
+        return first is None or first.names[0].name.split(".")[0] not in sys.stdlib_module_names
 
     def _text(self, names: Names, tensor: str | None = None) -> str:
         dims = " ".join(name or "_" for name in names)

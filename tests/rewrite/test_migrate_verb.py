@@ -48,7 +48,7 @@ def test_to_torch(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "program.py", "--to", "torch")
     assert (status, out) == (0, "Rewrote 2 places in 1 file.\n")
     assert program.read_text() == (
-        "from typing import Annotated\n"
+        "from typing import Annotated\n\n"
         "import torch\n\n"
         'x: Annotated[torch.Tensor, "N C"] = torch.ones(2, 3)\n'
         "print(x.sum(1))\n"
@@ -67,7 +67,7 @@ def test_to_namecheck_is_the_default(program: Path, capsys: pytest.CaptureFixtur
 def test_a_diff_writes_nothing(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "program.py", "--to", "torch", "--diff")
     assert status == 1
-    assert out.startswith("--- a/program.py\n+++ b/program.py\n@@ -1,4 +1,5 @@\n")
+    assert out.startswith("--- a/program.py\n+++ b/program.py\n@@ -1,4 +1,6 @@\n")
     assert err == "Would rewrite 2 places in 1 file.\n"
     assert program.read_text() == PROGRAM
 
@@ -168,6 +168,6 @@ def test_mode_and_line_ends_stay(program: Path, capsys: pytest.CaptureFixture[st
     program.chmod(0o755)
     assert run(capsys, "program.py", "--to", "torch")[0] == 0
     data = program.read_bytes()
-    assert data.startswith(b"\xef\xbb\xbffrom typing import Annotated\r\nimport torch\r\n\r\n")
-    assert data.count(b"\r\n") == data.count(b"\n") == 5
+    assert data.startswith(b"\xef\xbb\xbffrom typing import Annotated\r\n\r\nimport torch\r\n\r\n")
+    assert data.count(b"\r\n") == data.count(b"\n") == 6
     assert program.stat().st_mode & 0o777 == 0o755
