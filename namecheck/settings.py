@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
 COLORS: Final = ("auto", "always", "never")
 SYNTAX: Final = ("auto", "all", "named")
+ATTRIBUTES: Final = ("named", "all")
 ALWAYS_EXCLUDED: Final = (
     ".*",
     "__pycache__",
@@ -49,7 +50,8 @@ class Settings:
 
     `root` is the directory that patterns and paths are relative to. `syntax` says which files are
     parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
-    those of very large trees.
+    those of very large trees. `attributes` says which files are checked for dtypes and the like:
+    those that name dimensions (``named``), or ``all`` that import torch.
     """
 
     root: str = "."
@@ -63,7 +65,13 @@ class Settings:
     output_format: str = "full"
     color: str = "auto"
     syntax: str = "auto"
+    attributes: str = "named"
     cache_dir: str | None = None
+
+    @property
+    def checks_all(self) -> bool:
+        """Whether all files that import torch are checked for attributes."""
+        return self.attributes == "all"
 
     @cached_property
     def selected(self) -> frozenset[str]:
@@ -324,5 +332,6 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "output-format": _choice(OUTPUT_FORMATS),
     "color": _choice(COLORS),
     "syntax": _choice(SYNTAX),
+    "attributes": _choice(ATTRIBUTES),
     "cache-dir": _string,
 }

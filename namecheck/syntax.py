@@ -169,6 +169,14 @@ def names_something(data: bytes) -> bool:
     return b"names" in data and any(_gives_names(data, m) for m in _NAMES.finditer(data))
 
 
+_TORCH: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+torch\b", re.MULTILINE)
+
+
+def imports_torch(data: bytes) -> bool:
+    """Whether a file imports torch; without it there is no tensor to tell anything of."""
+    return b"torch" in data and _TORCH.search(data) is not None
+
+
 def _gives_names(data: bytes, found: re.Match[bytes]) -> bool:
     """Whether the word is an argument, an attribute or a key; not a variable or a longer word."""
     before = data[max(found.start() - 200, 0) : found.start()]

@@ -69,7 +69,11 @@ def _searched(locations: Iterable[str]) -> Iterable[str]:
 def _matters(entry: Entry, files: ProjectFiles) -> bool:
     """Whether there may be something to tell of a file, or of what it calls."""
     data = files.read(entry.location)
-    return data is not None and (syntax.names_something(data) or b"namecheck:" in data)
+    if data is None:
+        return False
+    if entry.settings.checks_all and syntax.imports_torch(data):
+        return True
+    return syntax.names_something(data) or b"namecheck:" in data
 
 
 def _told(

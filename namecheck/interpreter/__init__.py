@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from namecheck import operators
-from namecheck.findings import Finding
+from namecheck.findings import Finding, is_of_attributes
 from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.mistakes import told_once
@@ -48,6 +48,7 @@ __all__ = [
     "Workspace",
     "analysed",
     "below",
+    "briefly",
     "check",
     "collect",
     "new_workspace",
@@ -118,6 +119,22 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     # What contradicts is told; that it is odd as well needs no telling.
     found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
+
+
+def briefly(
+    source: Source,
+    semantics: Semantics,
+    rows: Mapping[str, Operator] | None,
+    inferences: Inferences,
+) -> tuple[Finding, ...]:
+    """What is found of attributes in one file, each function run by itself; raises as `check`."""
+    machine = Machine(source, semantics, operators.table() if rows is None else rows)
+    machine.inferences = inferences
+    program = Program(machine, lambda machine: Imports(machine, nothing_found))
+    with _deep_recursion():
+        program.run_briefly()
+    found = [finding for finding in told_once(machine) if is_of_attributes(finding.code)]
+    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
 
 
 def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator
 from typing import Final
 
@@ -46,6 +47,8 @@ class Callers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
+        # One for all methods of a class, where each function is run by itself.
+        self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
         self._returned: set[ast.AST] = set()
 
@@ -54,6 +57,9 @@ class Callers:
         if isinstance(function.node, ast.Lambda):
             return
         self.machine.budget = max(self.machine.budget, _LEAST)
+        if self.machine.brief:
+            self._briefly(function, store, activation)
+            return
         for cls in self._classes(function, store):
             for defaults in (False, True) if function.defaults else (False,):
                 layer = store.fork()
@@ -62,6 +68,16 @@ class Callers:
                     self._call(function, arguments, layer, activation)
                 except PathEnds:
                     continue
+
+    def _briefly(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+        """Call a function once, a method for the instance that stands for all of its class."""
+        own = function.cls if isinstance(function.frame.scope, ast.ClassDef) else None
+        if own is not None and own not in self._instances and function.name != "__init__":
+            self._instances[own] = self._instance(function, own, store, activation)
+        layer = store.fork()
+        arguments = self._arguments(function, own, layer, activation, defaults=False)
+        with contextlib.suppress(PathEnds):
+            self._call(function, arguments, store, activation)
 
     def call_once(
         self,
@@ -159,11 +175,20 @@ class Callers:
             return None
         if "classmethod" in decorated or function.name == "__new__":
             return cls
+        if function.name != "__init__":
+            return self._instances.get(cls) or self._instance(function, cls, store, activation)
         instance = Instance(self.machine.new_address(), cls)
         self.machine.declarations.seed(instance, function, store)
-        if function.name != "__init__":
-            self._initialise(instance, store, activation)
-            self._leave_open(instance, store)
+        return instance
+
+    def _instance(
+        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+    ) -> Instance:
+        """An instance for a method, which its constructor has made."""
+        instance = Instance(self.machine.new_address(), cls)
+        self.machine.declarations.seed(instance, function, store)
+        self._initialise(instance, store, activation)
+        self._leave_open(instance, store)
         return instance
 
     def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:

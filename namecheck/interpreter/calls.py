@@ -430,6 +430,8 @@ class Calls:
             depth += 1
             repeated += current.frame.scope is function.node
             current = current.caller
+        if self.machine.brief:
+            return depth > 1
         limit = SPARING_DEPTH if self.machine.sparing else CALL_DEPTH
         # On unknown arguments every level of a recursion says the same.
         return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from namecheck.findings import Facts, Finding, Place, Span, is_of_sizes
-from namecheck.interpreter import scopes
+from namecheck.interpreter import relevance, scopes
 from namecheck.interpreter.library import Library
 from namecheck.interpreter.objects import (
     NONE,
@@ -153,7 +153,8 @@ class Machine:
     `source` is the file whose code is being run, of those in the `library`.
     While `silent` nothing is reported. `recorder` is told what every expression gives. `budget` is
     what running the functions may still cost, in expressions; `sparing` tells that functions are
-    run on unknown arguments, and only those that can matter to names. `unknowns` counts the
+    run on unknown arguments, and only those that can matter to names; `brief` that each is run by
+    itself, once, and along one path. `unknowns` counts the
     expressions of which nothing could be told, `events` what was told, raised or not followed
     any further; `errors` has the types of the errors that ended
     paths; `round` is the number of the loop's body that is
@@ -200,12 +201,15 @@ class Machine:
         self.errors: set[str] = set()
         self.round = 0
         self.sparing = False
+        self.brief = False
         self.inferences: Inferences = {}
         self.scope = self.library.scope
         self.enter(source)
 
     def can_matter(self, function: FunctionValue) -> bool:
         """Whether a function can matter to names."""
+        if self.brief:
+            return relevance.tells_of_attributes(function.node)
         return self.library.can_matter(function.node, self.source_of(function.frame))
 
     def is_followed(self, function: FunctionValue) -> bool:
@@ -222,6 +226,8 @@ class Machine:
     @property
     def paths(self) -> int:
         """How many paths are followed side by side before they are joined."""
+        if self.brief:
+            return 1
         return SPARING_PATHS if self.sparing else PATHS
 
     def spend(self, cost: int = 1) -> bool:

@@ -217,7 +217,8 @@ class Modules:
     def _register(self, receiver: Value, call: Call) -> Value:
         """``module.register_buffer(name, tensor)`` sets an attribute; a sequence gets a layer."""
         name = call.argument(0, "name")
-        value = next(iter([*call.args[1:2], *(v for k, v in call.kwargs.items() if k != "name")]))
+        given = [*call.args[1:2], *(v for k, v in call.kwargs.items() if k != "name")]
+        value = given[0] if given else self.machine.fresh("registered")
         layers = self._layers(receiver, call.store)
         if isinstance(layers, ListValue) and self.is_module(value):
             self._name(receiver, layers, name, call.store)

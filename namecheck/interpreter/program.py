@@ -90,6 +90,13 @@ class Program:
             if self.machine.source_of(function.frame) is self.source:
                 self._from_elsewhere(node, function, activation)
 
+    def run_briefly(self) -> None:
+        """Run the top level, then each function by itself."""
+        self.machine.brief = self.machine.sparing = True
+        self.machine.budget = _FOR_OTHERS
+        self._settle(self.machine.imports.run_file(Activation(self.frame), self.store))
+        self.run_functions()
+
     def variable(self, name: str) -> Value | None:
         """What a variable of the module holds at the end."""
         found: Value | None = self.store.get((self.frame.number, name))

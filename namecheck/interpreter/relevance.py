@@ -30,6 +30,30 @@ VOCABULARY: Final = frozenset(
     }
 )
 
+# What gives tensors a dtype, a device or an order in memory that is known, or asks for one.
+ATTRIBUTES: Final = frozenset(
+    {
+        *("dtype", "device", "layout", "memory_format", "out", "to", "type", "type_as"),
+        *("cpu", "cuda", "long", "int", "short", "char", "byte", "bool", "half", "float"),
+        *("double", "bfloat16", "zeros", "ones", "empty", "full", "arange", "rand", "randn"),
+        *("randint", "tensor", "as_tensor", "from_numpy", "eye", "linspace", "zeros_like"),
+        *("ones_like", "empty_like", "full_like", "argmax", "argmin", "topk", "sort", "argsort"),
+        *("nonzero", "one_hot", "bernoulli", "multinomial", "randperm", "view", "stride"),
+        *("to_sparse", "to_dense", "sparse_coo_tensor", "finfo", "iinfo", "Parameter"),
+        *("requires_grad_", "logical_not", "isnan", "eq", "ne", "gt", "ge", "lt", "le"),
+        *("is_floating_point", "is_complex", "bincount", "searchsorted", "bucketize"),
+    }
+)
+
+
+def tells_of_attributes(definition: ast.AST) -> bool:
+    """Whether a function says anything of the attributes of tensors."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES)
+        or (isinstance(node, ast.keyword) and node.arg in ATTRIBUTES)
+        for node in ast.walk(definition)
+    )
+
 
 _IN_PLACE: Final = frozenset(
     ["rename_", "squeeze_", "unsqueeze_", "transpose_", "swapaxes_", "swapdims_", "t_", "resize_"]

@@ -238,7 +238,8 @@ def _settings(found: Settings) -> bytes:
     rows = found.rows()
     table = "" if rows is None else repr(sorted(rows.items()))
     python = repr(sys.version_info[:2])
-    return digest(engine(), found.semantics.value.encode(), table.encode(), python.encode())
+    words = found.semantics.value, found.attributes, table, python
+    return digest(engine(), *(word.encode() for word in words))
 
 
 # Records: JSON, as a cache may hold what somebody else has written

@@ -13,7 +13,7 @@ from typing import Final
 
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span
-from namecheck.interpreter import Recorder, Reveal, Uses, Workspace, collect
+from namecheck.interpreter import Inferences, Recorder, Reveal, Uses, Workspace, collect
 from namecheck.project.files import NOTHING, ProjectFiles
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
@@ -24,6 +24,8 @@ from namecheck.syntax import Refused, Source
 TOP: Final = Span(1, 1, 1, 1)
 # Characters of source from which on the files that were read are forgotten before the next.
 _KEPT: Final = 8_000_000
+# How many answers of the rules are remembered over the files that name nothing.
+_REMEMBERED: Final = 20_000
 
 
 class Checker:
@@ -41,6 +43,7 @@ class Checker:
     def _begin(self) -> None:
         self._recorder = Recorder() if self._counting else None
         self._files = ProjectFiles(self._overlay)
+        self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
         self._workspaces: dict[tuple[Semantics, tuple[str, ...]], Workspace] = {}
 
     def file(self, entry: Entry, parses: bool, leads: bool) -> Outcome:
@@ -64,16 +67,20 @@ class Checker:
     ) -> Outcome:
         """Check the contents of one file."""
         analysed = leads or syntax.names_something(data)
-        if not (analysed or parses or b"namecheck:" in data):
+        computes = found.checks_all and syntax.imports_torch(data)
+        if not (analysed or computes or parses or b"namecheck:" in data):
             return Outcome(parsed=False)
         try:
             source = self._files.known(location) or syntax.parse(data, location)
         except Refused as refused:
             return Outcome((refused.finding,))
-        if not analysed:
-            return Outcome(comments=Comments.of(source))
-        findings, uses = self._analyse(source, found)
-        counted = None if self._recorder is None else collect(self._recorder, source)
+        findings: tuple[Finding, ...] = ()
+        uses = counted = None
+        if analysed:
+            findings, uses = self._analyse(source, found)
+            counted = None if self._recorder is None else collect(self._recorder, source)
+        if computes:
+            findings = self._with_attributes(findings, source, found)
         return Outcome(findings, True, Comments.of(source), uses, counted)
 
     def _analyse(self, source: Source, found: Settings) -> tuple[tuple[Finding, ...], Uses]:
@@ -87,6 +94,21 @@ class Checker:
         except Exception as error:
             self._begin()
             return (_fault(source, error),), Uses({source.filename})
+
+    def _with_attributes(
+        self, findings: tuple[Finding, ...], source: Source, found: Settings
+    ) -> tuple[Finding, ...]:
+        """The findings, and what a look at all functions tells of attributes besides."""
+        key = found.semantics, found.extend_operators
+        inferences = self._inferences.setdefault(key, {})
+        if len(inferences) > _REMEMBERED:
+            inferences.clear()
+        try:
+            further = interpreter.briefly(source, found.semantics, found.rows(), inferences)
+        except Exception as error:
+            return (*findings, _fault(source, error))
+        known = {(finding.filename, finding.span, finding.code) for finding in findings}
+        return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in known))
 
     def _workspace_of(self, found: Settings) -> Workspace:
         key = found.semantics, found.extend_operators

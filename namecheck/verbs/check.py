@@ -53,6 +53,12 @@ def add_parser(verbs: Any) -> None:
         "all but those of trees over 20 MB (auto, the default)",
     )
     verb.add_argument(
+        "--attributes",
+        choices=("named", "all"),
+        help="which files are checked for dtypes, devices and orders in memory: those that name "
+        "a dimension (named, the default), or all that import torch",
+    )
+    verb.add_argument(
         "-j",
         "--jobs",
         type=_jobs,
@@ -187,6 +193,7 @@ def _adjusted(found: Settings, arguments: argparse.Namespace) -> Settings:
         output_format=getattr(arguments, "output_format", None),
         color=arguments.color,
         syntax=getattr(arguments, "syntax", None),
+        attributes=getattr(arguments, "attributes", None),
     )
     adjusted.rows()
     return adjusted

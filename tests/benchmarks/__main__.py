@@ -11,7 +11,9 @@ h  what names take in memory, and what many shapes leave in the memos
 i  the source distribution of transformers once more, from the cache
 j  one edit in a generated project of 2,000 files
 k  mypy with the plugin, cold and warm, beside mypy without it
+l  files of torch.nn that name nothing, checked for attributes, beside parsing them and a walk
 m  a look for what is to be migrated in the source distribution of transformers, beside a check
+n  programs full of names, with the rules for dtypes and their kin and without
 
 Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
@@ -35,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import checks, plugin, projects, shim
+from tests.benchmarks import attributes, checks, plugin, projects, shim
 from tests.benchmarks.programs import pair, straight_line
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
@@ -247,7 +249,9 @@ BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "i": warm_tree,
     "j": one_edit,
     "k": mypy_plugin,
+    "l": lambda folder, rounds: attributes.everywhere(rounds),
     "m": migration,
+    "n": lambda folder, rounds: attributes.among_names(rounds),
 }
 
 
