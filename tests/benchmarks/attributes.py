@@ -76,7 +76,8 @@ def _report(
     title: str, ours: Callable[[], None], other: Callable[[], None], name: str, rounds: int
 ) -> None:
     """Processor time of both by turns, in one process, and the median of their ratios."""
-    ours(), other()
+    ours()
+    other()
     times = [(_timed(ours), _timed(other)) for _ in range(rounds)]
     ratios = [one / two for one, two in times]
     print(f"{title}, {rounds} runs each by turns, processor time, medians")
