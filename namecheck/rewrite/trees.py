@@ -93,19 +93,26 @@ class _Changing(libcst.CSTTransformer):
         self._default = default_indent
         self._open = 0
         self._indents: list[str] = []
+        self._of_cases: list[str] = []
         self.outermost: list[tuple[libcst.BaseExpression, libcst.BaseExpression, str]] = []
 
     def on_visit(self, node: libcst.CSTNode) -> bool:
         self._open += node in self._changes
         if isinstance(node, libcst.IndentedBlock):
             self._indents.append(self._default if node.indent is None else node.indent)
+        elif isinstance(node, libcst.Match):
+            self._of_cases.append(self._default if node.indent is None else node.indent)
+        elif isinstance(node, libcst.MatchCase):
+            self._indents.append(self._of_cases[-1])
         return True
 
     def on_leave(
         self, original_node: libcst.CSTNodeT, updated_node: libcst.CSTNodeT
     ) -> libcst.CSTNodeT:
-        if isinstance(original_node, libcst.IndentedBlock):
+        if isinstance(original_node, (libcst.IndentedBlock, libcst.MatchCase)):
             self._indents.pop()
+        elif isinstance(original_node, libcst.Match):
+            self._of_cases.pop()
         if not isinstance(original_node, libcst.BaseExpression):
             return updated_node
         change = self._changes.get(original_node)

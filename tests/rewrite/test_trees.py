@@ -74,6 +74,31 @@ def test_changes_inside_changes() -> None:
     assert after.data == b"if x:\n    y = (f(new,\n           2))\n"
 
 
+def test_further_lines_are_indented_as_before() -> None:
+    text = """\
+class A:
+    @d(
+        f(
+            1
+        )
+    )
+    def m(x):
+        match (f(
+            2
+        )):
+            case 1:
+                f(
+                    3
+                )
+"""
+    document = Document.of(text.encode(), "a.py")
+    tree = Tree(document)
+    nodes = [tree.expression(document.source.span(call)) for call in calls(document)]
+    edits = tree.edits({node: lambda same: same for node in nodes if node is not None})
+    assert len(edits) == 3
+    assert applied(document, edits).data == document.data
+
+
 def test_what_libcst_cannot_parse() -> None:
     with pytest.raises(ValueError, match="libcst cannot parse it"):
         Tree(Document.of(b"x = = 1\n", "a.py"))
