@@ -51,7 +51,8 @@ class Settings:
     `root` is the directory that patterns and paths are relative to. `syntax` says which files are
     parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
     those of very large trees. `attributes` says which files are checked for dtypes and the like:
-    those that name dimensions (``named``), or ``all`` that import torch.
+    those that name dimensions (``named``), or ``all`` that import torch. `torch` says which torch
+    is meant (``>=2.13``); without it, what the project depends on does.
     """
 
     root: str = "."
@@ -67,6 +68,12 @@ class Settings:
     syntax: str = "auto"
     attributes: str = "named"
     cache_dir: str | None = None
+    torch: str = ""
+
+    @property
+    def removed_api(self) -> bool:
+        """Whether the torch that is meant has no named tensors any more."""
+        return requires(f"torch{self.torch}", _WITHOUT_NAMES)
 
     @property
     def checks_all(self) -> bool:
@@ -245,6 +252,8 @@ def read(data: bytes, path: str) -> Settings | None:
     if not isinstance(section, dict):
         raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
     values: dict[str, Any] = {"root": os.path.dirname(path) or "."}
+    project = tomllib.loads(data.decode()).get("project")
+    values["torch"] = _torch_of(project)
     for key, value in section.items():
         if key not in _READERS:
             raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
@@ -257,6 +266,34 @@ def read(data: bytes, path: str) -> Settings | None:
         values["cache_dir"] = os.path.join(values["root"], values["cache_dir"])
     values["extend_operators"] = tuple(os.path.join(values["root"], file) for file in files)
     return Settings(**values)
+
+
+_WITHOUT_NAMES: Final = (2, 13)
+_REQUIREMENT: Final = re.compile(r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)")
+_LOWEST: Final = re.compile(r"(?:>=|==|~=|>)\s*(\d+)\.(\d+)")
+
+
+def requires(requirement: str, version: tuple[int, int]) -> bool:
+    """Whether a requirement (``torch>=2.13,<3``) asks for this version of torch at least."""
+    found = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
+    lowest = _LOWEST.findall(found["versions"]) if found else ()
+    return any((int(major), int(minor)) >= version for major, minor in lowest)
+
+
+def _torch_of(project: Any) -> str:
+    """Which torch a project depends on, as its own pyproject.toml tells."""
+    listed = project.get("dependencies") if isinstance(project, dict) else None
+    for requirement in listed if isinstance(listed, list) else ():
+        if isinstance(requirement, str) and (found := _REQUIREMENT.match(requirement)):
+            return found["versions"].strip()
+    return ""
+
+
+def _versions(value: Any) -> str:
+    text = _string(value)
+    if not _LOWEST.search(text):
+        raise ValueError(f'versions like ">=2.13" are wanted, not {_shown(value)}')
+    return text
 
 
 def _near(key: str) -> str:
@@ -334,4 +371,5 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "syntax": _choice(SYNTAX),
     "attributes": _choice(ATTRIBUTES),
     "cache-dir": _string,
+    "torch": _versions,
 }

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from namecheck import operators
 from namecheck.findings import Finding, is_of_attributes
+from namecheck.interpreter import removed
 from namecheck.interpreter.imports import Finder, Imports, below, nothing_found
 from namecheck.interpreter.machine import Inferences, Machine
 from namecheck.interpreter.mistakes import told_once
@@ -99,10 +100,15 @@ def new_workspace(
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
     recorder: Recorder | None = None,
+    *,
+    removed_api: bool = False,
 ) -> Workspace:
-    """The files of a project, none of them run yet."""
+    """The files of a project, none of them run yet.
+
+    With `removed_api` the use of what torch 2.13 has no more is told: NC701.
+    """
     table = operators.table() if rows is None else rows
-    return Workspace(files, semantics, table, inferences, recorder)
+    return Workspace(files, semantics, table, inferences, recorder, removed_api=removed_api)
 
 
 def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
@@ -117,6 +123,7 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     places = {(finding.filename, finding.span) for finding in told}
     lints = [*machine.torch.lints.settle(), *machine.torch.sides.settle()]
     # What contradicts is told; that it is odd as well needs no telling.
+    told += removed.uses(machine)
     found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
 

@@ -203,6 +203,7 @@ class Machine:
         self.sparing = False
         self.brief = False
         self.inferences: Inferences = {}
+        self.native: dict[ast.AST, str] | None = None
         self.scope = self.library.scope
         self.enter(source)
 

@@ -56,6 +56,14 @@ _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_na
 _OF_MODULES: Final = frozenset({"requires_grad_"})
 
 
+_NATIVE: Final = frozenset({"names=", "rename", "rename_"}) | _TENSOR_ONLY
+
+
+def _is_native(operator: str, kwargs: Mapping[str, Value]) -> bool:
+    """Whether a call is of the API of named tensors, which torch 2.13 has no more."""
+    return operators.key_of(operator) in _NATIVE or "names" in kwargs
+
+
 class TorchCalls:
     """Runs operators of the table on abstract values."""
 
@@ -168,6 +176,8 @@ class TorchCalls:
         operands: Sequence[Operand] = (),
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
+        if self.machine.native is not None and _is_native(operator, kwargs):
+            self.machine.native.setdefault(node, operators.key_of(operator))
         every = (*args, *kwargs.values())
         if any(self._has_failed(value, store) for value in every):
             return self._nothing(operator, args, kwargs, node, store)

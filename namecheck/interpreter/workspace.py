@@ -130,6 +130,8 @@ class Workspace:
         rows: Mapping[str, Operator],
         inferences: Inferences | None = None,
         recorder: Recorder | None = None,
+        *,
+        removed_api: bool = False,
     ) -> None:
         self.files = files
         self.library = Library(self._names, self._imported_words)
@@ -137,6 +139,7 @@ class Workspace:
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
         self._recorder = recorder
+        self._removed_api = removed_api
         self._ground: dict[Hashable, Any] = {}
         self._blocks = itertools.count()
         self._modules: dict[str, Module | None] = {}
@@ -313,6 +316,7 @@ class Workspace:
         recorder = self._recorder if not self._running else None
         machine = Machine(source, self._semantics, self._rows, recorder, self.library, ledger)
         machine.inferences = self._inferences
+        machine.native = {} if self._removed_api else None
         return machine
 
     def _lay(self, program: Program) -> None:

@@ -11,6 +11,7 @@ from namecheck import settings
 from namecheck.findings import Finding, Kind, register
 from namecheck.project.files import NOTHING, ProjectFiles
 from namecheck.project.gathering import Gathering, is_excluded
+from namecheck.project.installs import warranted
 from namecheck.project.reach import leading, words_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 from namecheck.settings import Settings
@@ -155,7 +156,8 @@ def check(
     not checked again; it must not be used with an `overlay`: contents of files, by location, that
     hold in place of those on the disk. With `counting` the tensor expressions are counted.
     """
-    tasks = tasks_of(entries, ProjectFiles(overlay))
+    files = ProjectFiles(overlay)
+    tasks = tasks_of(entries, files)
     known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
     stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
     told = progress or (lambda done, total: None)
@@ -164,7 +166,8 @@ def check(
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     counted = gathering.statistics() if counting else None
-    return Result(tuple(gathering.findings()), len(outcomes), unparsed, counted)
+    found = warranted(gathering.findings(), entries, files.read)
+    return Result(found, len(outcomes), unparsed, counted)
 
 
 def _made(
@@ -207,7 +210,8 @@ def check_text(data: bytes, filename: str, found: Settings) -> Result:
     told = {entry.location: words_of(entry.location, data, files)}
     leads = entry.location in leading(told, files)
     outcome = Checker().text(data, entry.location, found, True, leads)
-    return Result(tuple(Gathering([entry], [outcome]).findings()), 1, 0)
+    told_of = Gathering([entry], [outcome]).findings()
+    return Result(warranted(told_of, [entry], lambda location: data), 1, 0)
 
 
 def _parses(entry: Entry, walked: int) -> bool:

@@ -238,7 +238,8 @@ def _settings(found: Settings) -> bytes:
     rows = found.rows()
     table = "" if rows is None else repr(sorted(rows.items()))
     python = repr(sys.version_info[:2])
-    words = found.semantics.value, found.attributes, table, python
+    removed = repr(found.removed_api)
+    words = found.semantics.value, found.attributes, removed, table, python
     return digest(engine(), *(word.encode() for word in words))
 
 

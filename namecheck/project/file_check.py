@@ -44,7 +44,7 @@ class Checker:
         self._recorder = Recorder() if self._counting else None
         self._files = ProjectFiles(self._overlay)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
-        self._workspaces: dict[tuple[Semantics, tuple[str, ...]], Workspace] = {}
+        self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool], Workspace] = {}
 
     def file(self, entry: Entry, parses: bool, leads: bool) -> Outcome:
         """Check one file.
@@ -111,11 +111,16 @@ class Checker:
         return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in known))
 
     def _workspace_of(self, found: Settings) -> Workspace:
-        key = found.semantics, found.extend_operators
+        key = found.semantics, found.extend_operators, found.removed_api
         workspace = self._workspaces.get(key)
         if workspace is None:
             workspace = interpreter.new_workspace(
-                self._files, found.semantics, found.rows(), None, self._recorder
+                self._files,
+                found.semantics,
+                found.rows(),
+                None,
+                self._recorder,
+                removed_api=found.removed_api,
             )
             self._workspaces[key] = workspace
         return workspace
