@@ -307,7 +307,7 @@ class Machine:
                 (*origins, *self._calls(activation)),
                 contradiction.error,
                 by_axes,
-                facts,
+                facts or Facts(words=contradiction.names),
             )
             if self.recorder is not None:
                 self.recorder.finding(node, finding)

@@ -29,6 +29,18 @@ def leading(told: dict[str, Words], files: ProjectFiles) -> set[str]:
 
     `told` has the files that are checked; those that they import are read.
     """
+    importers = _importers(told, files)
+    return _reached((location for location, words in told.items() if words.names), importers)
+
+
+def depending(locations: Iterable[str], changed: Iterable[str], files: ProjectFiles) -> set[str]:
+    """The changed files, and those that import, over any number of files, from one of them."""
+    told = {location: words_of(location, files.read(location), files) for location in locations}
+    return _reached(changed, _importers(told, files))
+
+
+def _importers(told: dict[str, Words], files: ProjectFiles) -> dict[str, list[str]]:
+    """For each file those that import it; what is not told of yet is read."""
     importers: dict[str, list[str]] = {}
     open_: list[str] = [*told]
     while open_:
@@ -38,7 +50,7 @@ def leading(told: dict[str, Words], files: ProjectFiles) -> set[str]:
             if imported not in told:
                 told[imported] = words_of(imported, files.read(imported), files)
                 open_.append(imported)
-    return _reached((location for location, words in told.items() if words.names), importers)
+    return importers
 
 
 def _reached(start: Iterable[str], importers: dict[str, list[str]]) -> set[str]:

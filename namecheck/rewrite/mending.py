@@ -5,6 +5,7 @@ Fixes that clash are left to the next round; what spoils something in another fi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -195,7 +196,7 @@ class _Mender:
     def _checked(self) -> tuple[Finding, ...]:
         """What is left in all files; what has come by a change undoes that change."""
         while True:
-            after = self._trials.findings(self._trials.everywhere, {})
+            after = self._after()
             shifts = {
                 self._trials.entry(location).path: file.shifts
                 for location, file in self._changed.items()
@@ -206,6 +207,12 @@ class _Mender:
             near = frozenset().union(*map(self._trials.around, spoilt)) & self._changed.keys()
             for location in near or [*self._changed]:
                 self._undo(location)
+
+    def _after(self) -> tuple[Finding, ...]:
+        """What is found in all files; those of which it cannot be another are not checked again."""
+        places = {os.path.abspath(finding.filename) for finding in self._findings}
+        files = self._trials.depending(places | self._changed.keys())
+        return self._trials.findings(files, {})
 
     def _undo(self, location: str) -> None:
         self._undone.add(location)

@@ -152,6 +152,13 @@ class Site:
             elif not isinstance(child, (ast.Call, ast.Lambda)):
                 yield from self.strings(child)
 
+    def strings_everywhere(self) -> Iterator[ast.Constant]:
+        """All strings that are written in the file, those with interpolations left out."""
+        for node in self._nodes.values():
+            within = isinstance(self._parents.get(node), ast.JoinedStr)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and not within:
+                yield node
+
 
 def is_stable(node: ast.expr) -> bool:
     """Whether an expression may be written a second time: a variable, or an attribute of one."""

@@ -14,6 +14,8 @@ from typing import TypeAlias
 from namecheck import project
 from namecheck.findings import Edit, Finding, Kind, register
 from namecheck.project import Entry
+from namecheck.project.files import ProjectFiles
+from namecheck.project.reach import depending
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import ordered
 
@@ -42,6 +44,11 @@ class Trials:
     def everywhere(self) -> frozenset[str]:
         """All files that were asked for."""
         return frozenset(self._entries)
+
+    def depending(self, changed: Collection[str]) -> frozenset[str]:
+        """The files that were asked for in which what is found may depend on some."""
+        files = ProjectFiles(self.held)
+        return self.everywhere & depending(self.everywhere, changed, files)
 
     def around(self, finding: Finding) -> frozenset[str]:
         """The files that a finding tells of: its own, and those of the calls that lead there."""

@@ -90,6 +90,8 @@ def hold_sensible(arguments: argparse.Namespace) -> None:
 
 def offered(run: Run) -> Mapping[Finding, Fix]:
     """The fixes that are shown with the findings; a note tells of those that were not tried."""
+    if not run.result.errors:
+        return {}
     from namecheck.rewrite import proposals
 
     limit = _SHOWN_TO_PROGRAMS if run.settings.output_format == "json" else _SHOWN

@@ -206,6 +206,19 @@ def test_a_finding_in_another_file_is_put_right_there(folder: Path) -> None:
     assert mend_here() == {"ops.py": "def shift(x, by):\n    return x + by.align_as(x)\n"}
 
 
+def test_a_finding_that_goes_by_the_fix_of_another_file(folder: Path) -> None:
+    (folder / "ops.py").write_text("def total(x):\n    return x.sum('C')\n")
+    program = f"from ops import total\n{NAMED}y = x.align_to('N', 'c')\ntotal(y)\n"
+    (folder / "use.py").write_text(program)
+    (folder / "apart.py").write_text(f"{NAMED}x.sum('K')\n")
+    entries = project.Walk().entries(["."])
+    found = project.check(entries, jobs=1).findings
+    mending = mend(entries, found, ALL)
+    assert [change.path for change in mending.changes] == ["use.py"]
+    assert [finding.filename for finding in mending.left] == ["apart.py"]
+    assert mending.fixed == 1
+
+
 def test_what_spoils_another_file_is_not_done(folder: Path) -> None:
     (folder / "ops.py").write_text("def shift(x, by):\n    return x + by\n")
     use = "row = torch.ones(2, names=('N',))\nshift(x, row)\n"

@@ -18,6 +18,7 @@ from namecheck.rewrite.fixes import (
     refinements,
     spellings,
     suppressions,
+    transposes,
     views,
 )
 from namecheck.rewrite.sites import Site
@@ -26,11 +27,19 @@ Maker: TypeAlias = Callable[[Finding, Site], Iterator[Fix]]
 
 FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
     "NC010": (suppressions.without,),
-    "NC101": (keepdims.kept, alignments.aligned, alignments.reordered),
-    "NC102": (keepdims.kept, alignments.aligned, alignments.reordered),
+    "NC101": (
+        spellings.of_two,
+        transposes.of_products,
+        keepdims.kept,
+        alignments.aligned,
+        alignments.reordered,
+        transposes.of_sums,
+    ),
+    "NC102": (keepdims.kept, alignments.aligned, alignments.reordered, transposes.of_sums),
     "NC103": (spellings.of_dims,),
     "NC108": (spellings.of_alignments,),
     "NC110": (refinements.refined,),
+    "NC112": (spellings.of_two,),
     "NC114": (indices.in_place_of_names,),
     "NC201": (keepdims.kept,),
     "NC305": (casts.cast,),

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
 
 from namecheck import attributes
 from namecheck.findings import Edit, Finding, Fix, Span
 from namecheck.rewrite.sites import Site, quoted
+
+# Shorter names are not taken for misspelt ones where two meet: `n` and `m` are two dims.
+_LONG: Final = 4
 
 
 def of_dims(finding: Finding, site: Site) -> Iterator[Fix]:
@@ -52,6 +58,29 @@ def _keywords(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[E
             start = site.source.span(keyword)
             end = start.column + len(word)
             yield Edit(Span(start.line, start.column, start.line, end), nearest)
+
+
+def of_two(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Spells the rarer of two names that meet, and are nearly the same, like the other."""
+    words = finding.facts.words[:2] if finding.facts else ()
+    if len(words) < 2 or min(map(len, words)) < _LONG or not _nearest(words[0], [words[1]]):
+        return
+    rarer, other = sorted(words, key=lambda word: len(list(_names(word, site))))
+    found = list(_names(rarer, site))
+    if 0 < len(found) < len(list(_names(other, site))):
+        edits = tuple(replace(edit, text=other) for edit in found)
+        yield Fix(f"Replace '{rarer}' by '{other}'.", False, edits)
+
+
+def _names(word: str, site: Site) -> Iterator[Edit]:
+    """The places in the strings of a file at which a name stands, as edits that change nothing."""
+    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+    for string in site.strings_everywhere():
+        span = site.source.span(string)
+        if span.line == span.end_line:
+            for found in pattern.finditer(site.text(string)):
+                start, end = (span.column + offset for offset in found.span())
+                yield Edit(Span(span.line, start, span.line, end), word)
 
 
 def of_dtypes(finding: Finding, site: Site) -> Iterator[Fix]:
