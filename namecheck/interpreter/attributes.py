@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Final
 
 from namecheck import attributes as dtypes
+from namecheck.attributes import layouts
 from namecheck.interpreter import joins, narrowing, python_operators
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import CHANGING, OF_CONTAINERS
@@ -37,15 +38,10 @@ from namecheck.interpreter.objects import (
     Wrapped,
 )
 from namecheck.interpreter.store import Store
+from namecheck.names import Contradiction
 from namecheck.syntax import Located as Node
 from namecheck.values import Constant
 
-_LAYOUTS: Final = frozenset(
-    ["strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
-)
-_MEMORY_FORMATS: Final = frozenset(
-    ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"]
-)
 # What a class of a library may do otherwise, and hardly ever gives anything.
 _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
@@ -62,10 +58,15 @@ def torch_constant(path: str) -> Constant | None:
     dtype = dtypes.named(name)
     if dtype is not None:
         return Constant("dtype", dtype)
-    for kind, names in (("layout", _LAYOUTS), ("memory_format", _MEMORY_FORMATS)):
+    for kind, names in (("layout", layouts.LAYOUTS), ("memory_format", layouts.MEMORY_FORMATS)):
         if name in names:
             return Constant(kind, name)
     return None
+
+
+def _missing(word: str) -> Contradiction | None:
+    """What torch says of a word that can only be meant for a constant, and is none."""
+    return dtypes.missing(word) or layouts.missing(word)
 
 
 class Attributes:
@@ -90,7 +91,7 @@ class Attributes:
         if isinstance(value, TensorValue):
             return self._of_tensor(value, name, node, store, activation)
         if isinstance(value, External):
-            wrong = dtypes.missing(name) if value.path == "torch" else None
+            wrong = _missing(name) if value.path == "torch" else None
             if wrong is not None and store.get((value.path, name)) is None:
                 self.machine.report(wrong, node, store, activation)
             return self._of_external(value, name, store)

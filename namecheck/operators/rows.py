@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.rules import dtypes, facets, orders, refusals, registry
+from namecheck.rules import dtypes, facets, layouts, orders, refusals, registry
 from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Signature
 
@@ -40,7 +40,8 @@ class Operator:
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
     the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
     said in `namecheck.rules.dtypes`, what `memory` tells of their order in
-    `namecheck.rules.orders`.
+    `namecheck.rules.orders`, what `layout` and `refuses` tell of layouts in
+    `namecheck.rules.layouts`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -58,6 +59,8 @@ class Operator:
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
     memory: str = ""
+    layout: str = ""
+    refuses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
     inplace: str = "unifies"
@@ -91,16 +94,16 @@ class Operator:
     def _telling(self, overload: int) -> facets.Telling:
         lacks = self.lacks[min(overload, len(self.lacks) - 1)] if self.lacks else ""
         typing = dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks)
-        return facets.Telling(typing, self._ordering(overload))
-
-    def _ordering(self, overload: int) -> orders.Ordering:
-        """What the row tells of the order in memory, of this overload."""
         taken = self.signatures[overload] if self.params else ()
         tensors = tuple(
             p.role or p.name for p in taken if not {"tensor", "tensors"}.isdisjoint(p.kinds)
         )
         formats = any(p.name == "memory_format" for p in taken)
-        return orders.read(self.memory, self.names, tensors, formats=formats)
+        order = orders.read(self.memory, self.names, tensors, formats=formats)
+        keeping = layouts.Keeping(
+            self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
+        )
+        return facets.Telling(typing, order, keeping)
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
@@ -208,7 +211,7 @@ def _fault_of(row: Any) -> str | None:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
     if fault := dtypes.fault_of(row.get("dtype", "")):
         return fault
-    if fault := orders.fault_of(row.get("memory", "")):
+    if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
         return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
@@ -234,6 +237,7 @@ _TABLES: Final = {
     "documented": "forms and labels",
     "constants": "arguments",
     "needs": "arguments and dtypes",
+    "refuses": "layouts and messages",
     "holds": "tensors and sizes",
 }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from namecheck.attributes import Around
-from namecheck.rules import dtypes, orders
+from namecheck.rules import dtypes, layouts, orders
 from namecheck.values import Tensor
 
 
@@ -22,6 +22,7 @@ class Telling:
 
     typing: dtypes.Typing
     order: orders.Ordering
+    keeping: layouts.Keeping
 
 
 def told(
@@ -39,7 +40,8 @@ def told(
     if around is None:
         return answer
     typed = dtypes.typed(answer, row.typing, arguments, around, target)
-    return orders.laid_out(typed, row.order, arguments)
+    laid = layouts.kept_as(typed, row.keeping, arguments, written=target is not None)
+    return orders.laid_out(laid, row.order, arguments)
 
 
 def kept(result: Tensor, target: Tensor, *, moved: bool = False) -> Tensor:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck import memory
-from namecheck.memory import CONTIGUOUS, FORMATS
 from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.rules import dim_map
 from namecheck.rules.factories import sized
 from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Constant, Dims, Many, Maybe, Size, Tensor, locate, product
+from namecheck.values import OPEN, Dims, Many, Maybe, Size, Tensor, locate, product
 
 DimArgument = int | str | Unknown | None
 
@@ -40,45 +38,18 @@ def size(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
     """All sizes, or that of one dim (torch.Tensor.size)."""
     if dim is None:
         return shape(input)
-    _check_any_dims(input, dim)
+    check_any_dims(input, dim)
     return input.dims[locate(input.dims, dim)].size
 
 
-def _check_any_dims(input: Tensor, dim: DimArgument) -> None:
+def check_any_dims(input: Tensor, dim: DimArgument) -> None:
+    """Refuse an index of a dim where there is none (recorded: size, stride)."""
     if input.dims.rank == 0 and isinstance(dim, int):
         raise Contradiction(
             "NC203",
             f"Dimension specified as {dim} but tensor has no dimensions",
             error="IndexError",
         )
-
-
-@rule
-def stride(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
-    """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
-    steps = None
-    if not isinstance(input.memory, Unknown) and not input.dims.open:
-        steps = memory.strides(input.memory, input.dims.sizes)
-    if dim is None:
-        return UNKNOWN if steps is None else steps
-    _check_any_dims(input, dim)
-    place = locate(input.dims, dim)
-    return steps[place] if steps and isinstance(place, int) else UNKNOWN
-
-
-@rule
-def is_contiguous(input: Tensor, memory_format: Constant | None = None) -> bool | Unknown:
-    """Whether the elements lie in memory as a format has them (torch.Tensor.is_contiguous)."""
-    word = "contiguous_format" if memory_format is None else memory_format.name
-    order = FORMATS.get(word)
-    if order is None or (input.dims.open and input.memory != CONTIGUOUS):
-        return UNKNOWN
-    if order and input.dims.rank not in (None, len(order)):
-        return False
-    if input.dims.open:
-        return True if order == CONTIGUOUS else UNKNOWN
-    answer = memory.is_laid_out(input.memory, input.dims.sizes, order)
-    return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
 
 
 @rule

@@ -23,6 +23,7 @@ SECTIONS: Final = (
     "flattening",
     "indexing",
     "queries",
+    "memory_queries",
     "layers",
     "losses",
     "attention",

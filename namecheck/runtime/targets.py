@@ -37,7 +37,7 @@ _SILENT: Final = frozenset(
     (
         *("unknown", "truth", "single_number", "single_index", "length", "rank"),
         *("dtype_of", "is_floating", "is_of_complex", "can_cast", "promoted_type", "result_type"),
-        "is_contiguous",
+        *("is_contiguous", "layout_of", "is_sparse", "is_sparse_csr"),
     )
 )
 # These are written by hand: what makes names, and attributes that torch 2.13 lacks.
