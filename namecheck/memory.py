@@ -26,6 +26,9 @@ CONTIGUOUS: Final[tuple[int, ...]] = ()
 CHANNELS_LAST: Final = (0, 2, 3, 1)
 CHANNELS_LAST_3D: Final = (0, 2, 3, 4, 1)
 
+SCATTERED: Final = (-1,)
+"""What is told of a tensor that has been seen, and lies in no order: with gaps, or overlaps."""
+
 FORMATS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     {
         "contiguous_format": CONTIGUOUS,
@@ -101,6 +104,19 @@ def is_laid_out(memory: Memory, sizes: Sequence[Size], wanted: tuple[int, ...]) 
 
 def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[int]) -> list[int]:
     return [place for place in places if sizes[place] not in left_out]
+
+
+def order_of(steps: Sequence[int], sizes: Sequence[int]) -> Memory:
+    """The order of a tensor with these strides and sizes, SCATTERED if it is not dense."""
+    if 0 in sizes:
+        return UNKNOWN
+    order = sorted(range(len(sizes)), key=lambda place: (-steps[place], sizes[place] == 1))
+    step = 1
+    for place in reversed([place for place in order if sizes[place] != 1]):
+        if steps[place] != step:
+            return SCATTERED
+        step *= sizes[place]
+    return ordered(order)
 
 
 def can_be_viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Answer:

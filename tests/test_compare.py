@@ -18,7 +18,7 @@ from namecheck.compare.join import Fault, Verdict
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Observation
 from namecheck.names import UNKNOWN, Axis
-from namecheck.runtime import InstallError
+from namecheck.runtime import InstallError, facets
 from namecheck.runtime.recording import Seen, recording
 from namecheck.semantics import Semantics
 from namecheck.syntax import Position
@@ -177,7 +177,7 @@ def test_a_script_that_agrees(compare: Command) -> None:
         "()\n"
         "2 expressions in 1 file: 2 agree, 0 weaker, 0 unreached, 0 incorrect.\n"
         "Of 2 that ran, the names of 2 were known in full: 100.0 %.\n"
-        "What else was known of them: the dtype of 100.0 %.\n"
+        "What else was known of them: the dtype of 100.0 %, the memory of 100.0 %.\n"
     )
 
 
@@ -214,6 +214,41 @@ def test_the_verdict_on_a_dtype(told: list[dict[str, Any]], verdict: str) -> Non
     assert one.attributes["dtype"].value == verdict
     assert (one.fault is Fault.DTYPE) == (verdict == "incorrect")
     assert one.attributes["device"] is Verdict.WEAKER
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ((1, 0), "agree"),
+        ((), "incorrect"),
+        (UNKNOWN, "weaker"),
+    ],
+)
+def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
+    x = torch.zeros(3, 2)
+    seen = facets.described(x.T)
+    known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
+    [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
+    assert one.attributes["memory"].value == verdict
+    shown = {"incorrect": ("contiguous_format", ("dims in the order (1, 0)",))}
+    assert (one.static, one.observed) == shown.get(verdict, ("? ?", ("?=2 ?=3",)))
+
+
+@pytest.mark.parametrize(
+    ("made", "order"),
+    [
+        (torch.zeros(2, 3), ()),
+        (torch.zeros(2, 3)[:, :2], (-1,)),
+        (torch.zeros(2, 1, 3)[:, :, 1:2], (-1,)),
+        (torch.zeros(3).expand(2, 3), (-1,)),
+        (torch.zeros(1, 3, 4, 5).contiguous(memory_format=torch.channels_last), (0, 2, 3, 1)),
+        (torch.zeros(0, 3).T, UNKNOWN),
+        (torch.zeros(2, 3).to_sparse(), UNKNOWN),
+        (torch.zeros(()), ()),
+    ],
+)
+def test_the_order_that_is_seen(made: torch.Tensor, order: Any) -> None:
+    assert facets.described(made).memory == order
 
 
 def test_a_dtype_of_another_tensor_does_not_excuse_it() -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck import attributes
+from namecheck import attributes, memory
 from namecheck.attributes import devices
-from namecheck.names import UNKNOWN
+from namecheck.memory import Memory
+from namecheck.names import UNKNOWN, Answer, Unknown
 from namecheck.values import Many, Tensor
 
 
@@ -29,6 +30,24 @@ def _shown(word: str) -> str:
     return word or "?"
 
 
+def _lies_so(told: Tensor, seen: Tensor) -> bool:
+    """Whether a tensor that is seen lies in memory as was told."""
+    if isinstance(told.memory, Unknown) or isinstance(seen.memory, Unknown):
+        return True
+    if seen.memory == memory.SCATTERED:
+        return False
+    return memory.is_laid_out(seen.memory, seen.dims.sizes, told.memory) is Answer.YES
+
+
+def _shown_order(order: Memory) -> str:
+    if isinstance(order, Unknown):
+        return "?"
+    if order == memory.SCATTERED:
+        return "not dense"
+    named = (word for word, dims in memory.FORMATS.items() if dims == order)
+    return next(named, f"dims in the order {order}")
+
+
 ATTRIBUTES: Final = (
     Attribute(
         "dtype",
@@ -47,6 +66,12 @@ ATTRIBUTES: Final = (
         lambda told, seen: told.layout in (UNKNOWN, seen.layout),
         lambda told: told.layout is not UNKNOWN,
         lambda one: _shown("" if one.layout is UNKNOWN else str(one.layout)),
+    ),
+    Attribute(
+        "memory",
+        _lies_so,
+        lambda told: told.memory is not UNKNOWN,
+        lambda one: _shown_order(one.memory),
     ),
 )
 """The attributes that are compared, in the order in which a fault is told."""

@@ -39,9 +39,9 @@ class Verdict(enum.Enum):
 class Fault(enum.Enum):
     """What is incorrect about an expression.
 
-    NAMES: it has others than were inferred; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT:
-    it is of another. UNFOUNDED: a contradiction was found that there is not. MISSED: there is one
-    that was not found, though the operands were known.
+    NAMES: it has others than were inferred; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT,
+    MEMORY: it is of another, or lies otherwise. UNFOUNDED: a contradiction was found that there is
+    not. MISSED: there is one that was not found, though the operands were known.
     """
 
     NAMES = "names"
@@ -49,6 +49,7 @@ class Fault(enum.Enum):
     DTYPE = "dtype"
     DEVICE = "device"
     LAYOUT = "layout"
+    MEMORY = "memory"
     UNFOUNDED = "unfounded"
     MISSED = "missed"
 

@@ -22,6 +22,7 @@ _TELLS: Final = {
     Fault.DTYPE: "the run has another dtype than was inferred",
     Fault.DEVICE: "the run is on another device than was inferred",
     Fault.LAYOUT: "the run has another layout than was inferred",
+    Fault.MEMORY: "the run has another order in memory than was inferred",
     Fault.UNFOUNDED: "a contradiction was found, and the run has none",
     Fault.MISSED: "the run has a contradiction that was not found",
 }

@@ -332,7 +332,7 @@ def _concatenate(
 def _repeat(left: Value, right: Value, store: Store) -> Value:
     for sequence, count in ((left, right), (right, left)):
         number = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
-        small = number is not None and 0 <= number <= 64
+        small = number is not None and number <= 64
         if isinstance(sequence, TupleValue):
             if small and number is not None:
                 return TupleValue(sequence.items * number)
