@@ -16,10 +16,11 @@ from namecheck.project.files import ProjectFiles
 from namecheck.project.tasks import Task
 from namecheck.rewrite import candidates
 from namecheck.rewrite.documents import CannotWrite, Document
-from namecheck.rewrite.edits import applied
+from namecheck.rewrite.edits import Edit, applied
 from namecheck.rewrite.installs import installation
 from namecheck.rewrite.plain import Left, Plain, Rewritten
 from namecheck.rewrite.plain_calls import is_of_names
+from namecheck.rewrite.restorations import Restorations
 from namecheck.rewrite.survey import Survey
 from namecheck.syntax import Refused
 
@@ -51,8 +52,11 @@ class Migrated:
         return self.after is not None and self.after != self.before
 
 
-def migrate(entries: Sequence[Entry], road: Road) -> list[Migrated]:
-    """What becomes of files on a road; those that use no names are left out. Nothing is written."""
+def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> list[Migrated]:
+    """What becomes of files on a road; those that use no names are left out. Nothing is written.
+
+    With `unsafe`, names that are kept are not taken off for an operator that keeps them.
+    """
     result: list[Migrated] = []
     found: list[tuple[Entry, Document]] = []
     for task in project.tasks_of(entries, ProjectFiles()):
@@ -66,8 +70,10 @@ def migrate(entries: Sequence[Entry], road: Road) -> list[Migrated]:
     if any(candidates.uses_names(document.source.tree) for _, document in found):
         survey = _surveyed(found)
         found += _reached(entries, found, survey)
-        to = _to_namecheck if road is Road.NAMECHECK else _to_torch
-        result += to(found, survey)
+        if road is Road.NAMECHECK:
+            result += _to_namecheck(found, survey, unsafe)
+        else:
+            result += _to_torch(found, survey)
     return sorted(result, key=lambda one: one.path)
 
 
@@ -120,14 +126,32 @@ def _reached(
                 yield entry, Document.of(file.read(), entry.location)
 
 
-def _to_namecheck(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:
+def _to_namecheck(
+    found: Sequence[tuple[Entry, Document]], survey: Survey, unsafe: bool
+) -> Iterator[Migrated]:
     files = ProjectFiles()
     for entry, document in found:
         fault = survey.fault(entry.location)
-        edit = None if fault else installation(document, survey, files)
-        edits = () if edit is None else (edit,)
+        edits: list[Edit] = []
+        if fault is None:
+            edit = installation(document, survey, files)
+            edits += [] if edit is None else [edit]
+            edits += _restorations(entry, document, survey) if unsafe else ()
         after = applied(document, edits)
         yield Migrated(entry.path, document, after, len(edits), failure=fault)
+
+
+def _restorations(entry: Entry, document: Document, survey: Survey) -> tuple[Edit, ...]:
+    """The edits that leave the names on, if they bring no finding."""
+    found = Restorations(document.source, survey, entry.settings.rows(), entry.settings.semantics)
+    try:
+        edits = found.edits(document)
+    except ValueError:
+        return ()
+    if not edits:
+        return ()
+    after = applied(document, edits)
+    return () if _fault(entry, after, _findings(entry, document), ()) else edits
 
 
 def _to_torch(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:

@@ -36,6 +36,12 @@ def add_parser(verbs: Any) -> None:
         "--diff", action="store_true", help="print what would change, and write nothing"
     )
     verb.add_argument("--check", action="store_true", help="tell what would change; write nothing")
+    verb.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --to namecheck: leave names on that were taken off for one operator, and put "
+        "back, where it keeps them",
+    )
     semantics_flag(verb)
     verb.add_argument(
         "--output-format", "--format", choices=("text", "json"), default="text", dest="format"
@@ -53,7 +59,7 @@ def _migrate(arguments: argparse.Namespace) -> int:
     entries = walk.entries(arguments.paths)
     for path in walk.missing:
         print(f"namecheck: there is no {path}", file=sys.stderr)
-    result = migration.migrate(entries, migration.Road(arguments.to))
+    result = migration.migrate(entries, migration.Road(arguments.to), unsafe=arguments.unsafe_fixes)
     if not (arguments.diff or arguments.check):
         result = [migration.written(one) for one in result]
     if arguments.format == "json":
