@@ -92,6 +92,14 @@ reveal_type(
 )
 """
 OVERRIDES: Final = '[[tool.mypy.overrides]]\nmodule = "top"\n'
+PLAIN: Final = """\
+import torch
+from torch import Tensor
+
+
+def mean(scores: Tensor) -> Tensor:
+    return torch.argmax(scores, -1).mean()
+"""
 CHAIN: Final = {"lib.py": LIB, "middle.py": MIDDLE, "top.py": TOP}
 
 
@@ -134,6 +142,16 @@ def test_an_import_cycle(project: Project) -> None:
     project.write({"one.py": ONE, "two.py": TWO})
     assert agree(project) == {("one.py", 8, "Name 'M' not found in Tensor['K'].")}
     project.replace("two.py", '"K"', '"M"')
+    assert agree(project) == set()
+
+
+def test_files_that_name_nothing_where_that_is_asked_for(project: Project) -> None:
+    project.write({"plain.py": PLAIN})
+    assert agree(project) == set()
+    project.settings('[tool.namecheck]\nattributes = "all"\n')
+    assert {(file, line) for file, line, _ in agree(project)} == {("plain.py", 6)}
+    assert {(file, line) for file, line, _ in agree(project)} == {("plain.py", 6)}
+    project.settings("")
     assert agree(project) == set()
 
 
