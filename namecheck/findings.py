@@ -151,6 +151,11 @@ def is_of_dtypes(code: str) -> bool:
     return code.startswith("NC3")
 
 
+def is_of_devices(code: str) -> bool:
+    """Whether a code is about devices."""
+    return code.startswith("NC4")
+
+
 def is_of_attributes(code: str) -> bool:
     """Whether a code is about an attribute: the dtype, the device, or how a tensor lies."""
     return code.startswith(("NC3", "NC4", "NC5"))

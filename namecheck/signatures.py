@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
+from namecheck.attributes.devices import Chosen
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
 from namecheck.sizes import Expression
 from namecheck.values import Constant, Many, Tensor
@@ -448,6 +449,7 @@ _SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "device": lambda value: (
         isinstance(value, str)
         or _is_int(value)
+        or isinstance(value, Chosen)
         or (isinstance(value, Constant) and value.kind == "device")
     ),
     "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",

@@ -58,6 +58,9 @@ SILENT: Final = {
         ),
         "shapes that torch refuses are left unknown",
     ),
+    **dict.fromkeys(
+        ("device_of", "index_of_device", "is_on_cuda", "is_on_meta"), "no device is drawn"
+    ),
     "result_type": "a number is drawn as a tensor of no known dtype, too",
     "unknown": "the row says so",
 }

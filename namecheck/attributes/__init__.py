@@ -17,6 +17,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from namecheck.attributes.devices import STANDARD_DEVICE, Device
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 
 DType: TypeAlias = str | frozenset[str] | Unknown
@@ -154,10 +155,14 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What holds where a call stands: the default dtype, and whether autocast may change dtypes."""
+    """What holds where a call stands: the default dtype, and whether autocast may change dtypes.
+
+    `device` is the default device.
+    """
 
     default: DType = STANDARD_DEFAULT
     autocast: bool = False
+    device: Device = STANDARD_DEVICE
 
 
 STANDARD: Final = Around()

@@ -58,8 +58,8 @@ ATTRIBUTES: Final = (
     Attribute(
         "device",
         lambda told, seen: devices.covers(told.device, seen.device),
-        lambda told: isinstance(told.device, str),
-        lambda one: _shown(" or ".join(sorted(devices.possible(one.device)))),
+        lambda told: isinstance(told.device, (str, devices.Chosen)),
+        lambda one: _shown(devices.show(one.device)),
     ),
     Attribute(
         "layout",

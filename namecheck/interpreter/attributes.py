@@ -11,7 +11,7 @@ from typing import Final
 
 from namecheck import attributes as dtypes
 from namecheck.attributes import layouts
-from namecheck.interpreter import joins, narrowing, python_operators
+from namecheck.interpreter import joins, narrowing, placement, python_operators
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.natives import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.objects import (
@@ -86,6 +86,9 @@ class Attributes:
         alone: bool = True,
     ) -> Value:
         """``value.name``; the path ends where one of several alternatives has no such attribute."""
+        of_device = placement.attribute(value, name)
+        if of_device is not None:
+            return of_device
         if isinstance(value, Opaque):
             return self._of_opaque(value, name, node, store, activation)
         if isinstance(value, TensorValue):
@@ -330,6 +333,8 @@ class Attributes:
             operands = [(getattr(node, "value", node), target)]
             self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
             return
+        if isinstance(target, TensorValue) and name == "data":
+            self.machine.torch.replace_data(target, store)
         if isinstance(target, Instance):
             setter = self.class_attribute(target.cls, f"{name}=", store)
             if setter is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from namecheck.interpreter import joins, merges, scopes
+from namecheck.interpreter import joins, merges, placement, scopes
 from namecheck.interpreter.machine import (
     CALL_DEPTH,
     RECURSION,
@@ -61,6 +61,15 @@ _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_"
 _ASKING: Final = frozenset(
     {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
 )
+
+
+def _stays_whole(function: Value, value: Value) -> bool:
+    """Whether an argument is one of several devices, of which torch is told all at once."""
+    takes = isinstance(function, (TorchMethod, TorchModule)) or (
+        isinstance(function, External) and function.path.startswith("torch.")
+    )
+    moves = isinstance(function, Native) and isinstance(function.receiver, (Instance, TorchModule))
+    return (takes or moves) and placement.is_choice(value)
 
 
 @dataclass(slots=True)
@@ -144,7 +153,15 @@ class Calls:
         if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
             # A function of the program tells its alternatives apart itself, where it needs to.
             return apply(store, many)
-        return expressions.spread(store, many, apply)
+        whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
+        apart = [NONE if n in whole else value for n, value in enumerate(many)]
+        return expressions.spread(
+            store,
+            apart,
+            lambda layer, values: apply(
+                layer, [whole.get(n, value) for n, value in enumerate(values)]
+            ),
+        )
 
     def arguments(self, node: ast.Call, store: Store, activation: Activation) -> Arguments:
         """The arguments of a call, stars unpacked."""
@@ -336,6 +353,9 @@ class Calls:
         if not self.machine.torch.has(module.key, "cl"):
             return self.machine.fresh("result")
         kwargs = {**dict(module.kwargs), **call.kwargs}
+        if self.machine.rows[module.key].is_placed:
+            placement = self.machine.torch.placement
+            kwargs["device"] = placement.of_layer(module, call.store, call.activation)
         arguments = Arguments([*module.args, *call.args], kwargs, call.arguments.open)
         call = Call(arguments, call.node, call.store, call.activation)
         return self.torch_call(module.key, call.args, call)

@@ -51,6 +51,8 @@ class Contexts:
             ends = self._in_generator(value.function, item, within, store, activation)
             if ends is not None:
                 return ends
+        placement = self.machine.torch.placement
+        before = placement.entered(value, store)
         self._bind(item, self._entered(value, item, store, activation), store, activation)
         guard = guards.of_context(self.machine, item.context_expr, store, activation)
         if guard is None and self._suppresses(value, item, store, activation):
@@ -66,6 +68,8 @@ class Contexts:
             if handled is not None and caught:
                 ends = [merges.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
+            if before is not None:
+                placement.left(before, end)
             self._leave(value, item, end, activation)
         return ends
 

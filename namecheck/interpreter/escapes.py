@@ -27,6 +27,7 @@ from namecheck.interpreter.objects import (
     Partial,
     Repeated,
     TensorValue,
+    TorchModule,
     TupleValue,
     Value,
     Wrapped,
@@ -75,8 +76,10 @@ class Escapes:
         for value in given:
             if isinstance(value, Generator):
                 self.machine.generators.give_away(value, store, activation)
-            elif isinstance(value, Instance):
-                self._instance(value, store)
+            elif isinstance(value, (Instance, TorchModule)):
+                self.machine.modules.given_away(value, store)
+                if isinstance(value, Instance):
+                    self._instance(value, store)
             elif isinstance(value, (Wrapped, Partial)):
                 self._hand_over([value.function], store, activation)
             elif isinstance(value, (FunctionValue, BoundMethod)):

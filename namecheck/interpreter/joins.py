@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any, Final
 
 from namecheck import values
+from namecheck.interpreter import placement
 from namecheck.interpreter.objects import (
     NONE,
     Address,
@@ -288,6 +289,10 @@ class Joiner:
                 ]
                 return union(either, self.left.ledger)
             return unknown_of((a, b), self.left.ledger)
+        if placement.is_device(a) and placement.is_device(b):
+            return union(
+                [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
+            )
         if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
             return self._alike([a, b])
         if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):

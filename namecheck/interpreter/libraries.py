@@ -38,7 +38,6 @@ from namecheck.interpreter.objects import (
 from namecheck.interpreter.records import Records
 from namecheck.interpreter.store import Store
 from namecheck.syntax import Located as Node
-from namecheck.values import Constant
 
 _LEAVING: Final = frozenset(
     {"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "pytest.fail", "pytest.skip"}
@@ -143,7 +142,8 @@ class Libraries:
                 External("operator.getattr."), tuple(call.args), ()
             ),
             "operator.methodcaller": self._methodcaller,
-            "torch.device": self._device,
+            "torch.device": machine.torch.placement.device,
+            "torch.set_default_device": machine.torch.placement.set_default,
             "torch.nn.Parameter": machine.torch.surroundings.parameter,
             "torch.nn.parameter.Parameter": machine.torch.surroundings.parameter,
             "torch.set_default_dtype": machine.torch.surroundings.set_default,
@@ -209,9 +209,11 @@ class Libraries:
         return self.machine.calls.torch_call(f"{form}.{operator}", args, call)
 
     def _layer(self, key: str, call: Call) -> Value:
-        return TorchModule(
+        made = TorchModule(
             self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
         )
+        self.machine.torch.placement.made(made, call)
+        return made
 
     def _initialise(self, path: str, instance: Instance, call: Call) -> Value:
         """``nn.Linear.__init__(self, 3, 4)``."""
@@ -219,14 +221,6 @@ class Libraries:
             arguments = replace(call.arguments, args=call.args[1:])
             self.inheritance.initialise(instance, path, replace(call, arguments=arguments))
         return NONE
-
-    def _device(self, call: Call) -> Value:
-        kind = call.argument(0, "type")
-        index = call.argument(1, "index")
-        if isinstance(kind, Const) and isinstance(kind.value, str):
-            number = f":{index.value}" if isinstance(index, Const) and index != NONE else ""
-            return Const(Constant("device", f"{kind.value}{number}"))
-        return self.machine.fresh("device")
 
     # functools, dataclasses, collections, copy, math, operator, itertools
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from namecheck import signatures
@@ -38,8 +39,9 @@ _SUBMODULES: Final = "_modules"
 # Counts how often modules were told to train or not: then `training` is another question.
 _MODE: Final = ("modules", "training")
 _MOVING_WORDS: Final = """
-to cpu cuda xpu float double half bfloat16 type to_empty requires_grad_ share_memory
+float double half bfloat16 type requires_grad_ share_memory
 """
+_PLACING_WORDS: Final = "to cpu cuda xpu to_empty"
 _SILENT_WORDS: Final = "zero_grad load_state_dict compile extra_repr"
 _OTHER_WORDS: Final = """
 register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook
@@ -63,6 +65,7 @@ class Modules:
         unknown = dict.fromkeys(_OTHER_WORDS.split(), self._unknown)
         self._methods: Mapping[str, Callable[[Value, Call], Value]] = {
             **returning,
+            **{word: partial(self._moved, name=word) for word in _PLACING_WORDS.split()},
             **silent,
             **unknown,
             "train": self._switch,
@@ -192,6 +195,24 @@ class Modules:
 
     def _itself(self, receiver: Value, call: Call) -> Value:
         return receiver
+
+    def _moved(self, receiver: Value, call: Call, name: str) -> Value:
+        """``module.to(device)``: its parameters follow, and what it is given does not."""
+        torch = self.machine.torch
+        where = torch.placement.aim(name, call)
+        if where is None:
+            return receiver
+        for _, module in self._walk(receiver, Const(""), call.store):
+            if isinstance(module, TorchModule):
+                torch.placement.move(module, where, call.store, call.activation)
+        return receiver
+
+    def given_away(self, receiver: Value, store: Store) -> None:
+        """Unknown code has a module, and may move it."""
+        if self.is_module(receiver):
+            for _, module in self._walk(receiver, Const(""), store):
+                if isinstance(module, TorchModule):
+                    self.machine.torch.placement.forget(module, store)
 
     def _unknown(self, receiver: Value, call: Call) -> Value:
         self.machine.escapes.to_unknown(call)

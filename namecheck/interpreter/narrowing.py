@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from types import NoneType
 from typing import TYPE_CHECKING, Final
 
 from namecheck import attributes
-from namecheck.attributes import COMPLEXES, FLOATINGS, KINDS
-from namecheck.interpreter import equations, joins
+from namecheck.attributes import COMPLEXES, FLOATINGS, KINDS, devices
+from namecheck.interpreter import equations, joins, placement
 from namecheck.interpreter.machine import PathEnds
 from namecheck.interpreter.objects import (
     NONE,
@@ -30,7 +30,7 @@ from namecheck.interpreter.objects import (
     Value,
 )
 from namecheck.interpreter.store import FOREIGN, Fact, Store
-from namecheck.names import Unknown
+from namecheck.names import UNKNOWN, Unknown
 from namecheck.values import ANY_DIM, Constant, Dims, Tensor
 
 if TYPE_CHECKING:
@@ -134,6 +134,9 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
                 _compared(opaque, (other,), truth, store)
                 _learn_dtype(opaque, _dtypes(other, store), truth, store)
+                _learn_device(opaque, other, truth, store)
+    elif kind == "answer":
+        _learn_cuda(key, truth, store)
     elif kind == "chain" and truth:
         for link in operands:
             if isinstance(link, Key):
@@ -339,6 +342,32 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
     match key.parts:
         case ("answer", "dtype", (address, Tensor() as tensor)) if tested:
             _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
+
+
+def _learn_device(key: Key, other: Value, truth: bool, store: Store) -> None:
+    """``x.device.type == "cuda"``, ``x.device == device``; what is not so tells nothing."""
+    asked = placement.asked(key)
+    if truth and asked is not None and placement.is_device(other):
+        _place(asked, devices.of_tensor(placement.name_of(other)), store)
+
+
+def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
+    """``x.is_cuda``."""
+    match key.parts:
+        case ("answer", "is_cuda" | "Tensor.is_cuda", (address, Tensor() as tensor)) if truth:
+            _place((address, tensor), "cuda", store)
+
+
+def _place(asked: tuple[Hashable, Tensor], device: str, store: Store) -> None:
+    """A tensor is on this device; of one that the program chose nothing is known any more."""
+    address, tensor = asked
+    value = TensorValue(address, Held(tensor))
+    held = joins.held(value, store)
+    before = held.tensor.device
+    both = devices.meet(before, device) if isinstance(before, str) else device
+    if both is not UNKNOWN:
+        known = UNKNOWN if isinstance(before, devices.Chosen) else both
+        joins.write(value, store, Held(replace(held.tensor, device=known), held.origins))
 
 
 def _narrow_dtype(value: TensorValue, tested: frozenset[str], truth: bool, store: Store) -> None:

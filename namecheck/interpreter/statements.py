@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from namecheck.interpreter import guards, joins, merges, narrowing, python_operators
+from namecheck.interpreter import guards, joins, merges, narrowing, placement, python_operators
 from namecheck.interpreter.guards import Guard
 from namecheck.interpreter.loops import Loops
 from namecheck.interpreter.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
@@ -161,7 +161,7 @@ class Statements:
         write: Callable[[Value, Store], None],
     ) -> list[Store]:
         """Follow each alternative of a value on a path of its own."""
-        if not isinstance(value, Union) or _is_foreign(value):
+        if not isinstance(value, Union) or _is_foreign(value) or placement.is_choice(value):
             write(value, store)
             return [store]
         ends = []

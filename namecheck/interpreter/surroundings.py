@@ -7,6 +7,7 @@ unless the file itself, or the one that is checked, speaks of it (docs/semantics
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,9 @@ class Surroundings:
         """What holds on this path, in the code that is being run."""
         texts = (self.checked, self.machine.source.text)
         standard = _spoken(*texts)
+        if standard.device is not STANDARD.device:
+            device = self.machine.torch.placement.default(standard.device, store)
+            standard = replace(standard, device=device)
         if standard.default == STANDARD.default:
             return standard
         written: Value | None = store.get(_DEFAULT)
@@ -85,7 +89,7 @@ class Surroundings:
             return value
         held = joins.held(value, store)
         dtype = castable(held.tensor.dtype)
-        tensor = replace(held.tensor, dtype=dtype, memory=UNKNOWN)
+        tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
         return TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
 
 
@@ -94,8 +98,17 @@ def _spoken(checked: str, running: str) -> Around:
     """What the texts of two files leave open."""
     texts = {checked, running}
     autocast = any("autocast" in text for text in texts)
-    default = LAYERS if any("set_default_" in text for text in texts) else STANDARD.default
-    return Around(default, autocast)
+    default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.default
+    device = UNKNOWN if any(map(_OF_DEVICES.search, texts)) else STANDARD.device
+    return Around(default, autocast, device)
+
+
+_OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
+# What sets the default device, here or in a block: a context that is called a device.
+_OF_DEVICES: Final = re.compile(
+    r"set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
+    r"|\bwith\b[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)"
+)
 
 
 def castable(dtype: DType) -> DType:

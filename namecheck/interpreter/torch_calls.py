@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from namecheck import attributes, operators
 from namecheck import names as naming
-from namecheck.attributes import Around
-from namecheck.findings import Facts, Given, Place, Span, is_of_dtypes
-from namecheck.interpreter import equations, joins, narrowing
+from namecheck.attributes import Around, devices
+from namecheck.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
+from namecheck.interpreter import equations, joins, narrowing, placement
 from namecheck.interpreter.lints import Lints
 from namecheck.interpreter.machine import Activation, Machine
 from namecheck.interpreter.objects import (
@@ -30,6 +30,7 @@ from namecheck.interpreter.objects import (
     SliceValue,
     TensorValue,
     TupleValue,
+    Union,
     Value,
     has_failed,
     size_of,
@@ -72,6 +73,7 @@ class TorchCalls:
         self.lints = Lints(machine)
         self.sides = Sides(machine)
         self.surroundings = Surroundings(machine)
+        self.placement = placement.Placement(machine)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -123,7 +125,8 @@ class TorchCalls:
     def lower(self, value: Value, store: Store) -> Any:
         """A value as `infer` takes it."""
         if isinstance(value, TensorValue):
-            return equations.equated(joins.held(value, store).tensor, store)
+            tensor = equations.equated(joins.held(value, store).tensor, store)
+            return placement.resolved(tensor, store)
         if isinstance(value, Const):
             return value.value
         if isinstance(value, Opaque):
@@ -140,6 +143,8 @@ class TorchCalls:
             )
         if isinstance(value, DictValue):
             return self._lower_dict(value, store)
+        if isinstance(value, Union) and placement.is_choice(value):
+            return placement.chosen(value, store)
         return UNKNOWN
 
     def _lower_opaque(self, value: Opaque, store: Store) -> Any:
@@ -148,6 +153,9 @@ class TorchCalls:
         size = size_of(value)
         if size is not None:
             return equations.size(size, store)
+        device = placement.lowered(value.key)
+        if device is not None:
+            return device
         return SOME_NUMBERS[value.kind] if value.kind in _NUMBERS else UNKNOWN
 
     def _lower_items(self, content: tuple[Value, ...] | Repeated, store: Store) -> Any:
@@ -359,6 +367,12 @@ class TorchCalls:
             for item in out.items:
                 self._forget(item, store)
 
+    def replace_data(self, target: TensorValue, store: Store) -> None:
+        """``x.data = y``: of what x is made now, and where, nothing is known."""
+        held = joins.held(target, store)
+        blank = replace(held.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN)
+        joins.write(target, store, replace(held, tensor=blank))
+
     def _write(
         self, target: Value, after: Any, before: Mapping[str, Place], node: Node, store: Store
     ) -> None:
@@ -464,10 +478,12 @@ class TorchCalls:
         return lowered.dims.show()
 
     def _shown(self, value: Value, code: str, store: Store) -> str:
-        """What of an operand a contradiction is about: its dims, or its dtype."""
-        if not is_of_dtypes(code):
+        """What of an operand a contradiction is about: its dims, its dtype, or its device."""
+        if not is_of_dtypes(code) and not is_of_devices(code):
             return self.show(value, store)
         lowered = self.lower(value, store)
+        if is_of_devices(code):
+            return devices.show(lowered.device) if isinstance(lowered, Tensor) else ""
         dtype = lowered.dtype if isinstance(lowered, Tensor) else UNKNOWN
         return attributes.show(dtype)
 
@@ -531,7 +547,11 @@ def _is_known(operand: Any) -> bool:
 
 def _may_be_one(before: Tensor, after: Tensor) -> bool:
     """Whether nothing tells that a result is another tensor than the input."""
-    return before.dims == after.dims and attributes.may_be_one(before.dtype, after.dtype)
+    return (
+        before.dims == after.dims
+        and attributes.may_be_one(before.dtype, after.dtype)
+        and not devices.differ(before.device, after.device)
+    )
 
 
 def _written(word: str, node: Node) -> Node:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.rules import dtypes, facets, layouts, orders, refusals, registry
+from namecheck.rules import devices, dtypes, facets, layouts, orders, refusals, registry
 from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Signature
 
@@ -39,9 +39,9 @@ class Operator:
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
     the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`, what `memory` tells of their order in
-    `namecheck.rules.orders`, what `layout` and `refuses` tell of layouts in
-    `namecheck.rules.layouts`.
+    said in `namecheck.rules.dtypes`, what `device` tells in `namecheck.rules.devices`, what
+    `memory` tells of their order in `namecheck.rules.orders`, what `layout` and `refuses` tell of
+    layouts in `namecheck.rules.layouts`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -58,6 +58,7 @@ class Operator:
     dtype: str = ""
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
+    device: str = ""
     memory: str = ""
     layout: str = ""
     refuses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -74,6 +75,11 @@ class Operator:
     def signatures(self) -> tuple[Signature, ...]:
         """The overloads, one for each line of `params`."""
         return tuple(map(signatures.parse, self.params))
+
+    @cached_property
+    def is_placed(self) -> bool:
+        """Whether it is a layer that has parameters, which are on a device."""
+        return any(p.name == "device" for p in signatures.parse(self.ctor))
 
     @cached_property
     def declares_out(self) -> bool:
@@ -103,7 +109,17 @@ class Operator:
         keeping = layouts.Keeping(
             self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
         )
-        return facets.Telling(typing, order, keeping)
+        return facets.Telling(typing, self._placing(overload), order, keeping)
+
+    def _placing(self, overload: int) -> devices.Placing:
+        """What the row tells of devices, by its word, its signature and the rule for its names."""
+        rule = registry.load().get(self.names)
+        taken = self.signatures[overload] if self.params else signatures.of(rule) if rule else ()
+        operands = tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING)
+        makes = any(p.name == "device" and "device" in p.kinds for p in taken)
+        return devices.Placing(
+            self.device, operands, self.names in _BROADCASTING, makes, self.is_placed
+        )
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
@@ -120,6 +136,12 @@ class Operator:
         if not self.aten:
             return refusals.variant(self.key, inplace, out) if self.native == "refuses" else ""
         return refusals.variant(self.aten[min(overload, len(self.aten) - 1)], inplace, out)
+
+
+# The kinds of parameters that take tensors.
+_TAKING: Final = frozenset({"tensor", "tensors", "any"})
+# The rules of operators that broadcast all they are given.
+_BROADCASTING: Final = frozenset({"unifies_names_from_inputs", "clamp"})
 
 
 class ShippedTable(Mapping[str, Operator]):
@@ -209,7 +231,7 @@ def _fault_of(row: Any) -> str | None:
             return f"the field '{name}' is missing"
     if unknown := set(row["forms"]) - _FORMS:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
-    if fault := dtypes.fault_of(row.get("dtype", "")):
+    if fault := dtypes.fault_of(row.get("dtype", "")) or devices.fault_of(row.get("device", "")):
         return fault
     if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
         return fault

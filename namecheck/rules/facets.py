@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from namecheck.attributes import Around
-from namecheck.rules import dtypes, layouts, orders
+from namecheck.rules import devices, dtypes, layouts, orders
 from namecheck.values import Tensor
 
 
@@ -21,6 +21,7 @@ class Telling:
     """What the row of an operator tells of attributes, for one overload."""
 
     typing: dtypes.Typing
+    placing: devices.Placing
     order: orders.Ordering
     keeping: layouts.Keeping
 
@@ -40,7 +41,8 @@ def told(
     if around is None:
         return answer
     typed = dtypes.typed(answer, row.typing, arguments, around, target)
-    laid = layouts.kept_as(typed, row.keeping, arguments, written=target is not None)
+    placed = devices.placed(typed, row.placing, arguments, around, target)
+    laid = layouts.kept_as(placed, row.keeping, arguments, written=target is not None)
     return orders.laid_out(laid, row.order, arguments)
 
 

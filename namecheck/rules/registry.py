@@ -38,6 +38,7 @@ SECTIONS: Final = (
     "grids",
     "elements",
     "dtype_queries",
+    "device_queries",
     "lookups",
     "concatenations",
     "masks",

@@ -36,6 +36,7 @@ UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 _SILENT: Final = frozenset(
     (
         *("unknown", "truth", "single_number", "single_index", "length", "rank"),
+        *("device_of", "is_on_cuda", "is_on_meta", "index_of_device"),
         *("dtype_of", "is_floating", "is_of_complex", "can_cast", "promoted_type", "result_type"),
         *("is_contiguous", "layout_of", "is_sparse", "is_sparse_csr"),
     )

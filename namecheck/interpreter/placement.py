@@ -1,0 +1,251 @@
+"""Devices as values: what a program writes and chooses, what it asks tensors, where layers are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from namecheck.attributes import devices
+from namecheck.attributes.devices import Chosen, Device
+from namecheck.interpreter.objects import (
+    NONE,
+    Alternative,
+    Const,
+    Key,
+    Opaque,
+    TorchModule,
+    Union,
+    Value,
+)
+from namecheck.names import UNKNOWN
+from namecheck.rules.devices import asked_for
+from namecheck.values import Constant, Tensor
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.calls import Call
+    from namecheck.interpreter.machine import Activation, Machine
+    from namecheck.interpreter.store import Store
+
+_DEFAULT: Final = ("torch", "default device")
+
+
+def is_device(value: Value) -> bool:
+    """Whether a value is a device, or a string that names one."""
+    if not isinstance(value, Const):
+        return False
+    if isinstance(value.value, Constant):
+        return value.value.kind == "device"
+    return devices.is_word(value.value)
+
+
+def is_choice(value: Value) -> bool:
+    """Whether a value is one of several devices."""
+    return isinstance(value, Union) and all(is_device(c.value) for c in value.alternatives)
+
+
+def name_of(value: Value) -> str:
+    """The device that a value is."""
+    assert isinstance(value, Const)
+    return value.value.name if isinstance(value.value, Constant) else str(value.value)
+
+
+def chosen(value: Union, store: Store) -> Constant | Chosen:
+    """One of several devices as `infer` takes it: those that the path allows."""
+    told = [(name_of(c.value), c.facts) for c in value.alternatives if store.allows(c.facts)]
+    names = dict.fromkeys(name for name, _ in told)
+    if len(names) == 1:
+        return Constant("device", next(iter(names)))
+    return Chosen(tuple(told))
+
+
+def resolved(tensor: Tensor, store: Store) -> Tensor:
+    """A tensor on a device that the program chose, as far as the path tells which that is."""
+    device = tensor.device
+    if not isinstance(device, Chosen):
+        return tensor
+    left = tuple(each for each in device.alternatives if store.allows(each[1]))
+    if len(left) == len(device.alternatives) or not left:
+        return tensor
+    names = {devices.of_tensor(name) for name, _ in left}
+    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(left))
+
+
+def answered(key: Key) -> Device:
+    """The device that an answer stands for: what ``x.device`` gives."""
+    found = asked(key) if key.parts[0] == "answer" else None
+    return UNKNOWN if found is None else found[1].device
+
+
+def lowered(key: Key) -> Constant | Chosen | None:
+    """What ``x.device`` gives as `infer` takes it; None where nothing is known of it."""
+    device = answered(key)
+    if isinstance(device, str):
+        return Constant("device", device)
+    return device if isinstance(device, Chosen) else None
+
+
+def attribute(value: Value, name: str) -> Value | None:
+    """``device.type`` and ``device.index``; None of any other value or attribute."""
+    if name not in ("type", "index"):
+        return None
+    if isinstance(value, Const) and isinstance(value.value, Constant):
+        if value.value.kind != "device":
+            return None
+        kind, index = devices.parted(value.value.name)
+        return Const(kind if name == "type" else index)
+    device = answered(value.key) if isinstance(value, Opaque) else UNKNOWN
+    if name == "index":
+        return None
+    if isinstance(device, Chosen):
+        parts = [(devices.parted(each)[0], facts) for each, facts in device.alternatives]
+        return Union(tuple(Alternative(Const(kind), facts) for kind, facts in parts))
+    kinds = devices.kinds(device)
+    return Const(next(iter(kinds))) if kinds is not None and len(kinds) == 1 else None
+
+
+def asked(key: Key) -> tuple[Hashable, Tensor] | None:
+    """The tensor of which ``x.device`` or ``x.device.type`` asks, with its address."""
+    match key.parts:
+        case ("attribute", Key() as inner, "type"):
+            return asked(inner)
+        case ("answer", "device" | "Tensor.device", (address, Tensor() as tensor)):
+            return address, tensor
+    return None
+
+
+class Placement:
+    """Makes devices, and remembers what is made on which."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def device(self, call: Call) -> Value:
+        """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
+        kind = call.argument(0, "type", call.kwargs.get("device", NONE))
+        index = call.argument(1, "index")
+        if isinstance(kind, Union) and is_choice(kind) and index == NONE:
+            parts = [
+                Alternative(Const(Constant("device", name_of(c.value))), c.facts)
+                for c in kind.alternatives
+            ]
+            return Union(tuple(parts))
+        if isinstance(kind, Const) and isinstance(kind.value, Constant):
+            return kind
+        if isinstance(kind, Opaque) and lowered(kind.key) is not None:
+            return kind
+        if isinstance(kind, Const) and isinstance(kind.value, str):
+            return self._written(kind.value, index, call)
+        return self.machine.fresh("device")
+
+    def _written(self, word: str, index: Value, call: Call) -> Value:
+        known = index.value if isinstance(index, Const) else UNKNOWN
+        number = known if isinstance(known, int) and not isinstance(known, bool) else None
+        wrong = devices.refusal(word)
+        if wrong is None and number is not None:
+            wrong = devices.negative() if number < 0 else devices.twice(word)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+            return self.machine.fresh("device")
+        if known is not None and number is None:
+            return self.machine.fresh("device")
+        name = word if number is None else f"{word}:{number}"
+        return Const(Constant("device", name))
+
+    # The default device
+
+    def default(self, spoken: Device, store: Store) -> Device:
+        """The default device on this path, where the files speak of one."""
+        written: Value | None = store.get(_DEFAULT)
+        return spoken if written is None else self._lowered(written, store)
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_device(device)``."""
+        call.store.write(_DEFAULT, NONE, call.argument(0, "device"))
+        return NONE
+
+    def entered(self, value: Value, store: Store) -> Value | None:
+        """``with device:`` sets the default device; what it was before, None of other contexts."""
+        if not is_device(value) and not is_choice(value):
+            return None
+        before: Value = store.get(_DEFAULT, NONE)
+        store.write(_DEFAULT, NONE, value)
+        return before
+
+    def left(self, before: Value, store: Store) -> None:
+        """The end of such a block."""
+        store.write(_DEFAULT, NONE, before)
+
+    def _lowered(self, value: Value, store: Store) -> Device:
+        if value == NONE:
+            return devices.STANDARD_DEVICE
+        return asked_for(self.machine.torch.lower(value, store))
+
+    # Layers
+
+    def made(self, layer: TorchModule, call: Call) -> None:
+        """A layer is made: its parameters are on the device that is asked for, or the default."""
+        word = call.kwargs.get("device", NONE)
+        if isinstance(word, Const) and isinstance(word.value, str):
+            wrong = devices.refusal(word.value)
+            if wrong is not None:
+                self.machine.report(wrong, call.node, call.store, call.activation)
+        where = word if word != NONE else self._standing(call.store)
+        self.move(layer, where, call.store, call.activation)
+
+    def _standing(self, store: Store) -> Value:
+        device = self.machine.torch.surroundings.around(store).device
+        if isinstance(device, str):
+            return Const(Constant("device", device))
+        written: Value | None = store.get(_DEFAULT)
+        return self.machine.fresh("device") if written is None else written
+
+    def move(self, layer: TorchModule, where: Value, store: Store, activation: Activation) -> None:
+        """The parameters of a layer are on this device now, as far as this run tells.
+
+        Another run, from another function on, does not know what has become of it meanwhile.
+        """
+        number = _root(activation)
+        known = where if number is not None else self.machine.fresh("device")
+        store.write(("placed", layer.address), NONE, known)
+        store.write(("placed by", layer.address), NONE, Const(number))
+
+    def aim(self, name: str, call: Call) -> Value | None:
+        """Where a method of a module moves its parameters; None where it does not."""
+        if name == "cpu":
+            return Const(Constant("device", devices.CPU))
+        word = call.argument(0, "device")
+        if name in ("cuda", "xpu") and not is_device(word):
+            index = word.value if isinstance(word, Const) else UNKNOWN
+            if index is UNKNOWN:
+                return self.machine.fresh("device")
+            return Const(Constant("device", name if index is None else f"{name}:{index}"))
+        if isinstance(word, Const) and isinstance(word.value, str):
+            wrong = devices.refusal(word.value)
+            if wrong is not None:
+                self.machine.report(wrong, call.node, call.store, call.activation)
+                return self.machine.fresh("device")
+        cast = isinstance(word, Const) and isinstance(word.value, Constant)
+        if word == NONE or (cast and not is_device(word)):
+            return None
+        return word
+
+    def forget(self, layer: TorchModule, store: Store) -> None:
+        """Nothing is known any more of where a layer is."""
+        if store.get(("placed", layer.address)) is not None:
+            store.write(("placed", layer.address), NONE, NONE)
+
+    def of_layer(self, layer: TorchModule, store: Store, activation: Activation) -> Value:
+        """Where the parameters of a layer are; None where that is not known."""
+        found: Value = store.get(("placed", layer.address), NONE)
+        by: Value = store.get(("placed by", layer.address), NONE)
+        return found if by == Const(_root(activation)) else NONE
+
+
+def _root(activation: Activation) -> int | None:
+    """The run that an activation belongs to; None within a method of what was not made here."""
+    outermost = activation
+    while outermost.caller is not None and outermost.site is not outermost.frame.scope:
+        outermost = outermost.caller
+    frame = outermost.frame
+    return None if frame.cls is not None else frame.number
