@@ -20,6 +20,7 @@ import tempfile
 import types
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -59,9 +60,7 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
     """Programs number `start` and up of a seed, the kinds taking turns, by both roads."""
     catalogue = Catalogue.of_table()
     torch.set_num_threads(1)
-    # Fills what torch.empty would leave as it is.
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with _filled(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "program.py")
         for index in range(start, start + count):
             name = f"{seed}:{index}"
@@ -69,6 +68,16 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
             path.write_text(grown.text, "utf-8")
             for road in Road:
                 yield _compared(name, grown, road, path)
+
+
+@contextmanager
+def _filled() -> Iterator[None]:
+    """What torch.empty gives is filled, always alike."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def _compared(name: str, grown: Grown, road: Road, path: Path) -> Compared:
