@@ -136,9 +136,13 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
 
 
 def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, ...]:
-    """The contradictions that are reported in a program, lints and notes left out."""
+    """The contradictions that are reported in a program, lints and notes left out.
+
+    Those of attributes also where each function is looked at by itself.
+    """
     found = interpreter.check(source, inferences=inferences).findings
-    return tuple(one for one in found if register()[one.code].kind is Kind.FINDING)
+    alone = interpreter.briefly(source, Semantics.NAMECHECK, None, inferences)
+    return tuple(one for one in (*found, *alone) if register()[one.code].kind is Kind.FINDING)
 
 
 def main() -> int:
