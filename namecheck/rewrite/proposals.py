@@ -178,7 +178,17 @@ def _stays_known(stretch: Stretch, state: State, known: frozenset[Stretch]) -> b
     starts, ends = frozenset({stretch[0]}), frozenset({stretch[1]})
     for shift in state.shifts:
         starts, ends = shift.points(starts), shift.points(ends)
-    return any((start, end) in known for start in starts for end in ends)
+    found = {(start, end) for start in starts for end in ends if start <= end}
+    return any(one in known or _bared(one, state.document) in known for one in found)
+
+
+def _bared(stretch: Stretch, document: Document) -> Stretch:
+    """A stretch without the parentheses around it: they are no part of an expression."""
+    (line, column), (end_line, end_column) = stretch
+    text = document.source.segment(Span(line, column, end_line, end_column))
+    if not (text.startswith("(") and text.endswith(")")):
+        return stretch
+    return (line, column + 1), (end_line, end_column - 1)
 
 
 class _Trial:

@@ -43,11 +43,20 @@ def _transposed(given: Given, site: Site) -> Iterator[Fix]:
     node = site.expression(given.span)
     if node is None:
         return
-    if isinstance(node, ast.Attribute) and node.attr == "mT":
-        span, inner = site.source.span(node), site.source.span(node.value)
-        if inner.end_line == span.end_line:
-            at = Span(span.end_line, span.end_column - len(".mT"), span.end_line, span.end_column)
-            yield Fix(f"Do not transpose `{site.text(node.value)}`.", False, (Edit(at, ""),))
+    flat = given.names is not None and len(given.names) == 2
+    if isinstance(node, ast.Attribute) and (node.attr == "mT" or (node.attr == "T" and flat)):
+        yield from _as_it_was(node, site)
     else:
         text = " ".join(site.text(node).split())
         yield Fix(f"Transpose `{text}`: `.mT`.", False, site.behind(node, ".mT"))
+
+
+def _as_it_was(node: ast.Attribute, site: Site) -> Iterator[Fix]:
+    """The expression without the transposition that ends it."""
+    span, ending = site.source.span(node), f".{node.attr}"
+    text = site.text(node)
+    if text.endswith(ending):
+        start = span.end_column - len(ending)
+        at = Span(span.end_line, start, span.end_line, span.end_column)
+        told = " ".join(text.removesuffix(ending).split())
+        yield Fix(f"Do not transpose `{told}`.", False, (Edit(at, ""),))
