@@ -181,6 +181,13 @@ def _counted(common: str, default: str) -> str:
     return "int64" if common in INTEGRALS else default
 
 
+def _weighed(default: str, operands: Sequence[Operand]) -> str:
+    """Counts, or the sums of weights, which are doubles but for floats (torch.bincount)."""
+    if not operands:
+        return "int64"
+    return "float32" if operands[0].dtype == "float32" else "float64"
+
+
 def _ranged(default: str, operands: Sequence[Operand]) -> str:
     """Numbers evenly spaced between two others; between tensors it depends (torch.linspace)."""
     if any(operand.priority > Priority.SCALAR for operand in operands):
@@ -239,6 +246,7 @@ WORDS: Final[dict[str, Word]] = {
     "complex": Word(_first, _complex, _ONE),
     "data": Word(_of_data, _own, ("data",), bare=True),
     "counts": Word(_promoted, _counted, ("start", "end", "step")),
+    "weighs": Word(_weighed, _own, ("weights",), bare=True),
     "ranges": Word(_ranged, _own, ("start", "end")),
     "default": Word(_default, _own, (), bare=True),
 }
