@@ -42,6 +42,25 @@ def test_shows_four_mistakes() -> None:
     assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
 
 
+def test_tells_of_attributes() -> None:
+    """The table has each finding in the program that it names, at its line."""
+    path = "fixtures/elements.py"
+    command = [sys.executable, "-m", "namecheck", "check", "--output-format", "json", path]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = (ROOT / path).read_text().splitlines()
+    told = [
+        (
+            lines[found["location"]["row"] - 1].partition("  # ")[0].strip(),
+            f"{found['code']} {found['name']}",
+            found["message"],
+        )
+        for found in json.loads(run.stdout)
+    ]
+    table = re.findall(r"^\| `(.*)` \| (.*) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    assert table == told
+    assert [code[:3] for _, code, _ in told] == ["NC3", "NC4", "NC5"]
+
+
 def test_shows_what_fixes_would_change() -> None:
     [_, _, shown, *_] = blocks("text")
     command, _, told = shown.partition("\n")

@@ -47,7 +47,13 @@ _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
 )
 # Modules of which a constant says the same wherever it is read.
-_MODULES: Final[Mapping[str, ModuleType]] = {"string": string, "math": math}
+# Modules whose numbers and texts are those of a module of Python: ``torch.inf``, ``numpy.pi``.
+_MODULES: Final[Mapping[str, ModuleType]] = {
+    "string": string,
+    "math": math,
+    "torch": math,
+    "numpy": math,
+}
 
 
 def torch_constant(path: str) -> Constant | None:

@@ -107,7 +107,8 @@ _OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
 # What sets the default device, here or in a block: a context that is called a device.
 _OF_DEVICES: Final = re.compile(
     r"set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
-    r"|\bwith\b[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)"
+    r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)",
+    re.MULTILINE,
 )
 
 
