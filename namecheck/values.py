@@ -371,6 +371,10 @@ class Tensor:
         """The names of all known dims, in order."""
         return self.dims.names
 
+    def lying(self, layout: str | Unknown, memory: Memory) -> Tensor:
+        """The same tensor, kept so."""
+        return Tensor(self.dims, self.dtype, self.device, layout, memory)
+
 
 @dataclass(frozen=True, slots=True)
 class Many:

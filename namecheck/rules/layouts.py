@@ -9,8 +9,8 @@ it is held against torch 2.13 by tests/runtime/test_layout_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from namecheck.attributes.layouts import LAYOUTS, SPARSE, STRIDED
@@ -26,18 +26,39 @@ class Keeping:
     refuses: Mapping[str, str] | None = None
     operands: tuple[str, ...] = ()
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The arguments whose layouts count: tensors, and what a factory is given."""
+        return self.operands if self.operands else _DATA
+
+
+_DATA: Final = ("data",)
+
 
 def kept_as(answer: Any, row: Keeping, arguments: Mapping[str, Any], *, written: bool) -> Any:
     """A result with its layout; raises `Contradiction` where torch has no kernel for an operand.
 
     What is `written` to a tensor, or asks for a dtype, is not told of: other kernels do that.
     """
-    first = next(_tensors(arguments, row.operands[:1]), UNKNOWN)
+    own = _of(arguments.get(row.operands[0])) if row.operands else UNKNOWN
+    words = row.refuses.get(own) if row.refuses and isinstance(own, str) else None
     other = written or isinstance(arguments.get("dtype"), (Constant, Unknown))
-    if row.refuses and not other and isinstance(first, Tensor) and isinstance(first.layout, str):
-        _check_layout(first.layout, row.refuses)
-    layout = _layout(row, arguments, first)
+    if words is not None and not other:
+        raise _refused(str(own), words)
+    layout = _layout(row, arguments, own)
     return answer if isinstance(layout, Unknown) else _each(answer, layout)
+
+
+def _of(value: Any) -> str | Unknown | None:
+    """The layout of an argument, UNKNOWN where it may be any; None of what is no tensor."""
+    if isinstance(value, Tensor):
+        return value.layout
+    if isinstance(value, Many):
+        return value.each.layout
+    if isinstance(value, (tuple, list)):
+        layouts = {_of(part) for part in value} - {None}
+        return layouts.pop() if len(layouts) == 1 else UNKNOWN if layouts else None
+    return UNKNOWN if isinstance(value, Unknown) else None
 
 
 def fault_of(word: str) -> str | None:
@@ -48,7 +69,7 @@ def fault_of(word: str) -> str | None:
 
 def _each(answer: Any, layout: str) -> Any:
     if isinstance(answer, Tensor):
-        return answer if answer.layout == layout else replace(answer, layout=layout)
+        return answer if answer.layout == layout else answer.lying(layout, answer.memory)
     if isinstance(answer, Many):
         return Many(_each(answer.each, layout))
     if isinstance(answer, (tuple, list)):
@@ -56,7 +77,7 @@ def _each(answer: Any, layout: str) -> Any:
     return answer
 
 
-def _layout(row: Keeping, arguments: Mapping[str, Any], first: Tensor | Unknown) -> str | Unknown:
+def _layout(row: Keeping, arguments: Mapping[str, Any], own: str | Unknown | None) -> str | Unknown:
     asked = arguments.get("layout")
     if isinstance(asked, Constant):
         return asked.name if asked.name in LAYOUTS else UNKNOWN
@@ -64,36 +85,18 @@ def _layout(row: Keeping, arguments: Mapping[str, Any], first: Tensor | Unknown)
         return UNKNOWN
     if row.word in LAYOUTS:
         return row.word
-    own = first.layout if isinstance(first, Tensor) else UNKNOWN
     if row.word == "first" or (row.word == "coo" and own == SPARSE):
-        return own
-    given = list(_tensors(arguments, row.operands))
-    data = arguments.get("data")
-    given += [data] if isinstance(data, (Tensor, Unknown)) else []
-    dense = all(isinstance(each, Tensor) and each.layout == STRIDED for each in given)
-    return STRIDED if dense else UNKNOWN
-
-
-def _tensors(arguments: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[Tensor | Unknown]:
-    """The tensors in some arguments; UNKNOWN for what may be any."""
-    for name in names:
-        value = arguments.get(name)
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor):
-                yield part
-            elif isinstance(part, Many):
-                yield part.each
-            elif isinstance(part, Unknown):
-                yield UNKNOWN
+        return own or UNKNOWN
+    for name in row.counted:
+        if _of(arguments.get(name)) not in (STRIDED, None):
+            return UNKNOWN
+    return STRIDED
 
 
 _BACKENDS: Final = {SPARSE: "SparseCPU"}
 
 
-def _check_layout(layout: str, refuses: Mapping[str, str]) -> None:
-    words = refuses.get(layout)
-    if words is None:
-        return
+def _refused(layout: str, words: str) -> Contradiction:
     if words.startswith("aten::"):
         backend = _BACKENDS.get(layout, "SparseCsrCPU")
         words = (
@@ -101,7 +104,7 @@ def _check_layout(layout: str, refuses: Mapping[str, str]) -> None:
             "backend."
         )
     error, _, text = words.rpartition("; ")
-    raise Contradiction(
+    return Contradiction(
         "NC503",
         text,
         error=error or "RuntimeError",

@@ -48,7 +48,7 @@ def _each(answer: Any, order: Any) -> Any:
     if isinstance(order, Unknown):
         return answer
     if isinstance(answer, Tensor):
-        return replace(answer, memory=order) if isinstance(order, tuple) else answer
+        return answer.lying(answer.layout, order) if isinstance(order, tuple) else answer
     if isinstance(answer, Many):
         return Many(_each(answer.each, order))
     if isinstance(answer, (tuple, list)):
@@ -92,12 +92,14 @@ def _given(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """Computed element by element: in the order that all operands have which have any say."""
-    tensors = list(_tensors(arguments, row.operands))
-    if not tensors or None in tensors:
+    tensors: list[Tensor] = []
+    for each in _tensors(arguments, row.operands):
+        if each is None or (isinstance(each.memory, Unknown) and not _is_thin(each.dims)):
+            return UNKNOWN
+        tensors.append(each)
+    if not tensors or not isinstance(answer, Tensor):
         return UNKNOWN
-    if not isinstance(answer, Tensor):
-        return UNKNOWN
-    return common_order([each for each in tensors if each is not None], answer.dims)
+    return common_order(tensors, answer.dims)
 
 
 def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
@@ -105,6 +107,8 @@ def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
 
     One that has a single dim, or none, has no say; that of others must be stretched nowhere.
     """
+    if all(each.memory == CONTIGUOUS for each in tensors):
+        return CONTIGUOUS
     weighty = [each for each in tensors if not _is_thin(each.dims)] or tensors[:1]
     orders = {each.memory for each in weighty}
     if len(orders) > 1:
