@@ -36,6 +36,8 @@ from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_programs import run
 
 _DEPTH: Final = 6
+# Numbers from here on tell where in memory something is.
+_ADDRESS: Final = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ def difference(left: Any, right: Any, place: str) -> str | None:
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         pairs = enumerate(zip(left, right, strict=True))
         return next(filter(None, (difference(a, b, f"{place}[{i}]") for i, (a, b) in pairs)), None)
+    if isinstance(left, int) and isinstance(right, int) and min(left, right) > _ADDRESS:
+        return None
     return None if left == right or left != left else f"{place}: {left!r} {right!r}"
 
 

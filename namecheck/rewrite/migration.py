@@ -171,12 +171,12 @@ def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
         plain = Plain(document, entry.location, survey, entry.settings.rows(), annotate=annotate)
         try:
             rewritten = plain.rewritten()
-        except ValueError as error:
+            after = applied(document, rewritten.edits)
+        except (ValueError, CannotWrite) as error:
             return Migrated(entry.path, document, document, failure=str(error))
         if not rewritten.edits and not rewritten.left:
             break
         before = _findings(entry, document) if before is None else before
-        after = applied(document, rewritten.edits)
         left = _merged(rewritten, _at_findings(document, survey.contradictions(entry.location)))
         fault = _fault(entry, after, before, left)
         if not fault:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import libcst
 
-from namecheck.rewrite.plain_calls import SIZES, Becomes, Key
+from namecheck.rewrite.plain_calls import ALIAS, SIZES, Becomes, Key
 from namecheck.rewrite.trees import Change
 
 
@@ -40,6 +40,8 @@ def _followed(call: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
     """What a method was looked up on, with others called on it in place of it."""
     if not suffix:
         return call.value
+    if suffix == ALIAS:
+        return libcst.parse_expression(f"receiver{suffix}").with_changes(value=call.value)
     return _put(libcst.parse_expression(f"receiver{suffix}"), call)
 
 

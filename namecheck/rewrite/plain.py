@@ -15,7 +15,7 @@ from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.idle import is_idle, lost
 from namecheck.rewrite.outline import Outline
-from namecheck.rewrite.plain_calls import Becomes, Rows, Unsettled, becomes
+from namecheck.rewrite.plain_calls import ALIAS, Becomes, Rows, Unsettled, becomes, reshapes
 from namecheck.rewrite.survey import Survey
 from namecheck.syntax import position
 from namecheck.values import Dims
@@ -50,6 +50,8 @@ class Plain:
         self._location = location
         self._survey = survey
         self._rows = rows
+        # Whether it makes a difference which variables are the same tensor.
+        self._tells_apart = any(reshapes(one, rows) for one in survey.in_file(location))
         self._labels = survey.labels(location)
         self._outline = Outline(document.source)
         self._annotations = Annotations(document.source, self._outline, annotate)
@@ -64,6 +66,8 @@ class Plain:
                 self._look_at(node)
         for statement in self._outline.statements:
             self._statement(statement)
+        for node in [*self._changes] if self._tells_apart else ():
+            self._alias(node)
         result = self._result
         result.sites += len(self._changes)
         result.edits += self._of_changes()
@@ -135,9 +139,12 @@ class Plain:
         change = self._changes.get(value)
         if change is None:
             return
-        same = ast.unparse(self._bare(value)) == ast.unparse(target)
+        same = ast.unparse(self._bare(value)) == ast.unparse(target) and not self._tells_apart
+        both = isinstance(target, ast.Attribute) and isinstance(self._bare(value), ast.Attribute)
+        if both and not same:
+            self._alias(value)  # a module would have a parameter under two names
         dims = change.dims
-        if dims is not None and dims.complete and any(_labels(dims)):
+        if dims is not None and _can_be_told(dims):
             noted = self._annotations.assignment(statement, target, _labels(dims), whole=same)
             if noted and same:
                 self._drop(value)
@@ -199,6 +206,17 @@ class Plain:
             if self._changes.pop(node, None) is not None:
                 self._result.sites += 1
 
+    def _alias(self, node: ast.AST) -> None:
+        """What goes leaves another tensor of the same elements, if it was called on a variable."""
+        change = self._changes.get(node)
+        if change is None or change.suffix != "" or not isinstance(node, ast.Call):
+            return
+        function = node.func
+        if not isinstance(function, ast.Attribute) or isinstance(function.value, ast.Call):
+            return
+        if function.attr != "rename_":
+            self._changes[node] = replace(change, suffix=ALIAS)
+
     def _goes(self, node: ast.expr) -> bool:
         change = self._changes.get(node)
         return change is not None and change.suffix == ""
@@ -241,6 +259,11 @@ class Plain:
 
 def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
     return (span.line, span.column), (span.end_line, span.end_column)
+
+
+def _can_be_told(dims: Dims) -> bool:
+    """Whether an annotation can tell the names: an axis is not declared for a dim of size 1."""
+    return dims.complete and any(_labels(dims)) and all(dim.size != 1 for dim in dims.prefix)
 
 
 def _labels(dims: Dims) -> tuple[str | None, ...]:

@@ -31,6 +31,10 @@ Key = int | str
 SIZES: Final = "sizes"
 
 
+# In place of methods that are called on: what is another tensor of the same elements.
+ALIAS: Final = "[...]"
+
+
 class Unsettled(Exception):
     """What a place becomes is not the same, or not known, each time; the message tells why."""
 
@@ -284,6 +288,15 @@ def is_of_names(application: Application) -> bool:
     if operators.key_of(application.operator) in _OF_NAMES or words.keys() & _NEW_NAMES:
         return True
     return any(_tells_name(value, application) for value in (*application.given, *words.values()))
+
+
+def reshapes(application: Application, rows: Rows) -> bool:
+    """Whether a call changes in place which dims its tensor has."""
+    key = operators.key_of(application.operator)
+    table = operators.table() if rows is None else rows
+    row = table.get(key) or table.get(key.removesuffix("_"))
+    in_place = key.endswith("_") and key != "rename_"
+    return in_place and row is not None and row.inplace == "becomes"
 
 
 def _tells_name(value: Any, application: Application) -> bool:

@@ -97,9 +97,13 @@ class Survey:
     def _run(self, source: Source, found: Settings) -> None:
         self._files.put(source.filename, source)
         recorder = Recorder(applications=True)
-        finder = interpreter.below(os.path.dirname(os.path.realpath(source.filename)))
+
+        def find(name: str) -> Source | None:
+            location = self._files.find(source.filename, 0, name)
+            return None if location is None else self._files.source(location)
+
         took_part = interpreter.run_program(
-            source, recorder, finder, found.semantics, found.rows(), found.inferences
+            source, recorder, find, found.semantics, found.rows(), found.inferences
         )
         here = self._run_by[source.filename] = []
         for file in took_part:

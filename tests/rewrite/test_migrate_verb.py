@@ -171,3 +171,19 @@ def test_mode_and_line_ends_stay(program: Path, capsys: pytest.CaptureFixture[st
     assert data.startswith(b"\xef\xbb\xbffrom typing import Annotated\r\n\r\nimport torch\r\n\r\n")
     assert data.count(b"\r\n") == data.count(b"\n") == 6
     assert program.stat().st_mode & 0o777 == 0o755
+
+
+def test_over_packages(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A package in `src`, used by a program beside it."""
+    folder = program.parent / "src" / "package"
+    folder.mkdir(parents=True)
+    (program.parent / "pyproject.toml").write_text("[project]\nname = 'p'\n")
+    (folder / "__init__.py").write_text("from .parts import total\n")
+    (folder / "parts.py").write_text("def total(x, dim='C'):\n    return x.sum(dim)\n")
+    program.write_text(
+        "import torch\nfrom package import total\n\n"
+        "print(total(torch.ones(2, 3).refine_names('N', 'C')))\n"
+    )
+    status, out, _ = run(capsys, ".", "--to", "torch")
+    assert (status, out) == (0, "Rewrote 2 places in 2 files.\n")
+    assert (folder / "parts.py").read_text() == "def total(x, dim='C'):\n    return x.sum(1)\n"
