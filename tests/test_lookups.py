@@ -74,3 +74,9 @@ def test_index_tensors_put_their_dims_in(index: Any, result: str) -> None:
 )
 def test_ranks_and_rows_agree(args: tuple[Any, ...], result: str) -> None:
     assert run(*args) == result
+
+
+def test_an_index_without_elements_may_have_any_rank() -> None:
+    x, index = Tensor(Dims.of(None, sizes=[3])), Tensor(Dims.of(None, None, sizes=[2, 0]))
+    assert infer("gather", x, 0, index).contradiction is None
+    assert infer("scatter", x, 0, index, 1.0).contradiction is None

@@ -35,6 +35,8 @@ def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
 
 def _check_ranks(input: Dims, index: Dims, role: str = "input") -> None:
     ranks = input.rank, index.rank
+    if 0 in index.sizes:
+        return  # with nothing to pick it is not looked at (recorded: gather, scatter)
     if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
         raise Contradiction(
             "NC207",

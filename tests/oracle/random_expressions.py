@@ -78,7 +78,8 @@ class Expressions:
     def _asked(self, kind: str) -> str:
         """What a factory is asked for besides its shape."""
         if kind in ("rand", "randn", "empty") or self.rng.random() < 0.8:
-            return self.rng.choice(("", "", "", ", device='cpu'", ", layout=torch.strided"))
+            places = ", device='cpu'", ", layout=torch.strided", ", device='meta'"
+            return self.rng.choice(("", "", "", "", *places))
         return f", dtype=torch.{self.rng.choice(_DTYPES)}"
 
     def _starred(self, written: str) -> str:
@@ -358,7 +359,7 @@ class Expressions:
         return f"torch.{self.rng.choice(_LIKES)}({text})"
 
     def _conversion(self, text: str, tensor: Any, space: Namespace) -> str | None:
-        """Another dtype, device or order in memory."""
+        """A tensor of another dtype, on another device, in another order in memory."""
         dtype, other = self.rng.choice(_DTYPES), self.other(space, lambda found: True)
         forms = [
             "{0}.{1}()",
@@ -372,6 +373,11 @@ class Expressions:
             "{0}.clone(memory_format=torch.contiguous_format)",
             "{0}.contiguous()",
             "{0}.sum(dtype=torch.{2})",
+            "{0}.to('meta')",
+            "{0}.to({3}, copy=True)",
+            "{0}.to(device={3}.device, dtype=torch.{2})",
+            "{0}.new_zeros(2)",
+            "{0}.new_ones((3,), device='meta')",
         ]
         if tensor.dim() == 4:
             forms.append("{0}.contiguous(memory_format=torch.channels_last)")
