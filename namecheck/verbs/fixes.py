@@ -92,16 +92,14 @@ def offered(run: Run) -> Mapping[Finding, Fix]:
     """The fixes that are shown with the findings; a note tells of those that were not tried."""
     if not run.result.errors:
         return {}
+    from namecheck.report.wording import counted
     from namecheck.rewrite import proposals
 
     limit = _SHOWN_TO_PROGRAMS if run.settings.output_format == "json" else _SHOWN
     found = proposals.offer(run.entries, run.result.findings, limit, run.held)
     if found.untried:
-        print(
-            f"namecheck: fixes were not tried for {found.untried:,} more findings; "
-            "--diff tries all",
-            file=sys.stderr,
-        )
+        more = counted(found.untried, "more finding")
+        print(f"namecheck: fixes were not tried for {more}; --diff tries all", file=sys.stderr)
     return found.fixes
 
 

@@ -100,8 +100,8 @@ def test_outside_the_edits_nothing_changes(path: Path, form: Callable[[bytes], b
 
 
 def programs_with_findings() -> Iterator[Path]:
-    yield from sorted((FIXTURES / "programs").glob("*.bug.py"))[::3]
-    yield from sorted((FIXTURES / "annotated").glob("*.bug.py"))[::2]
+    yield from sorted((FIXTURES / "programs").glob("*.bug.py"))[::5]
+    yield from sorted((FIXTURES / "annotated").glob("*.bug.py"))[::3]
 
 
 def errors(path: Path, data: bytes) -> list[Finding]:
@@ -120,7 +120,17 @@ def test_every_fix_removes_its_finding_and_adds_none() -> None:
             codes = Counter(one.code for one in before)
             assert Counter(one.code for one in after) <= codes - Counter([finding.code]), path
             held += 1
-    assert held > 50
+    assert held > 30
+
+
+def test_fixes_and_comments_leave_nothing() -> None:
+    wishes = Wishes(safe=True, unsafe=True, ignores=True)
+    for path in [*programs_with_findings()][::3]:
+        entry, data = entry_of(path), path.read_bytes()
+        mending = mend([entry], errors(path, data), wishes)
+        assert not mending.left, path
+        [change] = mending.changes
+        assert errors(path, change.after.data) == [], path
 
 
 def test_what_is_safe_does_not_need_what_only_annotations_say() -> None:
