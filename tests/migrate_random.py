@@ -128,8 +128,10 @@ def described(value: Any, depth: int = 0) -> Any:
 def difference(left: Any, right: Any, place: str) -> str | None:
     """Where two described values differ, None where they do not."""
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
-        same = left.shape == right.shape and left.dtype == right.dtype
-        same = same and torch.allclose(left.double(), right.double(), equal_nan=True)
+        kinds = [(one.shape, one.dtype, one.device) for one in (left, right)]
+        same = kinds[0] == kinds[1]
+        if same and not left.is_meta:
+            same = torch.allclose(left.double(), right.double(), equal_nan=True)
         return None if same else f"{place}: {tuple(left.shape)} {tuple(right.shape)}"
     if isinstance(left, dict) and isinstance(right, dict):
         common = [key for key in left if key in right]
