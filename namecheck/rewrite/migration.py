@@ -18,6 +18,7 @@ from namecheck.rewrite import candidates
 from namecheck.rewrite.documents import CannotWrite, Document
 from namecheck.rewrite.edits import Edit, applied
 from namecheck.rewrite.installs import installation
+from namecheck.rewrite.leftovers import without_unused
 from namecheck.rewrite.plain import Left, Plain, Rewritten
 from namecheck.rewrite.plain_calls import is_of_names
 from namecheck.rewrite.restorations import Restorations
@@ -180,6 +181,7 @@ def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
         left = _merged(rewritten, _at_findings(document, survey.contradictions(entry.location)))
         fault = _fault(entry, after, before, left)
         if not fault:
+            after = without_unused(document, after)
             return Migrated(entry.path, document, after, rewritten.sites, left)
     return Migrated(entry.path, document, document, failure=fault or None)
 

@@ -187,3 +187,18 @@ def test_over_packages(program: Path, capsys: pytest.CaptureFixture[str]) -> Non
     status, out, _ = run(capsys, ".", "--to", "torch")
     assert (status, out) == (0, "Rewrote 2 places in 2 files.\n")
     assert (folder / "parts.py").read_text() == "def total(x, dim='C'):\n    return x.sum(1)\n"
+
+
+def test_constants_that_nothing_uses_any_more(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = 'import torch\n\nC = "C"\n_UNUSED = "U"\n_SHOWN = ("N", C)\n'
+    told = '\nx: Annotated[torch.Tensor, "N C"] = torch.ones(2, 3)\n'
+    tail = f"{told}print(x.sum((0,)), x.sum(1), _SHOWN)\n"
+    program.write_text(
+        f'{head}_N = "N"  # the batch\n_DIMS = [_N]\n'
+        "\nx = torch.ones(2, 3, names=_SHOWN)\nprint(x.sum(_DIMS), x.sum(C), _SHOWN)\n"
+    )
+    assert run(capsys, "program.py", "--to", "torch")[0] == 0
+    becomes = f'from typing import Annotated\n\n{head}_N = "N"  # the batch\n{tail}'
+    assert program.read_text() == becomes
