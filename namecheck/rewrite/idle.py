@@ -44,9 +44,24 @@ def is_idle(node: ast.expr, applied: Applied, rows: Rows) -> bool:
 
 def _is_idle_call(node: ast.Call, applied: Applied, rows: Rows) -> bool:
     seen = applied(node)
+    if not seen.each and _is_of_texts(node):
+        return True
     if not seen.each or seen.otherwise or any(word.arg == "out" for word in node.keywords):
         return False
     return all(_only_computes(one.operator, rows) for one in seen.each)
+
+
+_BUILTINS: Final = frozenset(
+    {"dict", "enumerate", "int", "len", "list", "range", "reversed", "set", "str", "tuple", "zip"}
+)
+_OF_TEXTS: Final = frozenset({"capitalize", "format", "join", "lower", "split", "strip", "upper"})
+
+
+def _is_of_texts(node: ast.Call) -> bool:
+    """A builtin, or a method of texts, that names are often written with."""
+    if isinstance(node.func, ast.Name):
+        return node.func.id in _BUILTINS
+    return isinstance(node.func, ast.Attribute) and node.func.attr in _OF_TEXTS
 
 
 def _only_computes(operator: str, rows: Rows) -> bool:
