@@ -91,7 +91,12 @@ def _given(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 
 def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """Computed element by element: in the order that all operands have which have any say."""
+    """Computed element by element: in the order that all operands have which have any say.
+
+    Where a number is the input, as in ``2 ** x``, it may be laid out afresh.
+    """
+    if "input" not in row.operands and "input" in arguments:
+        return UNKNOWN
     tensors: list[Tensor] = []
     for each in _tensors(arguments, row.operands):
         if each is None or (isinstance(each.memory, Unknown) and not _is_thin(each.dims)):
