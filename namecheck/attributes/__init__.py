@@ -205,6 +205,7 @@ _WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: qua
 _STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
 
 
+@cache
 def _is_meant_for_one(word: str) -> bool:
     """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``."""
     wide = _WIDE.fullmatch(word)

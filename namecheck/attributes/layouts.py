@@ -7,6 +7,7 @@ are not 0, with their indices. What is known of the layout of a tensor is one of
 from __future__ import annotations
 
 import difflib
+from functools import cache
 from typing import Final
 
 from namecheck.names import Contradiction
@@ -25,14 +26,20 @@ MEMORY_FORMATS: Final = (
 _CLOSE: Final = 0.85
 
 
+@cache
+def _nearest(word: str) -> str | None:
+    close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
+    return close[0] if close else None
+
+
 def missing(word: str) -> Contradiction | None:
     """What torch says of a word that can only be meant for one of these, and is none."""
-    near = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
-    if not near or near[0] == word:
+    near = _nearest(word)
+    if near is None or near == word:
         return None
     return Contradiction(
         "NC504",
         f"module 'torch' has no attribute '{word}'",
         error="AttributeError",
-        help=f"Did you mean `torch.{near[0]}`?",
+        help=f"Did you mean `torch.{near}`?",
     )

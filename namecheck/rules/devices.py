@@ -13,7 +13,7 @@ All of it is held against torch by tests/runtime/test_device_agreement.py.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Any, Final, TypeAlias
 
@@ -125,7 +125,7 @@ def asked_for(asked: Any) -> Device:
 
 def _with_device(answer: Any, device: Device) -> Any:
     if isinstance(answer, Tensor):
-        return answer if answer.device == device else replace(answer, device=device)
+        return answer if answer.device == device else answer.on(device)
     if isinstance(answer, Many):
         return Many(_with_device(answer.each, device))
     if isinstance(answer, (tuple, list)):

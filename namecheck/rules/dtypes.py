@@ -85,7 +85,7 @@ def _typed_one(
     written = target.dtype if isinstance(target, Tensor) else UNKNOWN
     dtype = _dtype(word, lacks, arguments, around, written)
     _check_gradient(arguments, dtype, in_place=target is not None)
-    return replace(answer, dtype=dtype) if isinstance(answer, Tensor) else answer
+    return answer.of_dtype(dtype) if isinstance(answer, Tensor) else answer
 
 
 def _of_asked(answer: Any, arguments: Mapping[str, Any]) -> Any:
