@@ -61,6 +61,7 @@ SILENT: Final = {
     **dict.fromkeys(
         ("device_of", "index_of_device", "is_on_cuda", "is_on_meta"), "no device is drawn"
     ),
+    **dict.fromkeys(("is_sparse", "is_sparse_csr", "layout_of"), "no layout is drawn"),
     "result_type": "a number is drawn as a tensor of no known dtype, too",
     "unknown": "the row says so",
 }

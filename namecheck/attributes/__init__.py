@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from namecheck.attributes.devices import STANDARD_DEVICE, Device
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -145,8 +145,7 @@ class Priority(enum.IntEnum):
     DIMENSIONED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """One operand of which the dtype is known; a Python number has that which torch gives it."""
 
     dtype: str

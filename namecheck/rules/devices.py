@@ -52,6 +52,12 @@ def placed(
         raise wrong
     word, names = _read(row.word)
     every = [(name, t) for name in names or row.operands for t in _tensors(arguments.get(name))]
+    if word == "alike" and not row.makes and not row.layer:
+        found = {tensor.device for _, tensor in every}
+        if isinstance(target, Tensor):
+            found.add(target.device)
+        if len(found) == 1:
+            return _with_device(answer, found.pop())
     if word == "host":
         _check_host(every, arguments)
     if word == "index":

@@ -29,7 +29,16 @@ from tests.fixture_reader import FIXTURES, REVEALED, Program
 _TORCHS: Final = re.compile(r"NC2\d\d|NC114|NC30[2-7]|NC4\d\d|NC50[1-4]")
 
 
+# These pages speak of devices that not every machine has.
+_OF_DEVICES: Final = frozenset({"devices.md", "document_devices.md"})
+_ELSEWHERE: Final = re.compile(r"cuda\"|cuda:\d\"|\.cuda|mps|torch\.device\(0\)")
+
 SCALAR: Final = "a scalar, without dims"
+
+
+def is_elsewhere(program: Program) -> bool:
+    """Whether a program needs a device that not every machine has."""
+    return program.path.name in _OF_DEVICES and _ELSEWHERE.search(program.text) is not None
 
 
 @dataclass(frozen=True, slots=True)

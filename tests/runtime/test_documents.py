@@ -13,8 +13,10 @@ from typing import Any, Final
 import pytest
 import torch
 
+from namecheck.findings import is_of_attributes
 from namecheck.runtime.errors import Contradicted
 from tests.fixture_reader import REVEALED, pages
+from tests.runtime.fixture_runner import is_elsewhere
 
 pytestmark = pytest.mark.usefixtures("shim")
 
@@ -57,12 +59,13 @@ BLOCKS: Final = {
     for block in pages()
     if "/document_" in block.place and "import jaxtyping" not in block.text
     if "from jaxtyping" not in block.text  # which is only read
+    if not is_elsewhere(block)
 }
 
 
 def _errors(code: str) -> type[Exception]:
-    """What is raised: by the shim where names contradict, by torch itself where dtypes do."""
-    return RuntimeError if code.startswith("NC3") else Contradicted
+    """What is raised: by the shim where names contradict, by torch itself where attributes do."""
+    return RuntimeError if is_of_attributes(code) else Contradicted
 
 
 @pytest.mark.parametrize("place", BLOCKS)

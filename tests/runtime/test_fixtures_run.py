@@ -11,7 +11,13 @@ import torch
 from namecheck.runtime import runtime
 from namecheck.semantics import Semantics
 from tests.fixture_reader import Program, pages, pairs
-from tests.runtime.fixture_runner import Revealed, covers, differences, exemptions
+from tests.runtime.fixture_runner import (
+    Revealed,
+    covers,
+    differences,
+    exemptions,
+    is_elsewhere,
+)
 
 DEVICES = ["cpu", "meta", *["cuda"][: torch.cuda.is_available()]]
 EXEMPT = {(entry.program, entry.device): entry for entry in exemptions()}
@@ -21,15 +27,12 @@ NATURAL = [program for pair in pairs("natural") for program in (pair.bug, pair.o
 DECLARED = "annotations.md"
 # What these packages offer is read; they are not installed for the tests.
 READ_ONLY = re.compile(r"^\s*(from|import) (jaxtyping|einops)\b", re.MULTILINE)
-# These pages speak of devices that not every machine has.
-OF_DEVICES = frozenset({"devices.md", "document_devices.md"})
-ELSEWHERE = re.compile(r"cuda\"|cuda:\d\"|\.cuda|mps|torch\.device\(0\)")
 PAGES = [
     program
     for program in pages()
     if program.path.name != DECLARED
     and not READ_ONLY.search(program.text)
-    and not (program.path.name in OF_DEVICES and ELSEWHERE.search(program.text))
+    and not is_elsewhere(program)
 ]
 ALL = [*RUN, *NATURAL, *PAGES]
 OURS = [program for program in ALL if program.semantics is Semantics.NAMECHECK]
