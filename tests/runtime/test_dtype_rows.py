@@ -29,7 +29,7 @@ LEFT_OUT: Final = frozenset({"cuda", "pin_memory", "share_memory_", "apply_", "m
 UNTRIED: Final = frozenset(
     {
         *("align_as", "align_to", "refine_names", "rename", "__deepcopy__", "as_subclass"),
-        *("nn.TransformerDecoder", "nn.TransformerEncoder"),
+        *("nn.TransformerDecoder", "nn.TransformerEncoder", "coalesce"),
     }
 )
 
