@@ -25,7 +25,8 @@ MIXED: Final = ("float32", "float16", "int64", "bool")
 # What cannot be called on a machine like any other, or does not come back.
 LEFT_OUT: Final = frozenset({"cuda", "pin_memory", "share_memory_", "apply_", "map_"})
 
-# Rows of which no call can be tried: torch has no names, or a layer is made of another one.
+# Rows of which no call can be tried: torch has no names, a layer is made of another one, or only
+# sparse tensors are taken.
 UNTRIED: Final = frozenset(
     {
         *("align_as", "align_to", "refine_names", "rename", "__deepcopy__", "as_subclass"),
