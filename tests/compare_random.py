@@ -145,14 +145,19 @@ def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, .
     return tuple(one for one in (*found, *alone) if register()[one.code].kind is Kind.FINDING)
 
 
-def main() -> int:
-    """The command line."""
-    parser = argparse.ArgumentParser(description="Compare random programs with their runs.")
+def asked(description: str) -> argparse.Namespace:
+    """Which random programs the command line asks for."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--kind", choices=KINDS, help="programs of one kind; else they take turns")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """The command line."""
+    arguments = asked("Compare random programs with their runs.")
     kinds = KINDS if arguments.kind is None else (arguments.kind,)
     print(f"seed {arguments.seed}", flush=True)
     verdicts: Counter[str] = Counter()

@@ -12,7 +12,6 @@ contradiction. Every program that then leaves other values is printed, and the c
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
 import sys
@@ -31,7 +30,7 @@ import namecheck
 from namecheck.project import Walk
 from namecheck.rewrite.migration import Migrated, Road, migrate
 from namecheck.runtime import runtime
-from tests.compare_random import KINDS, Grown, grown_program
+from tests.compare_random import KINDS, Grown, asked, grown_program
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_programs import run
 
@@ -148,12 +147,7 @@ def difference(left: Any, right: Any, place: str) -> str | None:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Migrate random programs, and run them.")
-    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
-    parser.add_argument("--start", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--kind", choices=KINDS, help="programs of one kind; else they take turns")
-    arguments = parser.parse_args()
+    arguments = asked("Migrate random programs, and run them.")
     kinds = KINDS if arguments.kind is None else (arguments.kind,)
     print(f"seed {arguments.seed}", flush=True)
     counts: Counter[str] = Counter()

@@ -22,7 +22,7 @@ from namecheck import interpreter, syntax
 from namecheck.findings import Kind, register
 
 PACKAGES: Final = Path(sysconfig.get_path("purelib"))
-ONE_IN: Final = 1 if os.environ.get("NAMECHECK_ALL_FILES") else 80
+ONE_IN: Final = 1 if os.environ.get("NAMECHECK_ALL_FILES") else 160
 PARTS: Final = 16
 LONGEST_FILE: Final = 90
 

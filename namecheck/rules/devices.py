@@ -12,7 +12,7 @@ All of it is held against torch by tests/runtime/test_device_agreement.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Any, Final, TypeAlias
@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 from namecheck.attributes import Around, devices
 from namecheck.attributes.devices import CPU, META, Chosen, Device
 from namecheck.names import UNKNOWN, Contradiction
+from namecheck.rules.dtypes import tensors_in
 from namecheck.values import Constant, Many, Tensor
 
 Place: TypeAlias = tuple[str, Tensor]
@@ -51,7 +52,7 @@ def placed(
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
     word, names = _read(row.word)
-    every = [(name, t) for name in names or row.operands for t in _tensors(arguments.get(name))]
+    every = [(name, t) for name in names or row.operands for t in tensors_in(arguments.get(name))]
     if word == "alike" and not row.makes and not row.layer:
         found = {tensor.device for _, tensor in every}
         if isinstance(target, Tensor):
@@ -150,17 +151,6 @@ def _common(tensors: list[Tensor]) -> Device:
 
 def _is_empty(tensor: Tensor) -> bool:
     return tensor.device == META
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """All tensors in an argument."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Many):
-        yield value.each
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from _tensors(part)
 
 
 def _check_alike(every: list[Place], broadcasts: bool, inputs: int, writes: bool) -> None:

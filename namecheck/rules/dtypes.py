@@ -299,7 +299,7 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
         return
     if other and not _stands(arguments, name, *other.split()):
         return
-    for tensor in _tensors(arguments.get(name)):
+    for tensor in tensors_in(arguments.get(name)):
         if attributes.is_among(tensor.dtype, _dtypes(found["dtypes"])) is Answer.NO:
             given = attributes.possible(tensor.dtype)[0]
             raise Contradiction(
@@ -324,10 +324,10 @@ def _stands(arguments: Mapping[str, Any], name: str, how: str, other: str) -> bo
 def _picks(index: Any, values: Any) -> bool:
     """Whether a tensor with dims is part of an index, and there are several values."""
     several = isinstance(values, Tensor) and values.dims.min_rank > 0
-    return several and any(tensor.dims.min_rank for tensor in _tensors(index))
+    return several and any(tensor.dims.min_rank for tensor in tensors_in(index))
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
     """All tensors in an argument; of a slice none."""
     if isinstance(value, Tensor):
         yield value
@@ -335,7 +335,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield value.each
     elif isinstance(value, (tuple, list)):
         for part in value:
-            yield from _tensors(part)
+            yield from tensors_in(part)
 
 
 def _check_alike(one: Any, other: Any, text: str, around: Around) -> None:

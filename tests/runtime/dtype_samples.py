@@ -16,8 +16,9 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from namecheck import signatures
-from namecheck.operators import Operator
+from namecheck.operators import Inference, Operator, infer
 from namecheck.signatures import REQUIRED, Parameter, Signature
+from namecheck.values import Constant, Dims, Tensor
 
 DTYPES: Final = (
     *("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"),
@@ -405,3 +406,25 @@ def _works(sample: Sample) -> bool:
     except Exception:
         return False
     return True
+
+
+def lowered(value: Any, told: Callable[[Slot], Tensor]) -> Any:
+    """An argument as `infer` takes it, where a tensor is what is `told` of it."""
+    if isinstance(value, Slot):
+        return told(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(lowered(part, told) for part in value)
+    if isinstance(value, torch.dtype):
+        return Constant("dtype", str(value).removeprefix("torch."))
+    return value
+
+
+def inferred(sample: Sample, told: Callable[[Slot], Tensor]) -> Inference:
+    """What is inferred of the call of a sample."""
+    kwargs = {key: lowered(value, told) for key, value in sample.kwargs.items()}
+    return infer(sample.operator, *(lowered(value, told) for value in sample.args), **kwargs)
+
+
+def dims_of(slot: Slot) -> Dims:
+    """Dims without names, of the sizes of a tensor."""
+    return Dims.of(*(None,) * len(slot.shape), sizes=slot.shape)

@@ -16,9 +16,9 @@ import torch
 
 from namecheck.attributes import KINDS
 from namecheck.names import UNKNOWN
-from namecheck.operators import Inference, Operator, infer, table
-from namecheck.values import Constant, Dims, Many, Tensor
-from tests.runtime.dtype_samples import DTYPES, Sample, Slot, samples
+from namecheck.operators import Inference, Operator, table
+from namecheck.values import Many, Tensor
+from tests.runtime.dtype_samples import DTYPES, Sample, dims_of, everyday, inferred, samples
 
 # Few dtypes stand for all where those of several tensors are mixed.
 MIXED: Final = ("float32", "float16", "int64", "bool")
@@ -91,20 +91,8 @@ def variants(sample: Sample) -> Iterator[Sample]:
                     yield sample.with_dtypes((*before, other, *after))
 
 
-def lowered(value: Any) -> Any:
-    """An argument as `infer` takes it."""
-    if isinstance(value, Slot):
-        return Tensor(Dims.of(*(None,) * len(value.shape), sizes=value.shape), value.dtype)
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(lowered, value))
-    if isinstance(value, torch.dtype):
-        return Constant("dtype", str(value).removeprefix("torch."))
-    return value
-
-
 def answer(sample: Sample) -> Inference:
-    kwargs = {key: lowered(value) for key, value in sample.kwargs.items()}
-    return infer(sample.operator, *map(lowered, sample.args), **kwargs)
+    return inferred(sample, lambda slot: Tensor(dims_of(slot), slot.dtype))
 
 
 def contradicts(guess: Any, real: Any) -> bool:
@@ -146,7 +134,7 @@ def reason_of(error: Exception) -> Passed | None:
     return next((passed for passed in PASSED if re.search(passed.words, first)), None)
 
 
-@pytest.mark.parametrize("row", told(), ids=lambda row: row.key)
+@pytest.mark.parametrize("row", everyday(told()), ids=lambda row: row.key)
 def test_a_row_tells_what_torch_does(row: Operator) -> None:
     wrong = list(faults(row))
     assert not wrong, "\n".join(wrong[:10])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pytest
 import torch
@@ -12,8 +12,8 @@ import torch
 from namecheck.attributes.layouts import LAYOUTS, MEMORY_FORMATS, missing
 from namecheck.names import UNKNOWN
 from namecheck.operators import Operator, infer, table
-from namecheck.values import Constant, Dims, Tensor
-from tests.runtime.dtype_samples import Sample, Slot, everyday, samples
+from namecheck.values import Tensor
+from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferred, samples
 from tests.runtime.test_memory_rows import LEFT_OUT, pairs
 
 SHAPES: Final = ((4, 4), (2, 2), (3, 4), (2, 4, 2, 2), (2, 2, 2))
@@ -53,20 +53,8 @@ def first_of(sample: Sample, layout: str) -> Sample | None:
     return Sample(sample.operator, sample.function, tuple(args), sample.kwargs)
 
 
-def lowered(value: Any) -> Any:
-    if isinstance(value, Slot):
-        dims = Dims.of(*(None,) * len(value.shape), sizes=value.shape)
-        return Tensor(dims, value.dtype, layout=getattr(value, "layout", "strided"))
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(lowered, value))
-    if isinstance(value, torch.dtype):
-        return Constant("dtype", str(value).removeprefix("torch."))
-    return value
-
-
-def inferred(sample: Sample) -> Any:
-    kwargs = {key: lowered(value) for key, value in sample.kwargs.items()}
-    return infer(sample.operator, *map(lowered, sample.args), **kwargs)
+def laid(slot: Slot) -> Tensor:
+    return Tensor(dims_of(slot), slot.dtype, layout=getattr(slot, "layout", "strided"))
 
 
 def otherwise(sample: Sample) -> Iterator[str]:
@@ -75,7 +63,7 @@ def otherwise(sample: Sample) -> Iterator[str]:
         real = sample.run()
     except Exception:
         return
-    guess = inferred(sample)
+    guess = inferred(sample, laid)
     for one, tensor in pairs(guess.result, real):
         if one.layout not in (UNKNOWN, str(tensor.layout).removeprefix("torch.")):
             yield f"{sample.operator}: told {one.layout}, it is {tensor.layout}"
@@ -107,7 +95,7 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
             if sample.operator.endswith("_"):
                 continue
             sparse = first_of(sample, layout)
-            told = inferred(sparse).contradiction if sparse is not None else None
+            told = inferred(sparse, laid).contradiction if sparse is not None else None
             if sparse is None or told is None:
                 continue
             assert told.code == "NC503", told
@@ -122,7 +110,7 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
 @pytest.mark.parametrize("layout", ["strided", "sparse_csr"])
 def test_what_is_not_coalesced(layout: str) -> None:
     tensor = Kept((2, 2), layout=layout)
-    told = infer("coalesce", lowered(tensor)).contradiction
+    told = infer("coalesce", laid(tensor)).contradiction
     with pytest.raises(RuntimeError) as raised:
         tensor.made().coalesce()
     assert str(raised.value) == str(told)

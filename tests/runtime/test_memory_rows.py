@@ -14,9 +14,9 @@ import torch
 
 from namecheck import memory
 from namecheck.names import UNKNOWN
-from namecheck.operators import Inference, Operator, infer, table
-from namecheck.values import Constant, Dims, Many, Tensor
-from tests.runtime.dtype_samples import Sample, Slot, everyday, samples
+from namecheck.operators import Inference, Operator, table
+from namecheck.values import Many, Tensor
+from tests.runtime.dtype_samples import Sample, dims_of, everyday, inferred, samples
 
 # Of each rank one call of a row is looked for.
 SHAPES: Final = (
@@ -73,21 +73,8 @@ def variants(sample: Sample) -> Iterator[Sample]:
         yield sample.with_orders(itertools.chain([one], itertools.repeat(other)))
 
 
-def lowered(value: Any) -> Any:
-    """An argument as `infer` takes it."""
-    if isinstance(value, Slot):
-        dims = Dims.of(*(None,) * len(value.shape), sizes=value.shape)
-        return Tensor(dims, value.dtype, memory=value.order)
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(lowered, value))
-    if isinstance(value, torch.dtype):
-        return Constant("dtype", str(value).removeprefix("torch."))
-    return value
-
-
 def answer(sample: Sample) -> Inference:
-    kwargs = {key: lowered(value) for key, value in sample.kwargs.items()}
-    return infer(sample.operator, *map(lowered, sample.args), **kwargs)
+    return inferred(sample, lambda slot: Tensor(dims_of(slot), slot.dtype, memory=slot.order))
 
 
 def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
