@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 
 class Kind(enum.Enum):
@@ -38,6 +39,10 @@ class Code:
     good: str = ""
 
 
+Point: TypeAlias = tuple[int, int]
+"""A place in source: its line and its column, from 1."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
     """A stretch of source: lines from 1, columns in characters from 1, the end exclusive."""
@@ -46,6 +51,20 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def start(self) -> Point:
+        """Where it begins."""
+        return self.line, self.column
+
+    @property
+    def end(self) -> Point:
+        """Where it ends."""
+        return self.end_line, self.end_column
+
+    def tail(self, count: int) -> Span:
+        """The last characters of it, which are on its last line; of none, the place behind it."""
+        return Span(self.end_line, self.end_column - count, *self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,14 @@ def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
     return rows[operator if operator in rows else operator.removesuffix("_")], inplace
 
 
+def row_of(operator: str, rows: Mapping[str, Operator] | None = None) -> Operator | None:
+    """The row of an operator, also of one that works in place; None where there is none."""
+    try:
+        return _find(key_of(operator), table() if rows is None else rows)[0]
+    except KeyError:
+        return None
+
+
 def key_of(operator: str) -> str:
     """The key of an operator that may be qualified, as ``torch.x`` or ``Tensor.x``."""
     return _form(operator)[1]

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from namecheck.findings import Span
 from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.imports import insertion_point, leading_imports
 from namecheck.rewrite.outline import Outline, Scope
@@ -68,7 +67,7 @@ class Annotations:
             return isinstance(target.value, ast.Name)
         if not isinstance(target, ast.Name):
             return False
-        return not (isinstance(scope, ast.Module) is False and _is_annotated(scope, target.id))
+        return not _is_annotated(scope, target.id)
 
     def assertion(self, statement: ast.stmt, target: ast.expr, names: Names) -> None:
         """Annotate the parameter that an assertion speaks of, where it has no annotation."""
@@ -85,7 +84,7 @@ class Annotations:
         count = 0
         for note in self._notes.values():
             span = self._source.span(note.target)
-            yield Edit(_behind(span), f": {self._text(note.names)}")
+            yield Edit(span.tail(0), f": {self._text(note.names)}")
             count += 1
             if note.whole:
                 value = self._source.span(_value(note.statement))
@@ -93,7 +92,7 @@ class Annotations:
         for arg, names in self._parameters:
             span = self._source.span(arg)
             if arg.annotation is None:
-                yield Edit(_behind(span), f": {self._text(names)}")
+                yield Edit(span.tail(0), f": {self._text(names)}")
                 count += 1
             elif ast.unparse(arg.annotation) in ("Tensor", "torch.Tensor"):
                 inner = self._source.span(arg.annotation)
@@ -119,10 +118,6 @@ class Annotations:
 def _value(statement: ast.stmt) -> ast.expr:
     assert isinstance(statement, ast.Assign)
     return statement.value
-
-
-def _behind(span: Span) -> Span:
-    return Span(span.end_line, span.end_column, span.end_line, span.end_column)
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Sequence[ast.arg]:

@@ -19,7 +19,7 @@ def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """The edits in order, each once; raises `Overlap`. Insertions at one point keep their order."""
     result = tuple(sorted(dict.fromkeys(edits), key=lambda edit: edit.span))
     for before, after in pairwise(result):
-        if _end(before.span) > _start(after.span):
+        if before.span.end > after.span.start:
             raise Overlap(f"two edits overlap at line {after.span.line}")
     return result
 
@@ -114,11 +114,3 @@ def _lines(document: Document) -> list[str]:
 
 def _offset(starts: list[int], span: Span) -> int:
     return starts[span.end_line - 1] + span.end_column - 1
-
-
-def _start(span: Span) -> tuple[int, int]:
-    return span.line, span.column
-
-
-def _end(span: Span) -> tuple[int, int]:
-    return span.end_line, span.end_column

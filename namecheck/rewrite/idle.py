@@ -67,7 +67,7 @@ def _is_of_texts(node: ast.Call) -> bool:
 def _only_computes(operator: str, rows: Rows) -> bool:
     """Whether an operator neither writes to its input nor draws random numbers."""
     key = operators.key_of(operator)
-    row = (operators.table() if rows is None else rows).get(key)
+    row = operators.row_of(key, rows)
     if row is None or key.endswith("_") or "dropout" in key.lower():
         return False
     return not any(each.name == "generator" for signature in row.signatures for each in signature)

@@ -16,6 +16,7 @@ from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.idle import is_idle, lost
 from namecheck.rewrite.outline import Outline
 from namecheck.rewrite.plain_calls import ALIAS, Becomes, Rows, Unsettled, becomes, reshapes
+from namecheck.rewrite.sites import is_stable
 from namecheck.rewrite.survey import Survey
 from namecheck.syntax import position
 from namecheck.values import Dims
@@ -112,8 +113,9 @@ class Plain:
 
     def _has_gone(self, left: Left) -> bool:
         """Whether a place stood in an expression that goes."""
-        start, end = _ends(left.span)
-        return any(_ends(gone)[0] <= start and end <= _ends(gone)[1] for gone in self._gone)
+        return any(
+            gone.start <= left.span.start and left.span.end <= gone.end for gone in self._gone
+        )
 
     # Statements
 
@@ -129,7 +131,7 @@ class Plain:
 
     def _expression(self, statement: ast.Expr) -> None:
         """``x.rename_("N", "C")`` by itself."""
-        if self._goes(statement.value) and _is_chain(self._bare(statement.value)):
+        if self._goes(statement.value) and is_stable(self._bare(statement.value)):
             self._remove(statement)
 
     def _assignment(self, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
@@ -257,24 +259,8 @@ class Plain:
         return replace(change, text=change.text.replace("'", '"'))
 
 
-def _ends(span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
-    return (span.line, span.column), (span.end_line, span.end_column)
-
-
-def _can_be_told(dims: Dims) -> bool:
-    """Whether an annotation can tell the names: an axis is not declared for a dim of size 1."""
-    return dims.complete and any(_labels(dims)) and all(dim.size != 1 for dim in dims.prefix)
-
-
 def _labels(dims: Dims) -> tuple[str | None, ...]:
     return tuple(str(name) if name is not None else None for name in dims.names)
-
-
-def _is_chain(node: ast.expr) -> bool:
-    """A variable, or an attribute of one: reading it does nothing."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def _reads_names(node: ast.expr) -> bool:
@@ -296,3 +282,8 @@ def _contradicts(application: Application, names: tuple[str | None, ...]) -> boo
     return isinstance(result, tuple) and any(
         isinstance(a, Label | None) and a != b for a, b in zip(result, names, strict=False)
     )
+
+
+def _can_be_told(dims: Dims) -> bool:
+    """Whether an annotation can tell the names: an axis is not declared for a dim of size 1."""
+    return dims.complete and any(_labels(dims)) and all(dim.size != 1 for dim in dims.prefix)

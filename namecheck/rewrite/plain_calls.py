@@ -233,9 +233,7 @@ class _Plan:
 
     def _reduces(self, application: Application) -> bool:
         """Whether it makes no difference in which order several dims are told."""
-        key = operators.key_of(application.operator)
-        rows = operators.table() if self._rows is None else self._rows
-        row = rows.get(key) or rows.get(key.removesuffix("_"))
+        row = operators.row_of(application.operator, self._rows)
         return row is not None and any(
             parameter.name == "keepdim" for signature in row.signatures for parameter in signature
         )
@@ -293,8 +291,7 @@ def is_of_names(application: Application) -> bool:
 def reshapes(application: Application, rows: Rows) -> bool:
     """Whether a call changes in place which dims its tensor has."""
     key = operators.key_of(application.operator)
-    table = operators.table() if rows is None else rows
-    row = table.get(key) or table.get(key.removesuffix("_"))
+    row = operators.row_of(key, rows)
     in_place = key.endswith("_") and key != "rename_"
     return in_place and row is not None and row.inplace == "becomes"
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from namecheck.findings import Finding, Fix, Span
+from namecheck.findings import Finding, Fix, Point, Span
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING
 from namecheck.rewrite.documents import CannotWrite, Document, read
 from namecheck.rewrite.edits import Overlap, applied, difference
 from namecheck.rewrite.fixes import FIXES
 from namecheck.rewrite.sites import Site
-from namecheck.rewrite.trials import Point, Shift, Trials, come, stays
+from namecheck.rewrite.trials import Shift, Trials, come, stays
 from namecheck.syntax import Refused
 
 _OF_COMMENTS: Final = frozenset({"NC010"})
@@ -152,7 +152,9 @@ class Proposals:
                 )
             except Refused:
                 revealed = ()
-            found = frozenset(_stretch(one.span) for one in revealed if _is_known(one.dims))
+            found = frozenset(
+                (one.span.start, one.span.end) for one in revealed if _is_known(one.dims)
+            )
             self._known[document.data] = found
         return found
 
@@ -163,10 +165,6 @@ class Proposals:
             known = Site(document.source, self._trials.entry(document.location).settings)
             self._sites = {document.data: known}
         return known
-
-
-def _stretch(span: Span) -> Stretch:
-    return (span.line, span.column), (span.end_line, span.end_column)
 
 
 def _is_known(dims: str) -> bool:
@@ -185,7 +183,7 @@ def _stays_known(stretch: Stretch, state: State, known: frozenset[Stretch]) -> b
 def _bared(stretch: Stretch, document: Document) -> Stretch:
     """A stretch without the parentheses around it: they are no part of an expression."""
     (line, column), (end_line, end_column) = stretch
-    text = document.source.segment(Span(line, column, end_line, end_column))
+    text = document.source.segment(Span(*stretch[0], *stretch[1]))
     if not (text.startswith("(") and text.endswith(")")):
         return stretch
     return (line, column + 1), (end_line, end_column - 1)

@@ -31,8 +31,7 @@ class Site:
         """The row of an operator, also of one that works in place."""
         from namecheck import operators  # which takes a while to load
 
-        rows = self._settings.rows() or operators.table()
-        return rows.get(operator) or rows.get(operator.removesuffix("_"))
+        return operators.row_of(operator, self._settings.rows())
 
     @cached_property
     def _nodes(self) -> dict[Span, ast.expr]:
@@ -96,8 +95,7 @@ class Site:
     def behind(self, node: ast.expr, text: str) -> tuple[Edit, ...]:
         """The edits that put ``.x``, ``[…]`` or the like behind an expression."""
         span = self.source.span(node)
-        start = Span(span.line, span.column, span.line, span.column)
-        end = Span(span.end_line, span.end_column, span.end_line, span.end_column)
+        start, end = Span(*span.start, *span.start), span.tail(0)
         if isinstance(node, _CLOSED):
             return (Edit(end, text),)
         if self._is_in_parentheses(node, span):
@@ -122,12 +120,10 @@ class Site:
         """The edit that gives a call one more argument, behind the others."""
         written = [*call.args, *(keyword.value for keyword in call.keywords)]
         if not written:
-            span = self.source.span(call)
-            at = Span(span.end_line, span.end_column - 1, span.end_line, span.end_column - 1)
-            return (Edit(at, text),)
+            closing = self.source.span(call).tail(1)
+            return (Edit(Span(*closing.start, *closing.start), text),)
         last = max(self.source.span(node) for node in written)
-        at = Span(last.end_line, last.end_column, last.end_line, last.end_column)
-        return (Edit(at, f", {text}"),)
+        return (Edit(last.tail(0), f", {text}"),)
 
     def replaced(self, node: ast.expr, text: str) -> Edit:
         """The edit that puts a text in place of an expression."""

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from namecheck import project
-from namecheck.findings import Edit, Finding, Kind, register
+from namecheck.findings import Edit, Finding, Kind, Point, register
 from namecheck.project import Entry
 from namecheck.project.files import ProjectFiles
 from namecheck.project.reach import depending
@@ -78,9 +78,6 @@ def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
 def is_note(finding: Finding) -> bool:
     """Whether a finding is no fault."""
     return register()[finding.code].kind is Kind.NOTE
-
-
-Point: TypeAlias = tuple[int, int]
 
 
 class Shift:

@@ -89,9 +89,7 @@ def of_dtypes(finding: Finding, site: Site) -> Iterator[Fix]:
     if isinstance(node, ast.Attribute):
         near = attributes.nearest(node.attr)
         if near is not None:
-            span = site.source.span(node)
-            start = span.end_column - len(node.attr)
-            at = Span(span.end_line, start, span.end_line, span.end_column)
+            at = site.source.span(node).tail(len(node.attr))
             yield Fix(f"Replace '{node.attr}' by '{near}'.", False, (Edit(at, near),))
     for keyword in node.keywords if isinstance(node, ast.Call) else ():
         value = keyword.value

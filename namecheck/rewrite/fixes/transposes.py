@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from namecheck.findings import Edit, Finding, Fix, Given, Span
+from namecheck.findings import Edit, Finding, Fix, Given
 from namecheck.rewrite.sites import Site
 
 _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm"})
@@ -53,10 +53,8 @@ def _transposed(given: Given, site: Site) -> Iterator[Fix]:
 
 def _as_it_was(node: ast.Attribute, site: Site) -> Iterator[Fix]:
     """The expression without the transposition that ends it."""
-    span, ending = site.source.span(node), f".{node.attr}"
-    text = site.text(node)
+    ending, text = f".{node.attr}", site.text(node)
     if text.endswith(ending):
-        start = span.end_column - len(ending)
-        at = Span(span.end_line, start, span.end_line, span.end_column)
+        at = site.source.span(node).tail(len(ending))
         told = " ".join(text.removesuffix(ending).split())
         yield Fix(f"Do not transpose `{told}`.", False, (Edit(at, ""),))

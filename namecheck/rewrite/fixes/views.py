@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from namecheck.findings import Edit, Finding, Fix, Span
+from namecheck.findings import Edit, Finding, Fix
 from namecheck.rewrite.sites import Site
 
 _COPYING: Final = {"view": "reshape", "view_as": "reshape_as"}
@@ -18,7 +18,5 @@ def reshaped(finding: Finding, site: Site) -> Iterator[Fix]:
     function = call.func if isinstance(call, ast.Call) else None
     if isinstance(function, ast.Attribute) and function.attr in _COPYING:
         name = _COPYING[function.attr]
-        span = site.source.span(function)
-        start = span.end_column - len(function.attr)
-        at = Span(span.end_line, start, span.end_line, span.end_column)
+        at = site.source.span(function).tail(len(function.attr))
         yield Fix(f"Replace `{function.attr}` by `{name}`.", True, (Edit(at, name),))
