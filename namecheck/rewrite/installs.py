@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from namecheck import operators
 from namecheck.findings import Span
 from namecheck.project.files import ProjectFiles
-from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.imports import insertion_point, leading_imports
 from namecheck.rewrite.plain_calls import is_of_names
@@ -16,7 +15,7 @@ from namecheck.rewrite.survey import Survey
 from namecheck.syntax import Source
 
 
-def installation(document: Document, survey: Survey, files: ProjectFiles) -> Edit | None:
+def installation(source: Source, survey: Survey, files: ProjectFiles) -> Edit | None:
     """The edit that puts names on torch; none where that is done, or not this file's business.
 
     It is the business of a file that uses the API when it is imported or run, and of one with a
@@ -24,7 +23,6 @@ def installation(document: Document, survey: Survey, files: ProjectFiles) -> Edi
     can need it: one of a file that names dimensions may, and ``from torch import …`` takes
     functions as they are then.
     """
-    source = document.source
     if has_install(source.tree) or not _starts(source, survey):
         return None
     imports = leading_imports(source.tree)

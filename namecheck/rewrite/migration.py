@@ -135,7 +135,7 @@ def _to_namecheck(
         fault = survey.fault(entry.location)
         edits: list[Edit] = []
         if fault is None:
-            edit = installation(document, survey, files)
+            edit = installation(document.source, survey, files)
             edits += [] if edit is None else [edit]
             edits += _restorations(entry, document, survey) if unsafe else ()
         after = applied(document, edits)

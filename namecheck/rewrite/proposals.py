@@ -162,7 +162,8 @@ class Proposals:
         """The tree of a file, as fixes look at it."""
         known = self._sites.get(document.data)
         if known is None:
-            known = Site(document.source, self._trials.entry(document.location).settings)
+            found = self._trials.entry(document.location).settings
+            known = Site(document.source, found, self._trials.held)
             self._sites = {document.data: known}
         return known
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.findings import Edit, Span
+from namecheck.project.files import NOTHING
 from namecheck.settings import Settings
 from namecheck.syntax import Source
 
@@ -21,17 +22,23 @@ _INFIX: Final = (ast.BinOp, ast.Compare, ast.BoolOp)
 
 
 class Site:
-    """One file whose findings are to be put right."""
+    """One file whose findings are to be put right.
 
-    def __init__(self, source: Source, found: Settings) -> None:
+    `held` has contents of files, by location, that hold in place of those on the disk.
+    """
+
+    def __init__(
+        self, source: Source, found: Settings, held: Mapping[str, bytes] = NOTHING
+    ) -> None:
         self.source = source
-        self._settings = found
+        self.settings = found
+        self.held = held
 
     def row(self, operator: str) -> Operator | None:
         """The row of an operator, also of one that works in place."""
         from namecheck import operators  # which takes a while to load
 
-        return operators.row_of(operator, self._settings.rows())
+        return operators.row_of(operator, self.settings.rows())
 
     @cached_property
     def _nodes(self) -> dict[Span, ast.expr]:

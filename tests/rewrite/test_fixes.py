@@ -29,7 +29,7 @@ PROGRAMS: Final = sorted(
 SAFE: Final = Wishes(safe=True)
 ALL: Final = Wishes(safe=True, unsafe=True)
 
-_HEADER: Final = re.compile(r"# (code|fix|semantics): (.*)")
+_HEADER: Final = re.compile(r"# (code|fix|semantics|torch): (.*)")
 
 
 def header(path: Path) -> dict[str, str]:
@@ -37,8 +37,9 @@ def header(path: Path) -> dict[str, str]:
 
 
 def entry_of(path: Path) -> Entry:
-    semantics = Semantics(header(path).get("semantics", "namecheck"))
-    found = Settings(root=str(path.parent), semantics=semantics)
+    told = header(path)
+    semantics = Semantics(told.get("semantics", "namecheck"))
+    found = Settings(str(path.parent), semantics, torch=told.get("torch", ""))
     return Entry(str(path), str(path), found, path.stat().st_size, True)
 
 
@@ -235,4 +236,31 @@ def test_what_spoils_another_file_is_not_done(folder: Path) -> None:
     (folder / "use.py").write_text(f"from ops import shift\n{NAMED}{use}")
     other = "import torch\nfrom ops import shift\nx = torch.rand(2, names=('N',))\n"
     (folder / "other.py").write_text(f"{other}print(shift(x, torch.ones(2)).names)\n")
+    assert mend_here() == {}
+
+
+# The way off the removed API
+
+MEANT: Final = '[project]\nname = "p"\ndependencies = ["torch>=2.13"]\n[tool.namecheck]\n'
+LIBRARY: Final = "def total(x):\n    return x.refine_names('N', 'C').sum('C')\n"
+
+
+def test_every_program_of_a_run_gets_its_install(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(MEANT)
+    (folder / "library.py").write_text(LIBRARY)
+    (folder / "one.py").write_text(f"{NAMED}print(x.names)\n")
+    guarded = f"{LIBRARY}\n\nif __name__ == '__main__':\n    print(total)\n"
+    (folder / "two.py").write_text(guarded)
+    assert mend_here(SAFE) == {}
+    assert mend_here() == {
+        "one.py": f"{NAMED}print(x.names)\n".replace(
+            "import torch\n", "import torch\nimport namecheck\n\nnamecheck.install()\n"
+        ),
+        "two.py": f"import namecheck\n\nnamecheck.install()\n\n{guarded}",
+    }
+
+
+def test_no_install_in_a_file_from_which_nothing_starts(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(MEANT)
+    (folder / "library.py").write_text(LIBRARY)
     assert mend_here() == {}

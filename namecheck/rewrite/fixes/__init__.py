@@ -14,6 +14,7 @@ from namecheck.rewrite.fixes import (
     alignments,
     casts,
     indices,
+    installations,
     keepdims,
     refinements,
     spellings,
@@ -46,6 +47,7 @@ FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
     "NC306": (spellings.of_dtypes,),
     "NC501": (views.reshaped,),
     "NC602": (keepdims.kept,),
+    "NC701": (installations.installed,),
 }
 """The kinds of fixes for each code, in the order in which they are tried."""
 

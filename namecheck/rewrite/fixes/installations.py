@@ -1,0 +1,22 @@
+"""Names put back on torch, where it has none any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from namecheck.findings import Finding, Fix
+from namecheck.project.files import ProjectFiles
+from namecheck.rewrite.sites import Site
+
+
+def installed(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Calls `namecheck.install()` in a file from which a program starts, as `migrate` does."""
+    from namecheck.rewrite.installs import installation  # with the interpreter
+    from namecheck.rewrite.survey import Survey
+
+    survey = Survey(site.held)
+    survey.run(site.source, site.settings)
+    if survey.fault(site.source.filename) is None:
+        edit = installation(site.source, survey, ProjectFiles(site.held))
+        if edit is not None:
+            yield Fix("Put names on torch: `namecheck.install()`.", False, (edit,))
