@@ -35,8 +35,7 @@ def test_what_the_page_shows_is_what_fixes_change(block: re.Match[str], tmp_path
     path.write_text(block["program"])
     words = block["how"].split()
     semantics = Semantics.NATIVE if "torch-2.12" in words else Semantics.NAMECHECK
-    meant = ">=2.13" if "torch-2.13" in words else ""
-    entry = Entry(str(path), str(path), Settings(str(tmp_path), semantics, torch=meant), 0, True)
+    entry = Entry(str(path), str(path), Settings(str(tmp_path), semantics), 0, True)
     found = project.check([entry], jobs=1).findings
     mending = mend([entry], found, Wishes(unsafe="unsafe" in block["flags"]))
     assert not mending.left
