@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck import settings
 from namecheck.findings import Finding, Kind, register
-from namecheck.project.files import NOTHING, ProjectFiles
+from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.installs import warranted
 from namecheck.project.reach import leading, words_of
@@ -149,19 +149,21 @@ def check(
     cache: Cache | None = None,
     counting: bool = False,
     overlay: Mapping[str, bytes] = NOTHING,
+    reads: Reads | None = None,
 ) -> Result:
     """Check all files; `progress` is told how many of how many are done.
 
     `jobs` is the number of processes, by default one for each processor. What the `cache` knows is
     not checked again; it must not be used with an `overlay`: contents of files, by location, that
-    hold in place of those on the disk. With `counting` the tensor expressions are counted.
+    hold in place of those on the disk. With `counting` the tensor expressions are counted. What is
+    read is put into `reads`.
     """
-    files = ProjectFiles(overlay)
+    files = ProjectFiles(overlay, reads)
     tasks = tasks_of(entries, files)
     known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
     stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
     told = progress or (lambda done, total: None)
-    anew = iter(_made(stale, told, jobs, cache, counting, overlay))
+    anew = iter(_made(stale, told, jobs, cache, counting, overlay, reads))
     outcomes = [next(anew) if outcome is None else outcome for outcome in known]
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
@@ -177,13 +179,14 @@ def _made(
     cache: Cache | None,
     counting: bool,
     overlay: Mapping[str, bytes],
+    reads: Reads | None,
 ) -> Sequence[Outcome]:
     """What comes of files that are checked anew; the cache remembers it."""
     if not tasks:
         return ()
     from namecheck.project import workers  # with the interpreter, which takes a while to load
 
-    made = workers.spread(tasks, progress, jobs, counting, overlay)
+    made = workers.spread(tasks, progress, jobs, counting, overlay, reads)
     if cache is not None:
         cache.put(list(zip(tasks, made, strict=True)))
     return made

@@ -1,31 +1,26 @@
-"""Outcomes of earlier runs in one file, each for as long as all that it depends on is as it was.
+"""What came of earlier runs, in one file, for as long as all that it depends on is as it was.
 
-It depends on namecheck itself, on the settings, on the contents of all files that were read for
-it, and on where modules were found. A cache that cannot be used is left alone, and a note tells.
+That is an outcome of each file, and the fixes of what was found in it. It depends on namecheck
+itself, on the settings, on the contents of all files that were read for it, and on where modules
+were found. A cache that cannot be used is left alone, and a note tells.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
-from namecheck.findings import Facts, Finding, Given, Place, Span
+from namecheck.project import records
 from namecheck.project.contents import Contents, digest, engine
-from namecheck.project.files import ProjectFiles
-from namecheck.project.suppression import Comments
-from namecheck.project.tasks import Outcome, Task
+from namecheck.project.files import ProjectFiles, Reads
+from namecheck.project.records import Fixes
+from namecheck.project.tasks import Entry, Outcome, Task
 from namecheck.settings import Settings
-from namecheck.syntax import Suppression
-
-if TYPE_CHECKING:
-    from namecheck.interpreter import Query, Uses
 
 FOLDER: Final = ".namecheck_cache"
 FILE: Final = "outcomes.sqlite"
@@ -42,18 +37,39 @@ CREATE TABLE outcomes (
 """
 
 
+# Of the fixes of a file all but the latest.
+_FORGET: Final = """
+DELETE FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ? AND rowid NOT IN (
+    SELECT rowid FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ?
+    ORDER BY rowid DESC LIMIT ?
+)
+"""
+
+# What comes of a record that somebody else has written.
+_BROKEN: Final = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+
+
 class Unusable(Exception):
     """A cache that cannot be used; the message tells why."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A remembered outcome: the files it depends on, where modules were found, and a seal."""
+    """What is remembered: the files it depends on, where modules were found, and a seal."""
 
     uses: str
     found: str
-    outcome: str
+    told: str
     seal: bytes
+
+
+_Record: TypeAlias = tuple[str, bytes, list[str], str, str]
+"""What is to be remembered: its file and its context, the files that were read, where modules
+were found, and the text."""
+
+# What is told of a file under so many runs of other files is kept at once.
+_FIXES: Final = b"fixes"
+_RUNS: Final = 4
 
 
 class Cache:
@@ -65,6 +81,8 @@ class Cache:
         self._ids: dict[int, str] = {}
         self._rows: dict[tuple[str, bytes], _Row] = {}
         self._contexts: dict[tuple[int, tuple[bool, bool]], bytes] = {}
+        self._settings: dict[int, bytes] = {}
+        self._runs: dict[int, bytes] = {}
         self._files = ProjectFiles()
         self._usable = True
         known: dict[str, tuple[str, bytes]] = {}
@@ -117,24 +135,59 @@ class Cache:
         return [self._get(task) for task in tasks]
 
     def _get(self, task: Task) -> Outcome | None:
-        outcome = self._outcome(task) if self._rows and task.entry.refusal is None else None
+        outcome = None
+        if self._rows and task.entry.refusal is None:
+            with suppress(*_BROKEN):
+                row = self._row(task.entry.location, self._context(task))
+                outcome = None if row is None else records.outcome_again(row.told)
         if outcome is None:
             self.contents.digest(task.entry.location)
         return outcome
 
-    def _outcome(self, task: Task) -> Outcome | None:
-        row = self._rows.get((task.entry.location, self._context(task)))
-        if row is None:
+    def _row(self, location: str, context: bytes) -> _Row | None:
+        """What is remembered, if all is as it was; raises `_BROKEN`."""
+        row = self._rows.get((location, context))
+        if row is None or self._seal(self._uses(row), row.found, row.told) != row.seal:
             return None
-        try:
-            uses = [self._ids[int(number)] for number in row.uses.split()]
-            if self._seal(uses, row.found, row.outcome) != row.seal:
-                return None
-            if any(self._files.find(*query) != result for query, result in _queries(row.found)):
-                return None
-            return _outcome(row.outcome)
-        except (KeyError, ValueError, TypeError, IndexError):
-            return None
+        known = records.found_again(row.found)
+        return row if all(self._files.find(*query) == result for query, result in known) else None
+
+    def _uses(self, row: _Row) -> list[str]:
+        return [self._ids[int(number)] for number in row.uses.split()]
+
+    def fixes(self, entries: Sequence[Entry], location: str) -> tuple[Fixes, Reads]:
+        """The fixes of one of the files of a run, as far as known, and what they depend on."""
+        with suppress(*_BROKEN):
+            row = self._row(location, self._run(entries))
+            if row is not None:
+                found = dict(records.found_again(row.found))
+                return records.fixes_again(row.told), Reads(set(self._uses(row)), found)
+        return {}, Reads()
+
+    def _run(self, entries: Sequence[Entry]) -> bytes:
+        """All but files that the fixes of a run depend on: which files it has, and how."""
+        if id(entries) not in self._runs:
+            parts = (
+                part
+                for entry in entries
+                for part in (
+                    entry.path.encode("utf-8", "replace"),
+                    entry.location.encode("utf-8", "replace"),
+                    repr((entry.explicit, entry.refusal)).encode("utf-8", "replace"),
+                    self._chosen(entry.settings),
+                )
+            )
+            self._runs[id(entries)] = _FIXES + digest(*parts)
+        return self._runs[id(entries)]
+
+    def _chosen(self, found: Settings) -> bytes:
+        """The settings, with those that choose what is told."""
+        made = self._settings.get(id(found))
+        if made is None:
+            told = repr(replace(found, output_format="", color="", cache_dir=None))
+            made = digest(_settings(found), told.encode("utf-8", "replace"))
+            self._settings[id(found)] = made
+        return made
 
     def _context(self, task: Task) -> bytes:
         """All but files that an outcome depends on."""
@@ -155,14 +208,30 @@ class Cache:
 
     def put(self, outcomes: Sequence[tuple[Task, Outcome]]) -> None:
         """Remember outcomes; not those of files that have changed in the meantime."""
-        if not self._usable:
-            return
-        kept = [
-            (task, outcome, uses)
+        self._keep(
+            (
+                task.entry.location,
+                self._context(task),
+                uses,
+                records.found(outcome.uses.found.items() if outcome.uses else ()),
+                records.outcome(outcome),
+            )
             for task, outcome in outcomes
-            if (uses := self._settled(task, outcome)) is not None
-        ]
-        if not kept:
+            if not any(finding.code in ("NC002", "NC005") for finding in outcome.findings)
+            and (uses := self._settled(task.entry.location, _modules(outcome))) is not None
+        )
+
+    def put_fixes(self, entries: Sequence[Entry], made: Mapping[str, tuple[Fixes, Reads]]) -> None:
+        """Remember the fixes of some files of a run, each with what was read for them."""
+        context = self._run(entries)
+        self._keep(
+            (location, context, uses, records.found(reads.found.items()), records.fixes(fixes))
+            for location, (fixes, reads) in made.items()
+            if (uses := self._settled(location, reads.locations)) is not None
+        )
+
+    def _keep(self, listed: Iterable[_Record]) -> None:
+        if not self._usable or not (kept := list(listed)):
             return
         with self._noted():
             self._make_folder()
@@ -172,12 +241,9 @@ class Cache:
                 self._write(connection, kept)
                 connection.execute("COMMIT")
 
-    def _settled(self, task: Task, outcome: Outcome) -> list[str] | None:
-        """The files that an outcome depends on; None if it is not to be remembered."""
-        if any(finding.code in ("NC002", "NC005") for finding in outcome.findings):
-            return None
-        own = task.entry.location
-        uses = sorted({own} | (outcome.uses.modules if outcome.uses else set()))
+    def _settled(self, own: str, modules: set[str]) -> list[str] | None:
+        """The files that something depends on; None if it is not to be remembered."""
+        uses = sorted({own} | modules)
         looked = self.contents.is_settled(own)
         others = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
         return uses if (looked and all(others)) or (looked and uses == [own]) else None
@@ -189,12 +255,9 @@ class Cache:
             with open(ignored, "w", encoding="utf-8") as file:
                 file.write("*\n")
 
-    def _write(
-        self, connection: sqlite3.Connection, kept: Sequence[tuple[Task, Outcome, list[str]]]
-    ) -> None:
+    def _write(self, connection: sqlite3.Connection, kept: Sequence[_Record]) -> None:
         connection.execute("DELETE FROM outcomes WHERE engine != ?", (engine(),))
-        rows = []
-        used = {use: None for _, _, uses in kept for use in uses}
+        used = {use: None for _, _, uses, _, _ in kept for use in uses}
         insert = "INSERT OR IGNORE INTO files (location) VALUES (?)"
         connection.executemany(insert, [(use,) for use in used])
         connection.executemany(
@@ -202,21 +265,13 @@ class Cache:
             [(stamp, found, location) for location, stamp, found in self.contents.stamps()],
         )
         numbers = dict(connection.execute("SELECT location, id FROM files"))
-        for task, outcome, uses in kept:
-            found = _found(outcome.uses)
-            told = json.dumps(_record(outcome), separators=(",", ":"))
-            rows.append(
-                (
-                    task.entry.location,
-                    self._context(task),
-                    engine(),
-                    " ".join(str(numbers[use]) for use in uses),
-                    found,
-                    told,
-                    self._seal(uses, found, told),
-                )
-            )
-        connection.executemany("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?)", rows)
+        for location, context, uses, found, told in kept:
+            used_by = " ".join(str(numbers[use]) for use in uses)
+            seal = self._seal(uses, found, told)
+            row = location, context, engine(), used_by, found, told, seal
+            connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?)", row)
+            if context.startswith(_FIXES):
+                connection.execute(_FORGET, (location, _FIXES, location, _FIXES, _RUNS))
 
 
 def _hold_own(connection: sqlite3.Connection) -> None:
@@ -243,97 +298,5 @@ def _settings(found: Settings) -> bytes:
     return digest(engine(), *(word.encode() for word in words))
 
 
-# Records: JSON, as a cache may hold what somebody else has written
-
-
-def _found(uses: Uses | None) -> str:
-    found: Mapping[Query, str | None] = uses.found if uses else {}
-    listed = sorted(([*query], result) for query, result in found.items())
-    return json.dumps(listed, separators=(",", ":"))
-
-
-@lru_cache(maxsize=256)
-def _queries(text: str) -> tuple[tuple[tuple[str, int, str], str | None], ...]:
-    return tuple(((*query,), result) for query, result in json.loads(text))
-
-
-def _record(outcome: Outcome) -> dict[str, Any]:
-    comments = outcome.comments
-    record: dict[str, Any] = {"parsed": outcome.parsed}
-    if outcome.findings:
-        record["findings"] = [_finding(finding) for finding in outcome.findings]
-    if comments is not None:
-        record["comments"] = [
-            comments.filename,
-            [[[*_span(c.span)], c.line, c.words] for c in comments.suppressions],
-            [[line, *ends] for line, ends in comments.statements.items()],
-        ]
-    return record
-
-
-def _span(span: Span) -> list[int]:
-    return [span.line, span.column, span.end_line, span.end_column]
-
-
-def _finding(finding: Finding) -> list[Any]:
-    return [
-        finding.code,
-        finding.message,
-        finding.filename,
-        _span(finding.span),
-        finding.help,
-        [[place.filename, _span(place.span), place.message] for place in finding.marks],
-        [[place.filename, _span(place.span), place.message] for place in finding.related],
-        finding.error,
-        finding.facts and _facts(finding.facts),
-    ]
-
-
-def _facts(facts: Facts) -> list[Any]:
-    given = [[_span(one.span), one.names, one.labelled, one.dtype] for one in facts.given]
-    return [facts.operator, facts.words, given, facts.settled]
-
-
-@lru_cache(maxsize=256)
-def _outcome(text: str) -> Outcome:
-    record, comments = json.loads(text), None
-    if "comments" in record:
-        filename, listed, statements = record["comments"]
-        comments = Comments(
-            filename,
-            tuple(
-                Suppression(Span(*span), line, None if words is None else tuple(words))
-                for span, line, words in listed
-            ),
-            {line: (first, last) for line, first, last in statements},
-        )
-    findings = tuple(map(_found_again, record.get("findings", ())))
-    return Outcome(findings, record["parsed"], comments)
-
-
-def _found_again(record: list[Any]) -> Finding:
-    code, message, filename, span, help_, marks, related, error, facts = record
-    return Finding(
-        code,
-        message,
-        filename,
-        Span(*span),
-        help_,
-        tuple(Place(file, Span(*at), text) for file, at, text in marks),
-        tuple(Place(file, Span(*at), text) for file, at, text in related),
-        error,
-        facts=facts and _facts_again(facts),
-    )
-
-
-def _facts_again(record: list[Any]) -> Facts:
-    operator, words, given, settled = record
-    return Facts(
-        operator,
-        tuple(words),
-        tuple(
-            Given(Span(*span), None if names is None else tuple(names), labelled, dtype)
-            for span, names, labelled, dtype in given
-        ),
-        settled,
-    )
+def _modules(outcome: Outcome) -> set[str]:
+    return outcome.uses.modules if outcome.uses else set()

@@ -14,7 +14,7 @@ from typing import Final
 from namecheck import interpreter, syntax
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Inferences, Recorder, Reveal, Uses, Workspace, collect
-from namecheck.project.files import NOTHING, ProjectFiles
+from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
 from namecheck.semantics import Semantics
@@ -32,17 +32,24 @@ class Checker:
     """Checks files that import each other: what several need is read and run once.
 
     While it is `counting`, each is checked by itself, and its expressions are counted. The
-    `overlay` has contents of files, by location, that hold in place of those on the disk.
+    `overlay` has contents of files, by location, that hold in place of those on the disk; what is
+    read is put into `reads`.
     """
 
-    def __init__(self, counting: bool = False, overlay: Mapping[str, bytes] = NOTHING) -> None:
+    def __init__(
+        self,
+        counting: bool = False,
+        overlay: Mapping[str, bytes] = NOTHING,
+        reads: Reads | None = None,
+    ) -> None:
         self._counting = counting
         self._overlay = overlay
+        self._reads = Reads() if reads is None else reads
         self._begin()
 
     def _begin(self) -> None:
         self._recorder = Recorder() if self._counting else None
-        self._files = ProjectFiles(self._overlay)
+        self._files = ProjectFiles(self._overlay, self._reads)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
         self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool], Workspace] = {}
 
@@ -53,6 +60,7 @@ class Checker:
         even then, as it imports from files that do.
         """
         location = entry.location
+        self._reads.locations.add(location)
         try:
             if entry.refusal is not None:
                 return Outcome((_unreadable(location, entry.refusal),))
@@ -142,16 +150,21 @@ def _unreadable(path: str, reason: str) -> Finding:
 
 
 def reveal(
-    data: bytes, path: str, found: Settings, overlay: Mapping[str, bytes] = NOTHING
+    data: bytes,
+    path: str,
+    found: Settings,
+    overlay: Mapping[str, bytes] = NOTHING,
+    reads: Reads | None = None,
 ) -> tuple[Reveal, ...]:
     """The dims of every tensor-valued expression of a file; raises `Refused`.
 
-    `overlay` has the contents of files, by location, that hold in place of those on the disk.
+    `overlay` has the contents of files, by location, that hold in place of those on the disk; what
+    is read of others is put into `reads`.
     """
     parsed = syntax.parse(data, path)
     source = Source(os.path.abspath(path), parsed.text, parsed.tree)
     rows = found.rows()
-    files = ProjectFiles(overlay)
+    files = ProjectFiles(overlay, reads)
     files.put(source.filename, source)
     try:
         analysis = interpreter.check(

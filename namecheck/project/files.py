@@ -13,9 +13,10 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from namecheck import syntax
 from namecheck.syntax import Refused, Source
@@ -43,14 +44,33 @@ NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 """No contents that differ from those on the disk."""
 
 
+Query: TypeAlias = tuple[str, int, str]
+"""A module that a file asks for: the file, so many dots up, by this name."""
+
+
+@dataclass(slots=True)
+class Reads:
+    """What was read: the locations of files, and where modules were found."""
+
+    locations: set[str] = field(default_factory=set)
+    found: dict[Query, str | None] = field(default_factory=dict)
+
+    def join(self, others: Reads) -> None:
+        """Take in what else was read."""
+        self.locations |= others.locations
+        self.found |= others.found
+
+
 class ProjectFiles:
     """Finds and reads files, each once; a location is an absolute path.
 
-    The `overlay` has contents of files that hold in place of those on the disk.
+    The `overlay` has contents of files that hold in place of those on the disk. What is asked for
+    is put into `reads`.
     """
 
-    def __init__(self, overlay: Mapping[str, bytes] = NOTHING) -> None:
+    def __init__(self, overlay: Mapping[str, bytes] = NOTHING, reads: Reads | None = None) -> None:
         self._overlay = overlay
+        self._reads = Reads() if reads is None else reads
         self._sources: dict[str, Source | None] = {}
         self._matters: dict[str, bool] = {}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -63,6 +83,9 @@ class ProjectFiles:
     def read(self, location: str) -> bytes | None:
         """The contents of a file of Python; None for a folder and for what cannot be read."""
         held = self._overlay.get(location)
+        if held is None and not location.endswith((".py", ".pyi")):
+            return None
+        self._reads.locations.add(location)
         return _contents(location) if held is None else held
 
     def put(self, location: str, source: Source) -> None:
@@ -124,13 +147,19 @@ class ProjectFiles:
 
     def find(self, importer: str, level: int, name: str) -> str | None:
         """What a module is to the file that imports it; None where it is not of the project."""
+        if not level and name.partition(".")[0] in _LIBRARIES:
+            return None
+        found = self._reads.found[importer, level, name] = self._find(importer, level, name)
+        return found
+
+    def _find(self, importer: str, level: int, name: str) -> str | None:
         folder = os.path.dirname(importer)
         parts = name.split(".") if name else []
         if level:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._below(folder, parts)
-        if not parts or parts[0] in _LIBRARIES:
+        if not parts:
             return None
         key = folder, name
         if key not in self._found:
@@ -140,9 +169,8 @@ class ProjectFiles:
     def member(self, package: str, name: str) -> str | None:
         """The module of this name in a package."""
         if not package.endswith(".py"):
-            return self._below(package, [name])
-        folder, file = os.path.split(package)
-        return self._below(folder, [name]) if file == _INIT else None
+            return self.find(os.path.join(package, _INIT), 1, name)
+        return self.find(package, 1, name) if os.path.basename(package) == _INIT else None
 
     def _absolute(self, folder: str, parts: list[str]) -> str | None:
         for real in (True, False):
@@ -223,8 +251,6 @@ def _listing(folder: str) -> frozenset[str]:
 
 
 def _contents(location: str) -> bytes | None:
-    if not location.endswith((".py", ".pyi")):
-        return None
     try:
         with open(location, "rb", buffering=0) as file:
             return file.readall()

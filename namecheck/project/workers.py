@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from namecheck.project import file_check
 from namecheck.project.file_check import Checker
-from namecheck.project.files import NOTHING
+from namecheck.project.files import NOTHING, Reads
 from namecheck.project.tasks import Outcome, Task
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -34,14 +34,17 @@ def spread(
     jobs: int | None = None,
     counting: bool = False,
     overlay: Mapping[str, bytes] = NOTHING,
+    reads: Reads | None = None,
 ) -> list[Outcome]:
     """The outcome of every task, in their order; `counting` also counts their expressions.
 
-    With an `overlay` of the disk, a few contents in place of those of files, there is one process.
+    With an `overlay` of the disk, a few contents in place of those of files, there is one process;
+    also where it is to be known what is read: it is put into `reads`.
     """
     processes = jobs or _processors()
-    if overlay or processes < 2 or sum(task.entry.size for task in tasks) < WORTH_IT:
-        return _one_by_one(tasks, progress, Checker(counting, overlay))
+    alone = processes < 2 or bool(overlay) or reads is not None
+    if alone or sum(task.entry.size for task in tasks) < WORTH_IT:
+        return _one_by_one(tasks, progress, Checker(counting, overlay, reads))
     return _in_parallel(tasks, progress, processes, counting)
 
 

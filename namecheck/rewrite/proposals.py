@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
 from namecheck.findings import Finding, Fix, Point, Span
-from namecheck.project import Entry
-from namecheck.project.files import NOTHING
+from namecheck.project.files import Reads
 from namecheck.rewrite.documents import CannotWrite, Document, read
 from namecheck.rewrite.edits import Overlap, applied, difference
 from namecheck.rewrite.fixes import FIXES
@@ -23,37 +22,6 @@ Stretch: TypeAlias = tuple[Point, Point]
 
 # How many findings one fix may mend, each of which shows when the one before it is gone.
 _LINKS: Final = 4
-
-
-@dataclass(frozen=True)
-class Offer:
-    """The fixes that hold for the findings of a run; `untried` findings came too late."""
-
-    fixes: Mapping[Finding, Fix]
-    untried: int
-
-
-def offer(
-    entries: Sequence[Entry],
-    findings: Sequence[Finding],
-    limit: int,
-    held: Mapping[str, bytes] = NOTHING,
-) -> Offer:
-    """The fixes of findings in these files; begun for none once `limit` bytes were checked.
-
-    `held` has contents, by location, that hold in place of those on the disk.
-    """
-    trials = Trials(entries)
-    trials.held.update(held)
-    proposals = Proposals(trials)
-    fixes: dict[Finding, Fix] = {}
-    untried = 0
-    for finding in findings:
-        if trials.spent > limit:
-            untried += finding.code in FIXES and trials.location(finding.filename) is not None
-        elif (fix := proposals.fix(finding)) is not None:
-            fixes[finding] = fix
-    return Offer(fixes, untried)
 
 
 @dataclass(frozen=True)
@@ -81,9 +49,9 @@ class Proposals:
     def __init__(self, trials: Trials) -> None:
         self._trials = trials
         self._documents: dict[str, Document | None] = {}
-        self._before: dict[frozenset[str], tuple[Finding, ...]] = {}
-        self._sites: dict[bytes, Site] = {}
-        self._known: dict[bytes, frozenset[Stretch]] = {}
+        self._before: dict[frozenset[str], tuple[tuple[Finding, ...], Reads]] = {}
+        self._sites: dict[tuple[str, bytes], Site] = {}
+        self._known: dict[tuple[str, bytes], tuple[frozenset[Stretch], Reads]] = {}
 
     def renew(self, location: str, document: Document) -> None:
         """Take a file for what fixes have made of it."""
@@ -106,8 +74,10 @@ class Proposals:
         """What is found in some files as they are now."""
         key = frozenset(locations)
         if key not in self._before:
-            self._before[key] = self._trials.findings(key, {})
-        return self._before[key]
+            self._before[key] = self._trials.noted(lambda: self._trials.findings(key, {}))
+        found, reads = self._before[key]
+        self._trials.reads.join(reads)
+        return found
 
     def fix(self, finding: Finding) -> Fix | None:
         """The fix of a finding; None where none holds, or it cannot be told which is meant."""
@@ -141,30 +111,32 @@ class Proposals:
 
     def known(self, document: Document) -> frozenset[Stretch]:
         """Where the tensors stand, in one file by itself, of which all dims are known."""
-        found = self._known.get(document.data)
-        if found is None:
-            entry = self._trials.entry(document.location)
-            from namecheck.project.file_check import reveal  # with the interpreter
-
-            try:
-                revealed = reveal(
-                    document.data, document.location, entry.settings, self._trials.held
-                )
-            except Refused:
-                revealed = ()
-            found = frozenset(
-                (one.span.start, one.span.end) for one in revealed if _is_known(one.dims)
-            )
-            self._known[document.data] = found
+        key = document.location, document.data
+        if key not in self._known:
+            self._known[key] = self._trials.noted(lambda: self._revealed(document))
+        found, reads = self._known[key]
+        self._trials.reads.join(reads)
         return found
+
+    def _revealed(self, document: Document) -> frozenset[Stretch]:
+        from namecheck.project.file_check import reveal  # with the interpreter
+
+        found = self._trials.entry(document.location).settings
+        trials = self._trials
+        try:
+            shown = reveal(document.data, document.location, found, trials.held, trials.reads)
+        except Refused:
+            return frozenset()
+        return frozenset((one.span.start, one.span.end) for one in shown if _is_known(one.dims))
 
     def site(self, document: Document) -> Site:
         """The tree of a file, as fixes look at it."""
-        known = self._sites.get(document.data)
+        key = document.location, document.data
+        known = self._sites.get(key)
         if known is None:
             found = self._trials.entry(document.location).settings
-            known = Site(document.source, found, self._trials.held)
-            self._sites = {document.data: known}
+            known = Site(document.source, found, self._trials.files)
+            self._sites = {key: known}
         return known
 
 

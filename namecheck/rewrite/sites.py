@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.findings import Edit, Span
-from namecheck.project.files import NOTHING
+from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings
 from namecheck.syntax import Source
 
@@ -22,17 +22,14 @@ _INFIX: Final = (ast.BinOp, ast.Compare, ast.BoolOp)
 
 
 class Site:
-    """One file whose findings are to be put right.
-
-    `held` has contents of files, by location, that hold in place of those on the disk.
-    """
+    """One file whose findings are to be put right; `files` finds and reads the others."""
 
     def __init__(
-        self, source: Source, found: Settings, held: Mapping[str, bytes] = NOTHING
+        self, source: Source, found: Settings, files: Callable[[], ProjectFiles] = ProjectFiles
     ) -> None:
         self.source = source
         self.settings = found
-        self.held = held
+        self.files = files
 
     def row(self, operator: str) -> Operator | None:
         """The row of an operator, also of one that works in place."""

@@ -8,13 +8,13 @@ calls need not suit callers of which nothing is known.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from namecheck import interpreter
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Application, Applications, Recorder
-from namecheck.project.files import NOTHING, ProjectFiles
+from namecheck.project.files import ProjectFiles
 from namecheck.settings import Settings
 from namecheck.syntax import Position, Source
 from namecheck.values import Tensor
@@ -49,8 +49,8 @@ NOTHING_SEEN = Seen()
 class Survey:
     """What is seen of some files, by location."""
 
-    def __init__(self, overlay: Mapping[str, bytes] = NOTHING) -> None:
-        self._files = ProjectFiles(overlay)
+    def __init__(self, files: ProjectFiles | None = None) -> None:
+        self._files = ProjectFiles() if files is None else files
         self._seen: dict[str, dict[Position, Seen]] = {}
         self._faults: dict[str, str] = {}
         self._run_by: dict[str, list[Application]] = {}

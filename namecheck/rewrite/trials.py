@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from namecheck import project
 from namecheck.findings import Edit, Finding, Kind, Point, register
 from namecheck.project import Entry
-from namecheck.project.files import ProjectFiles
+from namecheck.project.files import ProjectFiles, Reads
 from namecheck.project.reach import depending
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import ordered
+
+Work = TypeVar("Work")
 
 
 class Trials:
     """Checks files of a run with the contents that they have in `held`, or would have.
 
-    `spent` is how many bytes were checked so far.
+    `spent` is how many bytes were checked so far, `reads` what was read for it.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -31,6 +33,7 @@ class Trials:
         self._locations = {entry.path: entry.location for entry in entries}
         self.held: dict[str, bytes] = {}
         self.spent = 0
+        self.reads = Reads()
 
     def entry(self, location: str) -> Entry:
         """A file that was asked for."""
@@ -47,8 +50,19 @@ class Trials:
 
     def depending(self, changed: Collection[str]) -> frozenset[str]:
         """The files that were asked for in which what is found may depend on some."""
-        files = ProjectFiles(self.held)
-        return self.everywhere & depending(self.everywhere, changed, files)
+        return self.everywhere & depending(self.everywhere, changed, self.files())
+
+    def noted(self, work: Callable[[], Work]) -> tuple[Work, Reads]:
+        """What comes of some work, and what was read for it."""
+        outer, self.reads = self.reads, Reads()
+        try:
+            return work(), self.reads
+        finally:
+            self.reads = outer
+
+    def files(self) -> ProjectFiles:
+        """The files of the project, with the contents that they have here."""
+        return ProjectFiles(self.held, self.reads)
 
     def around(self, finding: Finding) -> frozenset[str]:
         """The files that a finding tells of: its own, and those of the calls that lead there."""
@@ -66,7 +80,7 @@ class Trials:
             if location in locations
         ]
         self.spent += sum(entry.size for entry in entries)
-        result = project.check(entries, jobs=1, overlay=overlay)
+        result = project.check(entries, jobs=1, overlay=overlay, reads=self.reads)
         return tuple(finding for finding in result.findings if not is_note(finding))
 
 

@@ -98,7 +98,7 @@ def _check(arguments: argparse.Namespace) -> int:
         result = project.check(entries, progress, arguments.jobs, cache, counting)
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
-    run = fixes.Run(entries, result, here)
+    run = fixes.Run(entries, result, here, cache)
     if "-" in paths:
         name, data = standard_input(arguments)
         found = _adjusted(settings.above(os.path.dirname(name) or "."), arguments)

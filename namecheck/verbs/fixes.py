@@ -14,6 +14,7 @@ from namecheck.console import CLEAN, FOUND, Usage, painter
 if TYPE_CHECKING:
     from namecheck.findings import Finding, Fix
     from namecheck.project import Entry, Result
+    from namecheck.project.cache import Cache
     from namecheck.rewrite.mending import Change, Mending
     from namecheck.settings import Settings
 
@@ -26,13 +27,15 @@ _SHOWN_TO_PROGRAMS: Final = 2_000_000
 class Run(NamedTuple):
     """A run of `check`: its files, what came of it, and how that is told.
 
-    `given` is what came from standard input, by the name that it has; `summary` is the last line,
-    where fixes have one of their own, and `failed` tells that some could not be written.
+    The `cache` holds for the files as they are on the disk, and as they were before anything is
+    written. `given` is what came from standard input, by the name that it has; `summary` is the
+    last line, where fixes have one of their own, and `failed` tells that some could not be written.
     """
 
     entries: Sequence[Entry]
     result: Result
     settings: Settings
+    cache: Cache | None = None
     given: Mapping[str, bytes] = MappingProxyType({})
     summary: str = ""
     failed: bool = False
@@ -47,6 +50,7 @@ class Run(NamedTuple):
             entries=[*others, entry],
             result=self.result.joined(result),
             given={name: data},
+            cache=None,
         )
 
     @property
@@ -93,10 +97,10 @@ def offered(run: Run) -> Mapping[Finding, Fix]:
     if not run.result.errors:
         return {}
     from namecheck.report.wording import counted
-    from namecheck.rewrite import proposals
+    from namecheck.rewrite import offers
 
     limit = _SHOWN_TO_PROGRAMS if run.settings.output_format == "json" else _SHOWN
-    found = proposals.offer(run.entries, run.result.findings, limit, run.held)
+    found = offers.offer(run.entries, run.result.findings, limit, run.held, run.cache)
     if found.untried:
         more = counted(found.untried, "more finding")
         print(f"namecheck: fixes were not tried for {more}; --diff tries all", file=sys.stderr)
@@ -147,7 +151,7 @@ def write(run: Run, found: Mending) -> Run:
         fixed, ignored = max(run.result.errors - len(left) - ignored, 0), ignored
     told = changes.summary(fixed, ignored, len(left), found.unsafe)
     result = run.result.replaced(left)
-    return run._replace(result=result, given=given, summary=told, failed=bool(failed))
+    return run._replace(result=result, given=given, summary=told, failed=bool(failed), cache=None)
 
 
 def _is_written(change: Change, given: dict[str, bytes]) -> bool:

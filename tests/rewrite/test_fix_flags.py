@@ -155,7 +155,7 @@ def test_json_carries_the_fix(run: Run) -> None:
 
 def test_other_formats_try_no_fixes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     put(SAFE)
-    monkeypatch.setattr("namecheck.rewrite.proposals.offer", None)
+    monkeypatch.setattr("namecheck.rewrite.offers.offer", None)
     assert run("--output-format", "concise")[0] == 1
     assert run("--output-format", "github")[0] == 1
 

@@ -14,7 +14,7 @@ import pytest
 from namecheck import project
 from namecheck.findings import Finding, Kind, register
 from namecheck.project import Entry
-from namecheck.rewrite import proposals
+from namecheck.rewrite import offers
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import applied
 from namecheck.rewrite.fixes import FIXES
@@ -115,7 +115,7 @@ def test_every_fix_removes_its_finding_and_adds_none() -> None:
     for path in programs_with_findings():
         data = path.read_bytes()
         before = errors(path, data)
-        offered = proposals.offer([entry_of(path)], before, 10**9)
+        offered = offers.offer([entry_of(path)], before, 10**9)
         for finding, fix in offered.fixes.items():
             after = errors(path, applied(Document.of(data, str(path)), fix.edits).data)
             codes = Counter(one.code for one in before)
@@ -136,7 +136,7 @@ def test_fixes_and_comments_leave_nothing() -> None:
 
 def test_what_is_safe_does_not_need_what_only_annotations_say() -> None:
     for path in sorted((FIXTURES / "annotated").glob("*.bug.py"))[::5]:
-        offered = proposals.offer([entry_of(path)], errors(path, path.read_bytes()), 10**9)
+        offered = offers.offer([entry_of(path)], errors(path, path.read_bytes()), 10**9)
         safe = {finding.code for finding, fix in offered.fixes.items() if fix.safe}
         assert safe <= {"NC501"}, path
 
@@ -152,7 +152,7 @@ def fixes_of(tmp_path: Path, program: str) -> list[str]:
     path.write_text(program)
     found = errors(path, path.read_bytes())
     assert found
-    return [fix.message for fix in proposals.offer([entry_of(path)], found, 10**9).fixes.values()]
+    return [fix.message for fix in offers.offer([entry_of(path)], found, 10**9).fixes.values()]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from namecheck import project
 from namecheck.project import Entry
-from namecheck.rewrite import proposals
+from namecheck.rewrite import offers
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import applied
 from namecheck.semantics import Semantics
@@ -55,7 +55,7 @@ def test_every_fix_lets_a_program_run_further() -> None:
         entry = Entry(location, location, found, len(program.text), True)
         findings = project.check([entry], jobs=1).findings
         data = program.path.read_bytes()
-        for fix in proposals.offer([entry], findings, 10**9).fixes.values():
+        for fix in offers.offer([entry], findings, 10**9).fixes.values():
             text = applied(Document.of(data, location), fix.edits).text
             before, after = raised(program), raised(replace(program, text=text))
             assert len(after) < len(before), f"{location}: {fix.message}\n{after}"

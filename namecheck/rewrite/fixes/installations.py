@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from namecheck.findings import Finding, Fix
-from namecheck.project.files import ProjectFiles
 from namecheck.rewrite.sites import Site
 
 
@@ -14,9 +13,9 @@ def installed(finding: Finding, site: Site) -> Iterator[Fix]:
     from namecheck.rewrite.installs import installation  # with the interpreter
     from namecheck.rewrite.survey import Survey
 
-    survey = Survey(site.held)
+    survey = Survey(site.files())
     survey.run(site.source, site.settings)
     if survey.fault(site.source.filename) is None:
-        edit = installation(site.source, survey, ProjectFiles(site.held))
+        edit = installation(site.source, survey, site.files())
         if edit is not None:
             yield Fix("Put names on torch: `namecheck.install()`.", False, (edit,))

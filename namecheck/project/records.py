@@ -1,0 +1,143 @@
+"""Outcomes and fixes as they are kept: JSON, as a cache may hold what somebody else has written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from namecheck.findings import Edit, Facts, Finding, Fix, Given, Place, Span
+from namecheck.project.contents import digest
+from namecheck.project.files import Query
+from namecheck.project.suppression import Comments
+from namecheck.project.tasks import Outcome
+from namecheck.syntax import Suppression
+
+Fixes: TypeAlias = Mapping[str, Fix | None]
+"""What fixes findings, by the digests of these; None where nothing does."""
+
+
+def found(answers: Iterable[tuple[Query, str | None]]) -> str:
+    """Where modules were found, as text."""
+    listed = sorted(([*query], result) for query, result in answers)
+    return json.dumps(listed, separators=(",", ":"))
+
+
+@lru_cache(maxsize=256)
+def found_again(text: str) -> tuple[tuple[Query, str | None], ...]:
+    """Where modules were found, out of a text; raises ValueError, TypeError."""
+    return tuple(((*query,), result) for query, result in json.loads(text))
+
+
+def outcome(made: Outcome) -> str:
+    """An outcome as text."""
+    return json.dumps(_record(made), separators=(",", ":"))
+
+
+def fixes(made: Fixes) -> str:
+    """Fixes as text."""
+    told = {key: None if fix is None else _fix(fix) for key, fix in made.items()}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def fixes_again(text: str) -> Fixes:
+    """Fixes out of a text; raises ValueError, TypeError, KeyError."""
+    return {key: None if fix is None else _fix_again(fix) for key, fix in json.loads(text).items()}
+
+
+def digest_of(finding: Finding) -> str:
+    """What tells a finding from all others, with what a fix of it has to know."""
+    return digest(json.dumps(_finding(finding)).encode()).hex()
+
+
+def _fix(fix: Fix) -> list[Any]:
+    return [fix.message, fix.safe, [[_span(edit.span), edit.text] for edit in fix.edits]]
+
+
+def _fix_again(record: list[Any]) -> Fix:
+    message, safe, edits = record
+    return Fix(message, safe, tuple(Edit(Span(*span), text) for span, text in edits))
+
+
+def _record(made: Outcome) -> dict[str, Any]:
+    comments = made.comments
+    record: dict[str, Any] = {"parsed": made.parsed}
+    if made.findings:
+        record["findings"] = [_finding(finding) for finding in made.findings]
+    if comments is not None:
+        record["comments"] = [
+            comments.filename,
+            [[[*_span(c.span)], c.line, c.words] for c in comments.suppressions],
+            [[line, *ends] for line, ends in comments.statements.items()],
+        ]
+    return record
+
+
+def _span(span: Span) -> list[int]:
+    return [span.line, span.column, span.end_line, span.end_column]
+
+
+def _finding(finding: Finding) -> list[Any]:
+    return [
+        finding.code,
+        finding.message,
+        finding.filename,
+        _span(finding.span),
+        finding.help,
+        [[place.filename, _span(place.span), place.message] for place in finding.marks],
+        [[place.filename, _span(place.span), place.message] for place in finding.related],
+        finding.error,
+        finding.facts and _facts(finding.facts),
+    ]
+
+
+def _facts(facts: Facts) -> list[Any]:
+    given = [[_span(one.span), one.names, one.labelled, one.dtype] for one in facts.given]
+    return [facts.operator, facts.words, given, facts.settled]
+
+
+@lru_cache(maxsize=256)
+def outcome_again(text: str) -> Outcome:
+    """An outcome out of a text; raises ValueError, TypeError, KeyError."""
+    record, comments = json.loads(text), None
+    if "comments" in record:
+        filename, listed, statements = record["comments"]
+        comments = Comments(
+            filename,
+            tuple(
+                Suppression(Span(*span), line, None if words is None else tuple(words))
+                for span, line, words in listed
+            ),
+            {line: (first, last) for line, first, last in statements},
+        )
+    findings = tuple(map(_finding_again, record.get("findings", ())))
+    return Outcome(findings, record["parsed"], comments)
+
+
+def _finding_again(record: list[Any]) -> Finding:
+    code, message, filename, span, help_, marks, related, error, facts = record
+    return Finding(
+        code,
+        message,
+        filename,
+        Span(*span),
+        help_,
+        tuple(Place(file, Span(*at), text) for file, at, text in marks),
+        tuple(Place(file, Span(*at), text) for file, at, text in related),
+        error,
+        facts=facts and _facts_again(facts),
+    )
+
+
+def _facts_again(record: list[Any]) -> Facts:
+    operator, words, given, settled = record
+    return Facts(
+        operator,
+        tuple(words),
+        tuple(
+            Given(Span(*span), None if names is None else tuple(names), labelled, dtype)
+            for span, names, labelled, dtype in given
+        ),
+        settled,
+    )

@@ -1,0 +1,108 @@
+"""The fixes that are shown with findings; those that a cache remembers are not tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from namecheck.findings import Finding, Fix
+from namecheck.project import Entry
+from namecheck.project.files import NOTHING, Reads
+from namecheck.project.records import digest_of
+
+if TYPE_CHECKING:
+    from namecheck.project.cache import Cache
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The fixes that hold for the findings of a run; `untried` findings came too late."""
+
+    fixes: Mapping[Finding, Fix]
+    untried: int
+
+
+def offer(
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    limit: int,
+    held: Mapping[str, bytes] = NOTHING,
+    cache: Cache | None = None,
+) -> Offer:
+    """The fixes of findings in these files; begun for none once `limit` bytes were checked.
+
+    `held` has contents, by location, that hold in place of those on the disk; the `cache`, which
+    must not be used with it, has what was tried before.
+    """
+    kept = _Kept(entries, cache)
+    left = [finding for finding in findings if not kept.knows(finding)]
+    untried = _tried(kept, left, limit, held) if left else 0
+    kept.put()
+    found = {finding: fix for finding in findings if (fix := kept.fix(finding)) is not None}
+    return Offer(found, untried)
+
+
+class _Kept:
+    """What is known of fixes, by the files that the findings stand in."""
+
+    def __init__(self, entries: Sequence[Entry], cache: Cache | None) -> None:
+        self.entries = entries
+        self._cache = cache
+        self._locations = {entry.path: entry.location for entry in entries}
+        self._known: dict[str, tuple[dict[str, Fix | None], Reads]] = {}
+        self._fresh: set[str] = set()
+
+    def _of(self, location: str) -> tuple[dict[str, Fix | None], Reads]:
+        if location not in self._known:
+            fixes, reads = {}, Reads()
+            if self._cache is not None:
+                found, reads = self._cache.fixes(self.entries, location)
+                fixes = dict(found)
+            self._known[location] = fixes, reads
+        return self._known[location]
+
+    def knows(self, finding: Finding) -> bool:
+        """Whether it was tried, or stands in a file that was not asked for."""
+        location = self._locations.get(finding.filename)
+        return location is None or digest_of(finding) in self._of(location)[0]
+
+    def fix(self, finding: Finding) -> Fix | None:
+        """The fix of a finding, as far as known."""
+        location = self._locations.get(finding.filename)
+        return None if location is None else self._of(location)[0].get(digest_of(finding))
+
+    def learn(self, finding: Finding, fix: Fix | None, reads: Reads) -> None:
+        """Take in what was tried, and what was read for it."""
+        location = self._locations[finding.filename]
+        fixes, known = self._of(location)
+        fixes[digest_of(finding)] = fix
+        known.join(reads)
+        self._fresh.add(location)
+
+    def put(self) -> None:
+        """Remember what was tried."""
+        if self._cache is not None and self._fresh:
+            made = {location: self._known[location] for location in sorted(self._fresh)}
+            self._cache.put_fixes(self.entries, made)
+
+
+def _tried(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> int:
+    """Try the fixes of findings; tells how many came too late."""
+    from namecheck.rewrite.fixes import FIXES
+    from namecheck.rewrite.proposals import Proposals
+    from namecheck.rewrite.trials import Trials
+
+    trials = Trials(kept.entries)
+    trials.held.update(held)
+    proposals = Proposals(trials)
+    untried = 0
+    for finding in findings:
+        if finding.code not in FIXES:
+            kept.learn(finding, None, Reads())
+        elif trials.spent > limit:
+            untried += 1
+        else:
+            fix, reads = trials.noted(lambda: proposals.fix(finding))  # noqa: B023
+            kept.learn(finding, fix, reads)
+    return untried
