@@ -103,7 +103,7 @@ def test_findings_that_came_too_late_are_tried_the_next_time(folder: Path) -> No
     assert counts == [(1, 1), (2, 0), (2, 0)]
 
 
-EDITS: Final = {
+EDITS: Final[dict[str, list[str | None]]] = {
     "use.py": [USE, USE.replace('("N",)', '("C",)'), USE.replace("2, n", "2, 3, n"), ""],
     "pkg/ops.py": [SHIFT, SHIFT.replace("+", "*"), SHIFT.replace("x + by", "by + x"), None],
     "pkg/__init__.py": ["", "from pkg.ops import shift\n", None],
