@@ -18,7 +18,7 @@ import sys
 import tempfile
 import types
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +30,11 @@ import namecheck
 from namecheck.project import Walk
 from namecheck.rewrite.migration import Migrated, Road, migrate
 from namecheck.runtime import runtime
-from tests.compare_random import KINDS, Grown, asked, grown_program
+from tests.compare_random import KINDS, asked, grown_program
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_programs import run
 
+_AT_ONCE: Final = 50
 _DEPTH: Final = 6
 # Numbers from here on tell where in memory something is.
 _ADDRESS: Final = 1 << 40
@@ -47,7 +48,7 @@ class Compared:
     road: Road
     before: str
     after: str
-    left: tuple[str, ...]
+    left: tuple[tuple[str, str], ...]
     compared: int
     differs: str | None
 
@@ -63,12 +64,35 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
     torch.set_num_threads(1)
     with _filled(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "program.py")
-        for index in range(start, start + count):
-            name = f"{seed}:{index}"
-            grown = grown_program(random.Random(name), catalogue, kinds[index % len(kinds)])
-            path.write_text(grown.text, "utf-8")
-            for road in Road:
-                yield _compared(name, grown, road, path)
+        for first in range(start, start + count, _AT_ONCE):
+            numbers = range(first, min(first + _AT_ONCE, start + count))
+            # To put names on torch takes longer than to run a program.
+            with runtime("error"):
+                ran = [_ran(f"{seed}:{i}", catalogue, kinds[i % len(kinds)]) for i in numbers]
+            for one in ran:
+                path.write_text(one.text, "utf-8")
+                for road in Road:
+                    yield _compared(one, road, path)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A program, and what it leaves under each choice of its flags, where it runs to its end."""
+
+    name: str
+    text: str
+    known: Mapping[tuple[bool, ...], Any]
+
+
+def _ran(name: str, catalogue: Catalogue, kind: str) -> Ran:
+    grown = grown_program(random.Random(name), catalogue, kind)
+    known = {}
+    for chosen in itertools.product((False, True), repeat=grown.flags):
+        torch.manual_seed(0)
+        space, fault = run(grown.text, chosen)
+        if fault is None:
+            known[chosen] = described(space)
+    return Ran(name, grown.text, known)
 
 
 @contextmanager
@@ -81,31 +105,27 @@ def _filled() -> Iterator[None]:
         torch.use_deterministic_algorithms(False)
 
 
-def _compared(name: str, grown: Grown, road: Road, path: Path) -> Compared:
-    migrated: Sequence[Migrated] = migrate(Walk().entries([str(path)]), road)
+def _compared(ran: Ran, road: Road, path: Path) -> Compared:
+    migrated: Sequence[Migrated] = migrate(Walk().entries([str(path)]), road, unsafe=True)
     if not migrated:
-        return Compared(name, road, grown.text, grown.text, (), 0, None)
+        return Compared(ran.name, road, ran.text, ran.text, (), 0, None)
     [one] = migrated
     if one.failure or one.after is None:
-        return Compared(name, road, grown.text, grown.text, (), 0, f"it fails: {one.failure}")
-    left = tuple(f"{left.source}: {left.reason}" for left in one.left)
+        return Compared(ran.name, road, ran.text, ran.text, (), 0, f"it fails: {one.failure}")
+    left = tuple((left.source, left.reason) for left in one.left)
     text = one.after.text
-    runs, differs = 0, None
-    for chosen in () if left else itertools.product((False, True), repeat=grown.flags):
-        torch.manual_seed(0)
-        with runtime("error"):
-            space, fault = run(grown.text, chosen)
-            known = described(space)
-        if fault is not None:
-            continue
-        runs += 1
-        torch.manual_seed(0)
-        after, fault = run(text, chosen)
-        seen = described(after)
-        if "namecheck.install()" in text:
-            namecheck.uninstall()
-        differs = differs or (f"{fault}" if fault else difference(known, seen, "it"))
-    return Compared(name, road, grown.text, text, left, runs, differs)
+    known = {} if left else ran.known
+    differs = next(filter(None, (_differs(text, *item) for item in known.items())), None)
+    return Compared(ran.name, road, ran.text, text, left, len(known), differs)
+
+
+def _differs(text: str, chosen: tuple[bool, ...], known: Any) -> str | None:
+    torch.manual_seed(0)
+    after, fault = run(text, chosen)
+    seen = described(after)
+    if "namecheck.install()" in text:
+        namecheck.uninstall()
+    return f"{fault}" if fault else difference(known, seen, "it")
 
 
 def described(value: Any, depth: int = 0) -> Any:
@@ -127,10 +147,10 @@ def described(value: Any, depth: int = 0) -> Any:
 def difference(left: Any, right: Any, place: str) -> str | None:
     """Where two described values differ, None where they do not."""
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
-        kinds = [(one.shape, one.dtype, one.device) for one in (left, right)]
+        kinds = [(one.shape, one.dtype, one.device, one.layout) for one in (left, right)]
         same = kinds[0] == kinds[1]
         if same and not left.is_meta:
-            same = torch.allclose(left.double(), right.double(), equal_nan=True)
+            same = torch.allclose(_numbers(left), _numbers(right), equal_nan=True)
         return None if same else f"{place}: {tuple(left.shape)} {tuple(right.shape)}"
     if isinstance(left, dict) and isinstance(right, dict):
         common = [key for key in left if key in right]
@@ -143,6 +163,11 @@ def difference(left: Any, right: Any, place: str) -> str | None:
     if isinstance(left, int) and isinstance(right, int) and min(left, right) > _ADDRESS:
         return None
     return None if left == right or left != left else f"{place}: {left!r} {right!r}"
+
+
+def _numbers(tensor: torch.Tensor) -> torch.Tensor:
+    dense = tensor.to_dense()
+    return torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense.double()
 
 
 def main() -> int:
@@ -163,7 +188,7 @@ def main() -> int:
             else "no run"
         )
         counts[f"{one.road.value}: {kind}"] += 1
-        reasons.update({each.rpartition(": ")[2] for each in one.left})
+        reasons.update({reason for _, reason in one.left})
         if one.differs:
             print(one.show(), flush=True)
     print(", ".join(f"{number:,} {kind}" for kind, number in sorted(counts.items())))

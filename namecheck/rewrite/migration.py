@@ -23,7 +23,7 @@ from namecheck.rewrite.plain import Left, Plain, Rewritten
 from namecheck.rewrite.plain_calls import is_of_names
 from namecheck.rewrite.restorations import Restorations
 from namecheck.rewrite.survey import Survey
-from namecheck.syntax import Refused
+from namecheck.syntax import Refused, Source
 
 
 class Road(enum.Enum):
@@ -137,22 +137,29 @@ def _to_namecheck(
         if fault is None:
             edit = installation(document.source, survey, files)
             edits += [] if edit is None else [edit]
-            edits += _restorations(entry, document, survey) if unsafe else ()
+            edits += _restorations(entry, document, found, survey) if unsafe else ()
         after = applied(document, edits)
         yield Migrated(entry.path, document, after, len(edits), failure=fault)
 
 
-def _restorations(entry: Entry, document: Document, survey: Survey) -> tuple[Edit, ...]:
+def _restorations(
+    entry: Entry, document: Document, found: Sequence[tuple[Entry, Document]], survey: Survey
+) -> tuple[Edit, ...]:
     """The edits that leave the names on, if they bring no finding."""
-    found = Restorations(document.source, survey, entry.settings.rows(), entry.settings.semantics)
+
+    def again(changed: Source) -> Survey:
+        surveyed = Survey()
+        surveyed.hold(changed)
+        for other, its in found:
+            surveyed.run(changed if other is entry else its.source, other.settings)
+        return surveyed
+
     try:
-        edits = found.edits(document)
+        edits = Restorations(document, survey, entry.settings.rows(), again).edits()
     except ValueError:
         return ()
-    if not edits:
-        return ()
     after = applied(document, edits)
-    return () if _fault(entry, after, _findings(entry, document), ()) else edits
+    return () if edits and _fault(entry, after, _findings(entry, document), ()) else edits
 
 
 def _to_torch(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:

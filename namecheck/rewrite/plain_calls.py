@@ -289,11 +289,23 @@ def is_of_names(application: Application) -> bool:
 
 
 def reshapes(application: Application, rows: Rows) -> bool:
-    """Whether a call changes in place which dims its tensor has."""
+    """Whether a call changes in place which dims its tensor has, or may: `out` without names."""
+    out = dict(application.keywords).get("out")
+    if isinstance(out, Tensor) and _may_resize(out, application.result):
+        return True
     key = operators.key_of(application.operator)
     row = operators.row_of(key, rows)
     in_place = key.endswith("_") and key != "rename_"
     return in_place and row is not None and row.inplace == "becomes"
+
+
+def _may_resize(out: Tensor, result: Any) -> bool:
+    """Whether what is written to may have other sizes from then on, as none with names may."""
+    if out.dims.named() is Answer.YES or not isinstance(result, Tensor):
+        return False
+    sizes = [[dim.size for dim in each.prefix] for each in (out.dims, result.dims)]
+    known = out.dims.complete and result.dims.complete and UNKNOWN not in sizes[0]
+    return not (known and sizes[0] == sizes[1])
 
 
 def _tells_name(value: Any, application: Application) -> bool:

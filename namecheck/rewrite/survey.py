@@ -74,6 +74,13 @@ class Survey:
         """The contradictions in a file, with those that the program expects and catches."""
         return tuple(self._findings.get(os.path.realpath(location), {}).values())
 
+    @property
+    def contradicted(self) -> frozenset[tuple[str, int]]:
+        """The files and lines of all contradictions."""
+        return frozenset(
+            (location, span.line) for location, found in self._findings.items() for span, _ in found
+        )
+
     def labels(self, location: str) -> frozenset[str]:
         """The names that tensors have in a file."""
         each = self.in_file(location)
@@ -83,6 +90,10 @@ class Survey:
     def fault(self, location: str) -> str | None:
         """Why a file could not be analysed; None where it could."""
         return self._faults.get(location)
+
+    def hold(self, source: Source) -> None:
+        """Take a file for what is imported by its name."""
+        self._files.put(source.filename, source)
 
     def run(self, source: Source, found: Settings) -> None:
         """Look at one file; where the analysis fails, `fault` tells of it."""
@@ -95,7 +106,7 @@ class Survey:
             self._faults[source.filename] = f"namecheck failed on this file: {text}"
 
     def _run(self, source: Source, found: Settings) -> None:
-        self._files.put(source.filename, source)
+        self.hold(source)
         recorder = Recorder(applications=True)
 
         def find(name: str) -> Source | None:

@@ -7,6 +7,7 @@ record_migration.py). A line that ends with ``# left: reason`` has a place that 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import re
 import sys
@@ -37,6 +38,7 @@ def expected_left(text: str) -> dict[int, str]:
     return {number: mark[1] for number, mark in marks if mark is not None}
 
 
+@functools.cache
 def migrated(path: Path, road: Road) -> Migrated:
     [one] = migrate(Walk().entries([str(path)]), road)
     assert one.failure is None
