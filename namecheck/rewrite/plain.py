@@ -13,7 +13,7 @@ from namecheck.rewrite import candidates
 from namecheck.rewrite.annotations import Annotations
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Edit
-from namecheck.rewrite.idle import is_idle, lost
+from namecheck.rewrite.idle import bound_in, is_idle, lost
 from namecheck.rewrite.outline import Outline
 from namecheck.rewrite.plain_calls import ALIAS, Becomes, Rows, Unsettled, becomes, reshapes
 from namecheck.rewrite.sites import is_stable
@@ -54,6 +54,7 @@ class Plain:
         # Whether it makes a difference which variables are the same tensor.
         self._tells_apart = any(reshapes(one, rows) for one in survey.in_file(location))
         self._labels = survey.labels(location)
+        self._bound = bound_in(document.source.tree)
         self._outline = Outline(document.source)
         self._annotations = Annotations(document.source, self._outline, annotate)
         self._changes: dict[ast.AST, Becomes] = {}
@@ -102,7 +103,7 @@ class Plain:
         self._leave(node, "what would go with its names is a call that may do more")
 
     def _is_idle(self, node: ast.expr) -> bool:
-        return is_idle(node, self._applied, self._rows)
+        return is_idle(node, self._applied, self._rows, self._bound)
 
     def _applied(self, node: ast.expr) -> Applications:
         return self._survey.at(self._location, position(node)).decisive
