@@ -19,7 +19,7 @@ from namecheck.interpreter import Application
 from namecheck.rewrite.detours import Offs, detours
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Edit
-from namecheck.rewrite.idle import is_idle
+from namecheck.rewrite.idle import bound_in, is_idle
 from namecheck.rewrite.outline import Outline
 from namecheck.rewrite.plain_calls import Becomes, Rows, reshapes
 from namecheck.rewrite.sites import is_stable
@@ -39,6 +39,7 @@ class Restorations:
         self._survey = survey
         self._rows = rows
         self._again = again
+        self._bound = bound_in(document.source.tree)
 
     def edits(self) -> tuple[Edit, ...]:
         """The edits that leave these calls out; raises `ValueError` where libcst cannot parse."""
@@ -103,7 +104,9 @@ class Restorations:
 
     def _is_idle(self, back: ast.Call) -> bool:
         given = [*back.args, *(word.value for word in back.keywords)]
-        return all(is_idle(node, lambda n: self._at(n).decisive, self._rows) for node in given)
+        return all(
+            is_idle(node, lambda n: self._at(n).decisive, self._rows, self._bound) for node in given
+        )
 
     # Which statements go with them
 
