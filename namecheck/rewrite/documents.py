@@ -6,8 +6,10 @@ import codecs
 import contextlib
 import os
 import re
+import signal
 import stat
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -16,6 +18,9 @@ from namecheck import syntax
 from namecheck.findings import Finding, Span
 from namecheck.syntax import Refused, Source
 
+_ENDING: Final = [
+    getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)
+]
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
@@ -75,8 +80,9 @@ class Document:
     def write(self, data: bytes) -> None:
         """Put other contents in place of the file, whole or not at all; raises `CannotWrite`.
 
-        Mode, and where possible owner, stay; so does a link to the file. Refused where the file
-        is no longer as it was read, and where it may not be written.
+        Mode, and where possible owner, stay; so does a link to the file, but another name of it
+        (a hard link) keeps what there was. Refused where the file is no longer as it was read, and
+        where it may not be written; but where it is already as it is to be, all is well.
         """
         path = os.path.realpath(self.location)
         try:
@@ -84,9 +90,13 @@ class Document:
             if not os.access(path, os.W_OK):
                 raise CannotWrite(f"{self.location}: it is read-only")
             with open(path, "rb") as file:
-                if file.read() != self.data:
-                    raise CannotWrite(f"{self.location}: it has changed since it was read")
-            _replace(path, data, status)
+                found = file.read()
+            if found == data:
+                return
+            if found != self.data:
+                raise CannotWrite(f"{self.location}: it has changed since it was read")
+            with _undisturbed():
+                _replace(path, data, status)
         except OSError as error:
             raise CannotWrite(f"{self.location}: {error.strerror or error}") from error
 
@@ -95,6 +105,19 @@ def read(path: str) -> Document:
     """The file at a path; raises `Refused` and OSError."""
     with open(path, "rb") as file:
         return Document.of(file.read(), path)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """What would end this process waits, so that nothing half done is left beside a file."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _replace(path: str, data: bytes, status: os.stat_result) -> None:

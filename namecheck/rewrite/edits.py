@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Final
 
 from namecheck.findings import Edit as Edit
 from namecheck.findings import Span
 from namecheck.rewrite.documents import Document
+
+_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 class Overlap(ValueError):
@@ -93,23 +98,19 @@ def _block(old: list[str], first: int, last: int, new: list[str]) -> Edit:
     return Edit(before, "".join(f"\n{line}" for line in new))
 
 
-def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[str]:
-    """A unified diff of two states of a file, line by line, without line ends."""
-    old, new = (_lines(document) for document in (before, after))
-    for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=context):
-        if line.startswith(("---", "+++", "@@")) or line.endswith("\n"):
-            yield line.removesuffix("\n")
-        else:
-            yield line
-            yield "\\ No newline at end of file"
+def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[bytes]:
+    """A unified diff of the bytes of a file, line by line, without the ``\\n`` that ends each.
 
-
-def _lines(document: Document) -> list[str]:
-    return [
-        line + ("\r\n" if end == "\r\n" else end and "\n")
-        for line, end in zip(document.text.split("\n"), (*document.ends, ""), strict=True)
-        if line or end
-    ]
+    A carriage return is part of a line, as it is to the tools that apply a diff; so is a tab
+    behind a name with blanks in it.
+    """
+    old, new = (_LINE.findall(document.data) for document in (before, after))
+    ending = b"\t" if any(map(str.isspace, name)) else b""
+    first, second = (os.fsencode(f"{side}/{name}") + ending for side in "ab")
+    for line in difflib.diff_bytes(difflib.unified_diff, old, new, first, second, n=context):
+        yield line.removesuffix(b"\n")
+        if not line.endswith(b"\n"):
+            yield b"\\ No newline at end of file"
 
 
 def _offset(starts: list[int], span: Span) -> int:

@@ -8,25 +8,15 @@ from typing import Any
 
 from namecheck.report.frame import Paint, visible
 from namecheck.report.wording import counted, locations
-from namecheck.rewrite.edits import unified
+from namecheck.rewrite.documents import Document
 from namecheck.rewrite.migration import Migrated
 
 
-def diff(files: Sequence[Migrated], paint: Paint) -> Iterator[str]:
-    """A unified diff of all files that change."""
+def differences(files: Sequence[Migrated]) -> Iterator[tuple[str, Document, Document]]:
+    """The files that change, each by its path, before and after."""
     for one in files:
         if one.changed and one.before is not None and one.after is not None:
-            for line in unified(one.before, one.after, one.path.lstrip("/")):
-                role = _role(line)
-                yield paint(role, line) if role else line
-
-
-def _role(line: str) -> str:
-    if line.startswith(("---", "+++")):
-        return "bold"
-    if line.startswith("@@"):
-        return "gutter"
-    return {"-": "primary", "+": "good"}.get(line[:1], "")
+            yield one.path, one.before, one.after
 
 
 def as_text(files: Sequence[Migrated], paint: Paint, *, written: bool) -> Iterator[str]:

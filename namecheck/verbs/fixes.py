@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from namecheck.console import CLEAN, FOUND, Usage, painter
+from namecheck.console import CLEAN, FOUND, Usage
+from namecheck.verbs import diffs
 
 if TYPE_CHECKING:
     from namecheck.findings import Finding, Fix
@@ -122,12 +123,11 @@ def mended(run: Run, arguments: argparse.Namespace) -> Mending:
 def show(run: Run, found: Mending) -> int:
     """Print the changes as a unified diff; returns the exit status."""
     from namecheck.report import changes
-    from namecheck.rewrite.edits import unified
 
-    paint = painter(run.settings.color)
-    for change in found.changes:
-        for line in unified(change.before, change.after, change.path):
-            print(changes.diff_line(line, paint))
+    diffs.show(
+        ((change.path, change.before, change.after) for change in found.changes),
+        run.settings.color,
+    )
     told = changes.summary(
         found.fixed, found.ignored, len(found.left), found.unsafe, tense="would be "
     )

@@ -17,6 +17,7 @@ from namecheck.console import (
     print_lines,
     semantics_flag,
 )
+from namecheck.verbs import diffs
 
 if TYPE_CHECKING:
     from namecheck.settings import Settings
@@ -68,7 +69,7 @@ def _migrate(arguments: argparse.Namespace) -> int:
         paint = painter(arguments.color)
         told = summary.as_text(result, paint, written=not (arguments.diff or arguments.check))
         if arguments.diff:
-            print_lines(summary.diff(result, paint))
+            diffs.show(summary.differences(result), arguments.color)
             for line in told:  # a diff is read by programs
                 print(line, file=sys.stderr)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from pathlib import Path
 
@@ -65,7 +66,21 @@ def test_a_diff() -> None:
     after = applied(document, [Edit(Span(2, 5, 2, 6), "3")])
     end = "\\ No newline at end of file"
     told = ["--- a/m.py", "+++ b/m.py", "@@ -1,2 +1,2 @@", " a = 1", "-b = 2", end, "+b = 3", end]
-    assert list(unified(document, after, "m.py")) == told
+    assert [line.decode() for line in unified(document, after, "m.py")] == told
+
+
+def test_a_diff_is_of_bytes() -> None:
+    data = codecs.BOM_UTF8 + b"# \xc3\xa9\r\na = 1\rb = 2\n"
+    document = Document.of(data, "m.py")
+    after = applied(document, [Edit(Span(3, 5, 3, 6), "3")])
+    assert list(unified(document, after, "my m.py")) == [
+        b"--- a/my m.py\t",
+        b"+++ b/my m.py\t",
+        b"@@ -1,2 +1,2 @@",
+        b" \xef\xbb\xbf# \xc3\xa9\r",
+        b"-a = 1\rb = 2",
+        b"+a = 1\rb = 3",
+    ]
 
 
 def test_a_file_that_is_no_text_is_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -99,11 +100,31 @@ def test_diff_writes_nothing(run: Run) -> None:
     assert path.read_text() == SAFE
 
 
-def test_a_diff_can_be_applied(run: Run, tmp_path: Path) -> None:
-    path = put(SAFE)
-    (tmp_path / "change.patch").write_text(run("--diff")[1])
-    subprocess.run(["patch", "-p1", "-s", "-i", "change.patch"], cwd=tmp_path, check=True)
-    assert path.read_text() == FIXED
+APPLIED: Final = {
+    "lines end as on Windows": lambda data: data.replace(b"\n", b"\r\n"),
+    "lines end as on old Macs": lambda data: data.replace(b"\n", b"\r"),
+    "a byte order mark": lambda data: b"\xef\xbb\xbf" + data,
+    "a declared encoding": lambda data: b"# coding: latin-1\n" + data + b"# \xe9\n",
+    "no end of the last line": lambda data: data.removesuffix(b"\n"),
+}
+
+
+@pytest.mark.parametrize("form", APPLIED.values(), ids=APPLIED)
+@pytest.mark.parametrize("tool", ["patch -p1 -s --binary -i", "git apply"])
+def test_a_diff_can_be_applied(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: Callable[[bytes], bytes],
+    tool: str,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = put("", "my model.py")
+    path.write_bytes(form(SAFE.encode()))
+    assert cli.main(["check", "--no-cache", str(path.absolute()), "--diff"]) == 1
+    Path("change.patch").write_bytes(capsysbinary.readouterr().out)
+    subprocess.run([*tool.split(), "change.patch"], check=True)
+    assert path.read_bytes() == form(FIXED.encode())
 
 
 def test_diff_of_nothing(run: Run) -> None:
@@ -246,6 +267,42 @@ def test_what_is_changed_by_another_meanwhile_stays(
     assert "it has changed since it was read" in err
     assert path.read_text() == HOPELESS
     assert out.splitlines()[-1] == "0 fixed, 1 left."
+
+
+def test_what_another_run_has_made_so_already_is_well(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put(SAFE)
+    write = Document.write
+
+    def late(document: Document, data: bytes) -> None:
+        path.write_bytes(data)
+        write(document, data)
+
+    monkeypatch.setattr(Document, "write", late)
+    assert run("--fix") == (0, "1 fixed, 0 left.\n", "")
+    assert path.read_text() == FIXED
+
+
+def test_what_ends_a_run_waits_until_a_file_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced, ended = os.replace, []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: ended.append(number))
+
+    def late(source: str, target: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert not ended
+        replaced(source, target)
+
+    monkeypatch.setattr(os, "replace", late)
+    try:
+        path = put(SAFE)
+        Document.of(path.read_bytes(), str(path)).write(FIXED.encode())
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended == [signal.SIGTERM]
+    assert path.read_text() == FIXED
 
 
 def test_a_file_that_has_gone_meanwhile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
