@@ -10,8 +10,10 @@ from typing import Final
 
 import pytest
 
-from namecheck import operators
+from namecheck import operators, signatures
 from namecheck.operators import Operator, table
+from namecheck.rules import registry
+from namecheck.rules.dtype_words import WORDS, fixed
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
 
 ORACLE: Final = SPEC.parent / "oracle"
@@ -81,6 +83,24 @@ def test_where_two_words_differ_a_reason_is_listed() -> None:
     assert set(listed) == {pair for pair in pairs if len(set(pair)) == 2}
     assert len(listed) == len(set(listed))
     assert all(entry.reason for entry in audit())
+
+
+def parameters_of(row: Operator) -> set[str]:
+    """What the rule of a row is given, by name."""
+    rule = registry.load().get(row.names)
+    taken = row.signatures or ((signatures.of(rule),) if rule else ())
+    every = [p for signature in (*taken, signatures.parse(row.ctor)) for p in signature]
+    return {p.role or p.name for p in every} | set(row.constants)
+
+
+def test_words_for_dtypes_tell_of_arguments_that_there_are() -> None:
+    for row in table().values():
+        for word in row.dtype.split():
+            name, _, told = word.removesuffix(")").partition("(")
+            operands = told.split(",") if told else WORDS[name].operands if name in WORDS else ()
+            if not WORDS.get(name, fixed("bool")).bare:
+                assert parameters_of(row) & set(operands), row.key
+            assert not told or parameters_of(row) >= set(operands), row.key
 
 
 # Named tensors are no part of torch 2.13; the two casts are there, and written down nowhere.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.rules import devices, dtypes, facets, layouts, orders, refusals, registry
+from namecheck.rules import devices, dtypes, facets, layouts, orders, outputs, refusals, registry
 from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Signature
 
@@ -39,7 +39,8 @@ class Operator:
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
     the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`, what `device` tells in `namecheck.rules.devices`, what
+    said in `namecheck.rules.dtypes`, what `into` tells of outputs in `namecheck.rules.outputs`,
+    what `device` tells in `namecheck.rules.devices`, what
     `memory` tells of their order in `namecheck.rules.orders`, what `layout` and `refuses` tell of
     layouts in `namecheck.rules.layouts`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
@@ -58,6 +59,7 @@ class Operator:
     dtype: str = ""
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
     device: str = ""
     memory: str = ""
     layout: str = ""
@@ -98,8 +100,12 @@ class Operator:
         return {}
 
     def _telling(self, overload: int) -> facets.Telling:
-        lacks = self.lacks[min(overload, len(self.lacks) - 1)] if self.lacks else ""
-        typing = dtypes.Typing(self.dtype, tuple(self.needs.items()), lacks)
+        typing = dtypes.Typing(
+            self.dtype,
+            tuple(self.needs.items()),
+            _at(self.lacks, overload),
+            _at(self.into, overload),
+        )
         taken = self.signatures[overload] if self.params else ()
         tensors = tuple(
             p.role or p.name for p in taken if not {"tensor", "tensors"}.isdisjoint(p.kinds)
@@ -235,6 +241,8 @@ def _fault_of(row: Any) -> str | None:
         return fault
     if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
         return fault
+    if fault := next(filter(None, map(outputs.fault_of, _strings(row.get("into", ())))), None):
+        return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
         if name not in ("", "refuses", "unknown") and name not in known:
@@ -254,7 +262,7 @@ def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
     return None
 
 
-_LISTS: Final = ("params", "aten", "aten_out", "lacks")
+_LISTS: Final = ("params", "aten", "aten_out", "lacks", "into")
 _TABLES: Final = {
     "documented": "forms and labels",
     "constants": "arguments",
@@ -271,6 +279,11 @@ def _operator(key: str, row: Mapping[str, Any]) -> Operator:
 
 def _is_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _at(lines: tuple[str, ...], overload: int) -> str:
+    """What is told of one overload; the last line holds for all further ones."""
+    return lines[min(overload, len(lines) - 1)] if lines else ""
 
 
 def _strings(value: Any) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ and with that of the result; what is known only in part is `namecheck.attributes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import Final, TypeAlias
@@ -34,8 +35,8 @@ class Word:
     """One word: the dtype in which torch computes, and that of the result made of it.
 
     `operands` are the parameters that count where the row names none; `constant` is the dtype of
-    the result where that does not depend on them; `bare` whether it needs no operand; what is
-    written to must take the result where it `casts`.
+    the result where that does not depend on them; `bare` whether it needs no operand; `into` how
+    what is written to takes the result (`namecheck.rules.outputs`).
     """
 
     common: Common
@@ -43,7 +44,7 @@ class Word:
     operands: tuple[str, ...]
     constant: str | None = None
     bare: bool = False
-    casts: bool = False
+    into: str = "same"
 
     def takes(self, count: int) -> bool:
         """Whether this many operands are enough."""
@@ -96,6 +97,34 @@ def _common(default: str, operands: Sequence[Operand]) -> str:
 def _lost(default: str, operands: Sequence[Operand]) -> str:
     dtype = _common(default, operands)
     return default if dtype in INTEGRALS else dtype
+
+
+CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
+    each.name.lower(): attributes.of_category(each) for each in Category
+}
+
+
+@cache
+def stood_for(words: str) -> frozenset[str]:
+    """The dtypes that words of a row stand for: their names, or those of categories."""
+    return frozenset(
+        dtype for word in words.split() for dtype in CATEGORIES.get(word, frozenset({word}))
+    )
+
+
+_SAID: Final = re.compile(r"(?:(?P<error>\w+Error): )?(?P<text>.*)", re.DOTALL)
+
+
+def said(words: str, *dtypes: str) -> tuple[str, str]:
+    """What torch raises and says, where a row writes it down, with the dtypes in its words."""
+    found = _SAID.fullmatch(words)
+    assert found is not None, words
+    text = found["text"].format(
+        *dtypes,
+        spoken=[spoken(dtype) for dtype in dtypes],
+        cpp=[attributes.cpp(dtype) for dtype in dtypes],
+    )
+    return found["error"] or "RuntimeError", text
 
 
 def mismatch(text: str) -> Contradiction:
@@ -224,31 +253,32 @@ _TWO: Final = ("input", "other")
 WORDS: Final[dict[str, Word]] = {
     "first": Word(_first, _own, _ONE),
     "last": Word(_last, _own, _TWO),
-    "promotes": Word(_promoted, _own, _TWO, casts=True),
-    "floats": Word(_floating, _own, _TWO, casts=True),
-    "compares": Word(_promoted, _boolean, _TWO, "bool", casts=True),
-    "bounded": Word(_promoted, _own, ("input", "min", "max")),
+    "promotes": Word(_promoted, _own, _TWO, into="cast"),
+    "floats": Word(_floating, _own, _TWO, into="cast"),
+    "compares": Word(_promoted, _boolean, _TWO, "bool", into="cast"),
+    "bounded": Word(_promoted, _own, ("input", "min", "max"), into="cast"),
     "common": Word(_common, _own, _TWO),
-    "subtracts": Word(_subtracted, _own, _TWO, casts=True),
-    "powers": Word(_powered, _own, _TWO, casts=True),
-    "negates": Word(_negated, _own, _ONE, casts=True),
-    "sums": Word(_first, _summed, _ONE),
-    "squares": Word(_promoted, _squared, _ONE),
+    "subtracts": Word(_subtracted, _own, _TWO, into="cast"),
+    "powers": Word(_powered, _own, _TWO, into="cast"),
+    "negates": Word(_negated, _own, _ONE, into="cast"),
+    "sums": Word(_first, _summed, _ONE, into="any"),
+    "squares": Word(_promoted, _squared, _ONE, into="cast"),
     "truth": Word(_first, _true, _ONE),
     "doubles": Word(_promoted, _double, _TWO),
     "distances": Word(_floating, _real, _TWO),
+    "spans": Word(_promoted, _real, _TWO),
     "losses": Word(_lost, _own, _TWO),
     "averages": Word(_promoted, _averaging, _TWO),
     "gaps": Word(_lost, _real, _TWO),
-    "means": Word(_averaged, _own, _ONE),
+    "means": Word(_averaged, _own, _ONE, into="cast"),
     "real": Word(_first, _real, _ONE),
-    "angle": Word(_first, _angle, _ONE),
+    "angle": Word(_first, _angle, _ONE, into="cast"),
     "complex": Word(_first, _complex, _ONE),
-    "data": Word(_of_data, _own, ("data",), bare=True),
-    "counts": Word(_promoted, _counted, ("start", "end", "step")),
+    "data": Word(_of_data, _own, ("data",), bare=True, into="made"),
+    "counts": Word(_promoted, _counted, ("start", "end", "step"), into="made"),
     "weighs": Word(_weighed, _own, ("weights",), bare=True),
-    "ranges": Word(_ranged, _own, ("start", "end")),
-    "default": Word(_default, _own, (), bare=True),
+    "ranges": Word(_ranged, _own, ("start", "end"), into="made"),
+    "default": Word(_default, _own, (), bare=True, into="made"),
 }
 """Every word that is no dtype itself."""
 

@@ -10,11 +10,11 @@ torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from namecheck import attributes
 from namecheck.attributes import (
@@ -29,7 +29,8 @@ from namecheck.attributes import (
     Priority,
 )
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.dtype_words import WORDS, Word, fixed, mismatch
+from namecheck.rules import outputs
+from namecheck.rules.dtype_words import WORDS, Word, fixed, mismatch, said, stood_for
 from namecheck.sizes import Expression
 from namecheck.values import Constant, Dims, Many, SomeNumber, Tensor
 
@@ -41,6 +42,7 @@ class Typing:
     dtype: str = ""
     needs: tuple[tuple[str, str], ...] = ()
     lacks: str = ""
+    into: str = ""
 
 
 def typed(
@@ -65,25 +67,43 @@ def typed(
         return _of_asked(answer, arguments)
     if isinstance(answer, (tuple, list)):
         every = words + words[-1:] * len(answer)
+        targets = target if isinstance(target, (tuple, list)) else ()
         return type(answer)(
-            _typed_one(part, word, "" if place else row.lacks, arguments, around, None)
-            for place, (part, word) in enumerate(zip(answer, every, strict=False))
+            _typed_one(
+                part,
+                word,
+                _Part(place, "" if place else row.lacks, row.into),
+                arguments,
+                around,
+                written,
+            )
+            for place, (part, word, written) in enumerate(
+                zip(answer, every, itertools.chain(targets, itertools.repeat(None)), strict=False)
+            )
         )
-    return _typed_one(answer, words[0], row.lacks, arguments, around, target)
+    return _typed_one(answer, words[0], _Part(0, row.lacks, row.into), arguments, around, target)
+
+
+class _Part(NamedTuple):
+    """What a row tells of one of its results, besides the word for its dtype."""
+
+    place: int
+    lacks: str
+    into: str
 
 
 def _typed_one(
     answer: Any,
     word: str,
-    lacks: str,
+    part: _Part,
     arguments: Mapping[str, Any],
     around: Around,
     target: Any,
 ) -> Any:
     if isinstance(answer, Many):
-        return Many(_typed_one(answer.each, word, lacks, arguments, around, target))
+        return Many(_typed_one(answer.each, word, part, arguments, around, target))
     written = target.dtype if isinstance(target, Tensor) else UNKNOWN
-    dtype = _dtype(word, lacks, arguments, around, written)
+    dtype = _dtype(word, part, arguments, around, written)
     _check_gradient(arguments, dtype, in_place=target is not None)
     return answer.of_dtype(dtype) if isinstance(answer, Tensor) else answer
 
@@ -94,6 +114,14 @@ def _of_asked(answer: Any, arguments: Mapping[str, Any]) -> Any:
     if isinstance(answer, Tensor) and isinstance(asked, (Constant, Unknown)):
         return replace(answer, dtype=_asked(asked) or UNKNOWN)
     return answer
+
+
+def _asking(arguments: Mapping[str, Any]) -> Any:
+    """What asks for a dtype: ``dtype=``, or ``out_int32=True``; None where nothing does."""
+    narrow = arguments.get("out_int32", False)
+    if narrow is False:
+        return arguments.get("dtype")
+    return Constant("dtype", "int32") if narrow is True else UNKNOWN
 
 
 def _asked(asked: Any) -> str | None:
@@ -113,12 +141,12 @@ _OF_CLASSES: Final = {
 
 
 def _dtype(
-    word: str, lacks: str, arguments: Mapping[str, Any], around: Around, written: DType
+    word: str, part: _Part, arguments: Mapping[str, Any], around: Around, written: DType
 ) -> DType:
     """The dtype of a result by one word of the row."""
     told, names = _read(word)
-    asked = arguments.get("dtype")
-    if asked is not None and _asked(asked) is None and "dtype" in arguments:
+    asked = _asking(arguments)
+    if asked is not None and _asked(asked) is None:
         return UNKNOWN
     operands = [choice for name in names for choice in operands_of(arguments.get(name), around)]
     if around.autocast and any(_may_float(choice) for choice in operands):
@@ -126,15 +154,28 @@ def _dtype(
     if not told.takes(len(operands)):
         return _asked(asked) or UNKNOWN
     if any(not choice for choice in operands):
-        return _asked(asked) or told.constant or UNKNOWN
+        settled = _asked(asked) or told.constant
+        return UNKNOWN if settled is None else _written(settled, told, part, asked, written)
     return _evaluated(
         word,
-        lacks,
+        part,
         _asked(asked),
         attributes.possible(around.default),
         attributes.possible(written) or (None,),
         tuple(operands),
     )
+
+
+def _written(dtype: str, told: Word, part: _Part, asked: Any, written: DType) -> DType:
+    """A dtype that is settled, whatever the operands are, if what is written to takes it."""
+    taking = outputs.taking(part.into, told.into, part.place)
+
+    def question(target: str | None) -> str:
+        if target is not None:
+            outputs.check(taking, dtype, dtype, target, asked=asked is not None)
+        return dtype
+
+    return attributes.each(question, attributes.possible(written) or (None,))
 
 
 def _may_float(choice: Sequence[Operand]) -> bool:
@@ -144,22 +185,23 @@ def _may_float(choice: Sequence[Operand]) -> bool:
 @cache
 def _evaluated(
     word: str,
-    lacks: str,
+    part: _Part,
     asked: str | None,
     defaults: tuple[str, ...],
     targets: tuple[str | None, ...],
     operands: tuple[tuple[Operand, ...], ...],
 ) -> DType:
     told, _ = _read(word)
+    taking = outputs.taking(part.into, told.into, part.place)
 
     def question(default: str, target: str | None, *chosen: Operand) -> str:
         if asked is None:
             common, result = told.ask(default, chosen)
         else:
             common = result = asked
-        if told.casts and target is not None:
-            check_cast(result, target)
-        _check_kernel(lacks, common)
+        if target is not None:
+            outputs.check(taking, common, result, target, asked=asked is not None)
+        _check_kernel(part.lacks, common)
         return result
 
     return attributes.each(question, defaults, targets, *operands)
@@ -241,34 +283,9 @@ def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | Non
     )
 
 
-def check_cast(source: str, target: str) -> None:
-    """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
-    if attributes.can_cast(source, target):
-        return
-    raise Contradiction(
-        "NC302",
-        f"result type {attributes.spoken(source)} can't be cast to the desired output type "
-        f"{attributes.spoken(target)}",
-        help="Use the call that returns a new tensor, or cast what is written to it first.",
-    )
-
-
-_CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
-    each.name.lower(): attributes.of_category(each) for each in Category
-}
-
-
-@cache
-def _dtypes(words: str) -> frozenset[str]:
-    """The dtypes that words stand for: their names, or those of categories."""
-    return frozenset(
-        dtype for word in words.split() for dtype in _CATEGORIES.get(word, frozenset({word}))
-    )
-
-
 def _check_kernel(lacks: str, common: str) -> None:
     kernel, _, words = lacks.partition(": ")
-    if not words or common not in _dtypes(words):
+    if not words or common not in stood_for(words):
         return
     raise Contradiction(
         "NC304",
@@ -276,9 +293,6 @@ def _check_kernel(lacks: str, common: str) -> None:
         error="NotImplementedError",
         help="Cast the input with `.to(…)` to a dtype that the operator has.",
     )
-
-
-_NEED: Final = re.compile(r"(?P<dtypes>[\w ]+); (?:(?P<error>\w+Error): )?(?P<text>.*)", re.DOTALL)
 
 
 def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Around) -> None:
@@ -289,23 +303,23 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
     ``condition with input`` if the other is given, ``input,value by index`` where a tensor picks
     the places that take several values.
     """
-    found = _NEED.fullmatch(need)
-    assert found is not None, need
+    allowed, _, words = need.partition("; ")
     name, _, other = names.partition(" ")
-    if found["dtypes"] == "alike":
+    if allowed == "alike":
         one, two = (arguments.get(each) for each in name.split(","))
         if not other or _picks(arguments.get(other.removeprefix("by ")), two):
-            _check_alike(one, two, found["text"], around)
+            _check_alike(one, two, words, around)
         return
     if other and not _stands(arguments, name, *other.split()):
         return
     for tensor in tensors_in(arguments.get(name)):
-        if attributes.is_among(tensor.dtype, _dtypes(found["dtypes"])) is Answer.NO:
+        if attributes.is_among(tensor.dtype, stood_for(allowed)) is Answer.NO:
             given = attributes.possible(tensor.dtype)[0]
+            error, text = said(words, given)
             raise Contradiction(
                 "NC304",
-                _told(found["text"], given),
-                error=found["error"] or "RuntimeError",
+                text,
+                error=error,
                 help=f"The tensor is of dtype {given}: cast it with `.to(…)`.",
             )
 
@@ -338,7 +352,7 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(part)
 
 
-def _check_alike(one: Any, other: Any, text: str, around: Around) -> None:
+def _check_alike(one: Any, other: Any, words: str, around: Around) -> None:
     """Refuse two tensors of different dtypes, where autocast does not make them alike."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
@@ -347,16 +361,7 @@ def _check_alike(one: Any, other: Any, text: str, around: Around) -> None:
     left, right = attributes.possible(one.dtype)[0], attributes.possible(other.dtype)[0]
     if around.autocast and {left, right} <= FLOATINGS:
         return
-    raise mismatch(_told(text, left, right))
-
-
-def _told(text: str, *dtypes: str) -> str:
-    """What torch says, with the dtypes in its words."""
-    return text.format(
-        *dtypes,
-        spoken=[attributes.spoken(dtype) for dtype in dtypes],
-        cpp=[attributes.cpp(dtype) for dtype in dtypes],
-    )
+    raise mismatch(said(words, left, right)[1])
 
 
 def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:

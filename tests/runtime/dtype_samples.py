@@ -54,6 +54,7 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
     "k": 1,
     "n_fft": 2,
     "p": 0.5,
+    "input": 2,  # a base: the powers of 1 are made in another way
     "dims": (0,),
     "dim0": 0,
     "dim1": 0,
