@@ -45,6 +45,7 @@ from namecheck.interpreter.objects import (
     Wrapped,
     has_failed,
 )
+from namecheck.interpreter.observations import Begun
 from namecheck.interpreter.recalls import Recalls
 from namecheck.interpreter.store import Store
 from namecheck.names import Answer
@@ -72,18 +73,27 @@ def _stays_whole(function: Value, value: Value) -> bool:
     return (takes or moves) and placement.is_choice(value)
 
 
+def _begun(function: Partial | TorchModule, words: Mapping[str, Value]) -> Begun | None:
+    """What a callable was given where it was made, and is not given anew."""
+    if function.made is None:
+        return None
+    known = frozenset(name for name, _ in function.kwargs)
+    return Begun(function.made, len(function.args), known - words.keys())
+
+
 @dataclass(slots=True)
 class Arguments:
     """The arguments of one call; `open` where a star brings more of them that are not known.
 
     `args` has only those whose position is known: those before the first such star. Each of those
-    behind is `rest`, where anything is known of them.
+    behind is `rest`, where anything is known of them. `begun` tells which were given beforehand.
     """
 
     args: list[Value] = field(default_factory=list)
     kwargs: dict[str, Value] = field(default_factory=dict)
     open: bool = False
     rest: Value | None = None
+    begun: Begun | None = None
 
     def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
         """The positional arguments from a place on, or what each of them is."""
@@ -280,6 +290,7 @@ class Calls:
             {**dict(function.kwargs), **call.kwargs},
             function.open or call.arguments.open,
             None if function.open else call.arguments.rest,
+            _begun(function, call.kwargs),
         )
         return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
 
@@ -338,7 +349,14 @@ class Calls:
                     for part in self._parts(node, arg, call.store)
                 ]
         return torch.call(
-            operator, args, call.kwargs, call.node, call.store, call.activation, operands
+            operator,
+            args,
+            call.kwargs,
+            call.node,
+            call.store,
+            call.activation,
+            operands,
+            call.arguments.begun,
         )
 
     def _parts(self, node: Node, value: Value, store: Store) -> list[Operand]:
@@ -356,7 +374,12 @@ class Calls:
         if self.machine.rows[module.key].is_placed:
             placement = self.machine.torch.placement
             kwargs["device"] = placement.of_layer(module, call.store, call.activation)
-        arguments = Arguments([*module.args, *call.args], kwargs, call.arguments.open)
+        arguments = Arguments(
+            [*module.args, *call.args],
+            kwargs,
+            call.arguments.open,
+            begun=_begun(module, call.kwargs),
+        )
         call = Call(arguments, call.node, call.store, call.activation)
         return self.torch_call(module.key, call.args, call)
 

@@ -97,7 +97,7 @@ class Inheritance:
             return self._builtins.dict_(call)
         key = path.removeprefix(_TORCH)
         return TorchModule(
-            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
+            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
         )
 
     def _sequence(self, instance: Instance, call: Call) -> Value:

@@ -210,7 +210,7 @@ class Libraries:
 
     def _layer(self, key: str, call: Call) -> Value:
         made = TorchModule(
-            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items())
+            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
         )
         self.machine.torch.placement.made(made, call)
         return made
@@ -226,9 +226,8 @@ class Libraries:
 
     def _partial(self, call: Call) -> Value:
         given = call.arguments
-        return Partial(
-            call.argument(0), tuple(given.args[1:]), tuple(given.kwargs.items()), given.open
-        )
+        words = tuple(given.kwargs.items())
+        return Partial(call.argument(0), tuple(given.args[1:]), words, given.open, call.node)
 
     def _items(
         self, value: Value, call: Call, *, whole: bool = True

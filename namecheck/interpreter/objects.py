@@ -364,12 +364,16 @@ class Wrapped:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """``functools.partial`` of a callable; `open` where a star brought more arguments."""
+    """``functools.partial`` of a callable; `open` where a star brought more arguments.
+
+    `made` is the call that made it.
+    """
 
     function: Value
     args: tuple[Value, ...]
     kwargs: tuple[tuple[str, Value], ...]
     open: bool = False
+    made: ast.AST | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,12 +437,13 @@ class TorchMethod:
 
 @dataclass(frozen=True, slots=True)
 class TorchModule:
-    """An instance of a class of ``torch.nn``, with the arguments it was made with."""
+    """An instance of a class of ``torch.nn``, with the arguments it was made with, and where."""
 
     address: Address
     key: str
     args: tuple[Value, ...] = ()
     kwargs: tuple[tuple[str, Value], ...] = ()
+    made: ast.AST | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
@@ -52,14 +52,29 @@ Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """The call that made a layer or a partial function, and which arguments were given there."""
+
+    node: ast.AST
+    args: int
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Application:
-    """One time that an operator of the table was applied: what it was given, and what it gave."""
+    """One time that an operator of the table was applied: what it was given, and what it gave.
+
+    `begun` tells which arguments were given beforehand: the application is then told a second time
+    where they were, `early`.
+    """
 
     operator: str
     given: tuple[Any, ...]
     keywords: tuple[tuple[str, Any], ...]
     result: Any
     contradiction: Contradiction | None
+    begun: Begun | None = None
+    early: bool = False
 
 
 @dataclass(slots=True)
@@ -151,9 +166,14 @@ class Recorder:
     def application(self, node: Node, application: Application) -> None:
         """What an operator was given, and what came of it."""
         if self._keeps:
-            known = self._applications.setdefault(node, Applications())
-            if application not in known.each:
-                known.each.append(application)
+            self._keep(node, application)
+            if application.begun is not None:
+                self._keep(application.begun.node, replace(application, early=True))
+
+    def _keep(self, node: ast.AST, application: Application) -> None:
+        known = self._applications.setdefault(node, Applications())
+        if application not in known.each:
+            known.each.append(application)
 
     def _reached(self, node: Node) -> None:
         if node in self._applied:

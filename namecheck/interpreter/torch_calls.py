@@ -36,7 +36,7 @@ from namecheck.interpreter.objects import (
     size_of,
     sized,
 )
-from namecheck.interpreter.observations import Application
+from namecheck.interpreter.observations import Application, Begun
 from namecheck.interpreter.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.sides import Sides
 from namecheck.interpreter.store import Fact, Store
@@ -182,6 +182,7 @@ class TorchCalls:
         store: Store,
         activation: Activation,
         operands: Sequence[Operand] = (),
+        begun: Begun | None = None,
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
         if self.machine.native is not None and _is_native(operator, kwargs):
@@ -208,6 +209,7 @@ class TorchCalls:
                     tuple(words.items()),
                     answer.result,
                     answer.contradiction,
+                    begun,
                 ),
             )
         if answer.contradiction is not None:

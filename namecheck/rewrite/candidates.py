@@ -34,6 +34,8 @@ def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) ->
     `labels` are the names that tensors have in the file.
     """
     seen_there = seen.decisive
+    if isinstance(node, ast.Call) and _makes(node, labels):
+        return "no call of what is made here is seen"
     if seen_there.otherwise and not seen_there.unknown:
         return None
     if not _speaks_of_names(node, labels):
@@ -53,8 +55,23 @@ def _speaks_of_names(node: ast.Call | ast.Attribute, labels: frozenset[str]) -> 
     if node.func.attr == "rename":
         return may_be_tensor(node.func.value) and _renames(node)
     return node.func.attr in operators.table() and any(
-        _tells(argument, labels) for argument in (*node.args, *(k.value for k in node.keywords))
+        _tells(argument, labels) for argument in (*node.args, *_values(node))
     )
+
+
+def _makes(node: ast.Call, labels: frozenset[str]) -> bool:
+    """Whether it makes a layer, or a partial function, of a name."""
+    called = node.func
+    word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    if word.startswith("partial"):
+        return any(_tells(each, labels) for each in (*node.args[1:], *_values(node)))
+    if f"nn.{word}" not in operators.table():
+        return False
+    return any(_tells(each, labels) for each in (*node.args, *_values(node)))
+
+
+def _values(node: ast.Call) -> list[ast.expr]:
+    return [keyword.value for keyword in node.keywords]
 
 
 def _tells(node: ast.expr, labels: frozenset[str]) -> bool:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from namecheck import names as naming
-from namecheck import operators
+from namecheck import operators, signatures
 from namecheck.interpreter import Application
 from namecheck.names import UNKNOWN, Answer, Label
 from namecheck.operators import Operator
@@ -66,13 +66,15 @@ def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes |
     each = [plan.of(application) for application in decisive.each]
     if all(one is None for one in each):
         return None
-    if decisive.otherwise:
+    if decisive.otherwise and not all(one.early for one in decisive.each):
         raise Unsettled("what this is called on is not known each time")
     for application in seen.further:
         try:
-            each.append(plan.of(application))
+            options = plan.of(application)
         except Unsettled:
             continue
+        if options is not None or not _has_unknown(application):
+            each.append(options)
     return _agreed([one or _Options({}) for one in each], plan)
 
 
@@ -128,7 +130,10 @@ class _Plan:
             raise Unsettled(f"{contradiction.code}: {contradiction.message.splitlines()[0]}")
         if special is not None:
             return special(self, application)
-        return self._arguments(application)
+        options = self._arguments(application)
+        # What was given where a layer was made is rewritten there.
+        beforehand = application.begun is not None and not options.arguments
+        return None if beforehand else options
 
     def place(self, key: Key) -> Key:
         """An argument as it is counted in the source."""
@@ -136,7 +141,7 @@ class _Plan:
 
     def _may_speak(self, application: Application) -> bool:
         """Whether a dim of a tensor that has names may be told by name, for all that is known."""
-        if UNKNOWN not in application.given and UNKNOWN not in dict(application.keywords).values():
+        if not _has_unknown(application):
             return False
         dims = any(
             value is UNKNOWN and parameter is not None and _is_dims(parameter)
@@ -185,15 +190,26 @@ class _Plan:
         node = self._node
         if not isinstance(node, ast.Call):
             raise Unsettled("it is no plain call")
-        words = [keyword.arg for keyword in node.keywords if keyword.arg is not None]
-        known = {name for name, _ in application.keywords}
+        words = {keyword.arg for keyword in node.keywords if keyword.arg is not None}
         method = isinstance(node.func, ast.Attribute)
-        if _first_star(node) == len(node.args):
+        begun, starred = application.begun, _first_star(node) < len(node.args)
+        known, possible = {name for name, _ in application.keywords}, (0, 1) if method else (0,)
+        if begun is not None and application.early:
+            # What a partial function is of is its first argument.
+            possible = (0 if application.operator.startswith("nn.") else -1,)
+            known, self._offset = {*begun.words}, begun.args - len(node.args)
+        elif not starred:
             self._offset = len(application.given) - len(node.args)
+            possible = possible if begun is None else (begun.args,)
         else:
             self._offset = int(method and application.operator.startswith("Tensor."))
-        if self._offset not in ((0, 1) if method else (0,)) or not known.issuperset(words):
+        if self._offset not in possible or not known.issuperset(words) or (starred and begun):
             raise Unsettled("its arguments are not all written there")
+
+    def _is_written(self, key: Key, application: Application) -> bool:
+        """Whether an argument is given in this call, and is not what its method is called on."""
+        receiver = isinstance(key, int) and key < self._offset
+        return _is_early(key, application) == application.early and not receiver
 
     # Arguments
 
@@ -218,7 +234,8 @@ class _Plan:
         assert isinstance(self._node, ast.Call)
         arguments = dict(options.arguments)
         for key, value, parameter in self._given(application):
-            if parameter is not None and parameter.name == "sizes" and _has_pairs(value):
+            sizes = parameter is not None and "sizes" in (parameter.name, parameter.role)
+            if sizes and _has_pairs(value) and self._is_written(key, application):
                 self._take(application)
                 arguments[key] = (SIZES,)
         return _Options(arguments, dims=options.dims) if arguments else None
@@ -226,6 +243,12 @@ class _Plan:
     def _given(self, application: Application) -> Iterator[tuple[Key, Any, Parameter | None]]:
         given, words = application.given, dict(application.keywords)
         by_place, by_keyword = operators.parameters(application.operator, given, words, self._rows)
+        row, begun = operators.row_of(application.operator, self._rows), application.begun
+        if begun is not None and row is not None and row.ctor:
+            made = map(_of_layer, signatures.parse(row.ctor))
+            before, named = signatures.places(tuple(made), begun.args, begun.words)
+            by_place[: begun.args] = before
+            by_keyword |= named
         for place, (value, parameter) in enumerate(zip(given, by_place, strict=True)):
             yield place, value, parameter
         for word, value in words.items():
@@ -243,7 +266,7 @@ class _Plan:
         arguments: dict[Key, tuple[str | None, ...]] = {}
         dims = None
         for key, value, parameter in self._given(application):
-            if key == 0 and self._offset:
+            if not self._is_written(key, application):
                 continue
             if parameter is None:
                 if _tells_name(value, application):
@@ -266,6 +289,7 @@ class _Plan:
 
 _NEW_NAMES: Final = frozenset({"names", "out_dim", "outdim"})
 _DIMS: Final = frozenset({"dim", "dims", "name", "names"})
+_OF_LAYERS: Final = frozenset({"dim", "start_dim", "end_dim"})
 _TEXT: Final = frozenset({"any", "str"})
 _SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] = {
     "refine_names": _Plan.dropped,
@@ -277,6 +301,7 @@ _SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] =
     "align_as": _Plan.aligned,
     "flatten": _Plan.flattened,
     "unflatten": _Plan.unflattened,
+    "nn.Unflatten": _Plan.unflattened,
 }
 
 
@@ -321,14 +346,28 @@ def _tells_name(value: Any, application: Application) -> bool:
     return not words.isdisjoint(texts)
 
 
-_OF_NAMES: Final = frozenset({"names=", *_SPECIAL}) - {"flatten", "unflatten"}
+_OF_NAMES: Final = frozenset({"names=", *_SPECIAL}) - {"flatten", "unflatten", "nn.Unflatten"}
+
+
+def _has_unknown(application: Application) -> bool:
+    return UNKNOWN in application.given or UNKNOWN in dict(application.keywords).values()
 
 
 def _speaks_of_names(application: Application) -> bool:
-    words = dict(application.keywords)
-    if words.keys() & _NEW_NAMES:
-        return True
-    return any(map(_has_text, (*application.given, *words.values())))
+    arguments: list[tuple[Key, Any]] = [*enumerate(application.given), *application.keywords]
+    return any(
+        key in _NEW_NAMES or _has_text(value)
+        for key, value in arguments
+        if _is_early(key, application) == application.early
+    )
+
+
+def _is_early(key: Key, application: Application) -> bool:
+    """Whether an argument was given beforehand, where a layer or a partial function was made."""
+    begun = application.begun
+    if begun is None:
+        return False
+    return key < begun.args if isinstance(key, int) else key in begun.words
 
 
 def _has_text(value: Any) -> bool:
@@ -345,6 +384,12 @@ def _first_star(node: ast.Call) -> int:
 
 def _has_pairs(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and any(isinstance(v, (tuple, list)) for v in value)
+
+
+def _of_layer(parameter: Parameter) -> Parameter:
+    """A parameter of a constructor, which takes whatever its layer does."""
+    dims = parameter.name in _OF_LAYERS
+    return replace(parameter, kinds=frozenset({"dim", "name"})) if dims else parameter
 
 
 def _is_dims(parameter: Parameter) -> bool:

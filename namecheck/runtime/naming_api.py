@@ -6,6 +6,7 @@ Every function here only moves data; what the result is called, and whether the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -83,6 +84,18 @@ def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> t
         pairs = [size for _, size in pairs]
     place = translation.place_of(dim, input) if isinstance(dim, str) else dim
     return cast(torch.Tensor, _Originals.unflatten(input, place, pairs))
+
+
+def taking_pairs(original: Callable[..., None]) -> Callable[..., None]:
+    """How ``nn.Unflatten`` looks at its sizes: they may be pairs of names and sizes again."""
+
+    @functools.wraps(original)
+    def require(module: torch.nn.Unflatten, sizes: Any) -> None:
+        pairs = isinstance(sizes, tuple) and all(isinstance(one, tuple) for one in sizes)
+        if not pairs:
+            original(module, sizes)
+
+    return require
 
 
 def has_names(tensor: torch.Tensor) -> bool:

@@ -227,5 +227,7 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     yield from native.patches(names)
     yield Patch(torch.Tensor, "has_names", naming_api.has_names)
     yield Patch(torch.Tensor, "data", naming_api.data_property())
-    if not native.IS_NATIVE:  # which shows names by itself
+    if not native.IS_NATIVE:  # which shows names by itself, and makes layers with them
         yield Patch(torch.Tensor, "__repr__", naming_api.show)
+        made = naming_api.taking_pairs(torch.nn.Unflatten._require_tuple_int)
+        yield Patch(torch.nn.Unflatten, "_require_tuple_int", made)
