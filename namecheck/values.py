@@ -371,18 +371,6 @@ class Tensor:
         """The names of all known dims, in order."""
         return self.dims.names
 
-    def of_dtype(self, dtype: DType) -> Tensor:
-        """The same of another dtype."""
-        return Tensor(self.dims, dtype, self.device, self.layout, self.memory)
-
-    def on(self, device: Device) -> Tensor:
-        """The same on another device."""
-        return Tensor(self.dims, self.dtype, device, self.layout, self.memory)
-
-    def lying(self, layout: str | Unknown, memory: Memory) -> Tensor:
-        """The same tensor, kept so."""
-        return Tensor(self.dims, self.dtype, self.device, layout, memory)
-
 
 @dataclass(frozen=True, slots=True)
 class Many:

@@ -21,7 +21,7 @@ from namecheck.attributes import Around, devices
 from namecheck.attributes.devices import CPU, META, Chosen, Device
 from namecheck.names import UNKNOWN, Contradiction
 from namecheck.rules.dtypes import tensors_in
-from namecheck.values import Constant, Many, Tensor
+from namecheck.values import Constant, Tensor
 
 Place: TypeAlias = tuple[str, Tensor]
 
@@ -44,10 +44,10 @@ class Placing:
     layer: bool
 
 
-def placed(
-    answer: Any, row: Placing, arguments: Mapping[str, Any], around: Around, target: Any = None
-) -> Any:
-    """A result with its device; raises `Contradiction` where torch refuses the devices."""
+def of_result(
+    row: Placing, arguments: Mapping[str, Any], around: Around, target: Any = None
+) -> Device:
+    """The device of a result; raises `Contradiction` where torch refuses those given."""
     asked = arguments.get("device") if row.makes else None
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
@@ -58,7 +58,7 @@ def placed(
         if isinstance(target, Tensor):
             found.add(target.device)
         if len(found) == 1:
-            return _with_device(answer, found.pop())
+            return found.pop()
     if word == "host":
         _check_host(every, arguments)
     if word == "index":
@@ -69,10 +69,10 @@ def placed(
             written.append(("parameters", Tensor(device=asked_for(arguments["device"]))))
         _check_alike([*every, *written], row.broadcasts, len(every), target is not None)
     if word == "cast":
-        return _with_device(answer, _of_class(arguments.get("dtype"), every))
+        return _of_class(arguments.get("dtype"), every)
     if asked is None and row.makes and word != "cuda" and not _is_modelled(arguments):
-        return _with_device(answer, UNKNOWN if every else around.device)
-    return _with_device(answer, _device(word, every, asked, row.broadcasts))
+        return UNKNOWN if every else around.device
+    return _device(word, every, asked, row.broadcasts)
 
 
 @cache
@@ -128,16 +128,6 @@ def asked_for(asked: Any) -> Device:
     if isinstance(asked, str) and devices.is_word(asked):
         return devices.of_tensor(asked)
     return UNKNOWN
-
-
-def _with_device(answer: Any, device: Device) -> Any:
-    if isinstance(answer, Tensor):
-        return answer if answer.device == device else answer.on(device)
-    if isinstance(answer, Many):
-        return Many(_with_device(answer.each, device))
-    if isinstance(answer, (tuple, list)):
-        return type(answer)(_with_device(part, device) for part in answer)
-    return answer
 
 
 def _common(tensors: list[Tensor]) -> Device:

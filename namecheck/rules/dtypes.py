@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +28,7 @@ from namecheck.attributes import (
     Operand,
     Priority,
 )
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.names import UNKNOWN, Answer, Contradiction
 from namecheck.rules import outputs
 from namecheck.rules.dtype_words import WORDS, Word, fixed, mismatch, said, stood_for
 from namecheck.sizes import Expression
@@ -45,43 +45,31 @@ class Typing:
     into: str = ""
 
 
-def typed(
+def of_result(
     answer: Any,
     row: Typing,
     arguments: Mapping[str, Any],
-    around: Around | None,
+    around: Around,
     target: Any = None,
-) -> Any:
-    """A result with its dtype; raises `Contradiction` where torch refuses the dtypes.
+) -> DType | list[DType]:
+    """The dtype of a result, of several results a list; raises `Contradiction` where torch refuses.
 
-    Where `around` is None nothing is asked of dtypes, and nothing is told of them.
     `target` is the tensor that is written to, in place or as ``out=``, if there is one. The last
     word holds for all further results.
     """
-    if around is None:
-        return answer
     for names, need in row.needs:
         _check_need(names, need, arguments, around)
     words = row.dtype.split()
     if not words:
-        return _of_asked(answer, arguments)
+        return _of_asked(arguments)
     if isinstance(answer, (tuple, list)):
-        every = words + words[-1:] * len(answer)
-        targets = target if isinstance(target, (tuple, list)) else ()
-        return type(answer)(
-            _typed_one(
-                part,
-                word,
-                _Part(place, "" if place else row.lacks, row.into),
-                arguments,
-                around,
-                written,
-            )
-            for place, (part, word, written) in enumerate(
-                zip(answer, every, itertools.chain(targets, itertools.repeat(None)), strict=False)
-            )
-        )
-    return _typed_one(answer, words[0], _Part(0, row.lacks, row.into), arguments, around, target)
+        every = (words + words[-1:] * len(answer))[: len(answer)]
+        written = target if isinstance(target, (tuple, list)) else ()
+        return [
+            _of_one(word, _Part(place, "" if place else row.lacks, row.into), arguments, around, to)
+            for place, (word, to) in enumerate(itertools.zip_longest(every, written[: len(every)]))
+        ]
+    return _of_one(words[0], _Part(0, row.lacks, row.into), arguments, around, target)
 
 
 class _Part(NamedTuple):
@@ -92,28 +80,19 @@ class _Part(NamedTuple):
     into: str
 
 
-def _typed_one(
-    answer: Any,
-    word: str,
-    part: _Part,
-    arguments: Mapping[str, Any],
-    around: Around,
-    target: Any,
-) -> Any:
-    if isinstance(answer, Many):
-        return Many(_typed_one(answer.each, word, part, arguments, around, target))
+def _of_one(
+    word: str, part: _Part, arguments: Mapping[str, Any], around: Around, target: Any
+) -> DType:
     written = target.dtype if isinstance(target, Tensor) else UNKNOWN
     dtype = _dtype(word, part, arguments, around, written)
     _check_gradient(arguments, dtype, in_place=target is not None)
-    return answer.of_dtype(dtype) if isinstance(answer, Tensor) else answer
+    return dtype
 
 
-def _of_asked(answer: Any, arguments: Mapping[str, Any]) -> Any:
-    """A result of the dtype that the call asks for, where the row tells nothing."""
+def _of_asked(arguments: Mapping[str, Any]) -> DType:
+    """The dtype that the call asks for, where the row tells nothing."""
     asked = arguments.get("dtype")
-    if isinstance(answer, Tensor) and isinstance(asked, (Constant, Unknown)):
-        return replace(answer, dtype=_asked(asked) or UNKNOWN)
-    return answer
+    return (isinstance(asked, Constant) and _asked(asked)) or UNKNOWN
 
 
 def _asking(arguments: Mapping[str, Any]) -> Any:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 from namecheck.attributes import Around
 from namecheck.rules import devices, dtypes, layouts, orders
-from namecheck.values import Tensor
+from namecheck.values import Many, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,23 @@ def told(
     """
     if around is None:
         return answer
-    typed = dtypes.typed(answer, row.typing, arguments, around, target)
-    placed = devices.placed(typed, row.placing, arguments, around, target)
-    laid = layouts.kept_as(placed, row.keeping, arguments, written=target is not None)
-    return orders.laid_out(laid, row.order, arguments)
+    dtype = dtypes.of_result(answer, row.typing, arguments, around, target)
+    device = devices.of_result(row.placing, arguments, around, target)
+    layout = layouts.of_result(row.keeping, arguments, written=target is not None)
+    order = orders.of_result(answer, row.order, arguments)
+    return _made(answer, dtype, device, layout, order)
+
+
+def _made(answer: Any, *told: Any) -> Any:
+    """A result with all its attributes; those of several results are alike, or in a list."""
+    if isinstance(answer, Tensor):
+        return Tensor(answer.dims, *told)
+    if isinstance(answer, Many):
+        return Many(_made(answer.each, *told))
+    if isinstance(answer, (tuple, list)):
+        each = (one if isinstance(one, list) else repeat(one) for one in told)
+        return type(answer)(map(_made, answer, *each))
+    return answer
 
 
 def kept(result: Tensor, target: Tensor, *, moved: bool = False) -> Tensor:

@@ -35,8 +35,8 @@ class Keeping:
 _DATA: Final = ("data",)
 
 
-def kept_as(answer: Any, row: Keeping, arguments: Mapping[str, Any], *, written: bool) -> Any:
-    """A result with its layout; raises `Contradiction` where torch has no kernel for an operand.
+def of_result(row: Keeping, arguments: Mapping[str, Any], *, written: bool) -> str | Unknown:
+    """The layout of a result; raises `Contradiction` where torch has no kernel for an operand.
 
     What is `written` to a tensor, or asks for a dtype, is not told of: other kernels do that.
     """
@@ -45,8 +45,7 @@ def kept_as(answer: Any, row: Keeping, arguments: Mapping[str, Any], *, written:
     other = written or isinstance(arguments.get("dtype"), (Constant, Unknown))
     if words is not None and not other:
         raise _refused(str(own), words)
-    layout = _layout(row, arguments, own)
-    return answer if isinstance(layout, Unknown) else _each(answer, layout)
+    return _layout(row, arguments, own)
 
 
 def _of(value: Any) -> str | Unknown | None:
@@ -65,16 +64,6 @@ def fault_of(word: str) -> str | None:
     """What is wrong with the word of a row, if anything is."""
     words = ("", "first", "coo", "unknown", *LAYOUTS)
     return None if word in words else f"layout: unknown word '{word}'"
-
-
-def _each(answer: Any, layout: str) -> Any:
-    if isinstance(answer, Tensor):
-        return answer if answer.layout == layout else answer.lying(layout, answer.memory)
-    if isinstance(answer, Many):
-        return Many(_each(answer.each, layout))
-    if isinstance(answer, (tuple, list)):
-        return type(answer)(_each(part, layout) for part in answer)
-    return answer
 
 
 def _layout(row: Keeping, arguments: Mapping[str, Any], own: str | Unknown | None) -> str | Unknown:

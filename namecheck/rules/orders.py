@@ -37,24 +37,12 @@ class Ordering:
 Arguments: TypeAlias = Mapping[str, Any]
 
 
-def laid_out(answer: Any, row: Ordering, arguments: Arguments) -> Any:
-    """A result with its order in memory; raises `Contradiction` where there is no such view."""
+def of_result(answer: Any, row: Ordering, arguments: Arguments) -> Memory | list[Memory]:
+    """The order of a result, of several a list; raises `Contradiction` where there is no view."""
     if not row.word:
-        return answer
-    return _each(answer, WORDS[row.word](answer, row, arguments))
-
-
-def _each(answer: Any, order: Any) -> Any:
-    if isinstance(order, Unknown):
-        return answer
-    if isinstance(answer, Tensor):
-        return answer.lying(answer.layout, order) if isinstance(order, tuple) else answer
-    if isinstance(answer, Many):
-        return Many(_each(answer.each, order))
-    if isinstance(answer, (tuple, list)):
-        orders = order if isinstance(order, list) else [order] * len(answer)
-        return type(answer)(map(_each, answer, orders))
-    return answer
+        return UNKNOWN
+    order: Memory | list[Memory] = WORDS[row.word](answer, row, arguments)
+    return order
 
 
 def kept(result: Tensor, target: Tensor) -> Memory:
@@ -221,20 +209,19 @@ def _channels_last(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 def _moved(answer: Any, row: Ordering, arguments: Arguments) -> Any:
     """Each dim of the result is one of the input, or a new one of size 1 (torch.permute)."""
-    found = _probed(row, arguments)
+    found = _traced(answer, row, arguments)
     return UNKNOWN if found is None else _of_parts(found[1], lambda dims: _as_moved(found[0], dims))
 
 
-def _of_parts(dims: Any, order: Callable[[Dims], Memory]) -> Any:
-    if isinstance(dims, Dims):
-        return order(dims)
-    if isinstance(dims, (tuple, list)):
-        return [order(part) if isinstance(part, Dims) else UNKNOWN for part in dims]
-    return UNKNOWN
+def _of_parts(parts: Any, order: Callable[[Dims], Memory]) -> Any:
+    if isinstance(parts, (tuple, list)):
+        return [_of_parts(part, order) for part in parts]
+    dims = parts.dims if isinstance(parts, Tensor) else parts
+    return order(dims) if isinstance(dims, Dims) else UNKNOWN
 
 
-def _probed(row: Ordering, arguments: Arguments) -> tuple[Tensor, Any] | None:
-    """The input with dims that are told apart by what they are, and the dims that become of them.
+def _traced(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Tensor, Any] | None:
+    """The input with dims of which no two are one object, and what these become in the result.
 
     None where nothing is known of the order.
     """
@@ -244,6 +231,8 @@ def _probed(row: Ordering, arguments: Arguments) -> tuple[Tensor, Any] | None:
         return None
     if len(tensor.memory) not in (0, len(tensor.dims.prefix)):
         return None
+    if len(set(map(id, tensor.dims.prefix))) == len(tensor.dims.prefix):
+        return tensor, answer
     apart = Dims(tuple(Dim(dim.name, dim.size, dim.purposeful) for dim in tensor.dims.prefix))
     probe = replace(tensor, dims=apart)
     return probe, registry.called(registry.load()[row.rule], {**arguments, name: probe})
@@ -260,7 +249,7 @@ def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
 
 def _cut(answer: Any, row: Ordering, arguments: Arguments) -> Any:
     """Some dims are shorter than those of the input (torch.narrow)."""
-    found = _probed(row, arguments)
+    found = _traced(answer, row, arguments)
     return UNKNOWN if found is None else _of_parts(found[1], lambda dims: _as_cut(found[0], dims))
 
 
