@@ -11,7 +11,7 @@ import enum
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -204,13 +204,34 @@ _WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: qua
 _STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
 
 
+def _slips(word: str) -> Iterator[str]:
+    """A word with two letters swapped; a longer one also with a letter doubled or left out."""
+    for place in range(1, len(word)):
+        yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :]
+        if len(word) > 4 and word != "short":  # without its h it is `sort`
+            yield word[:place] + word[place - 1 :]
+            yield word[:place] + word[place + 1 :]
+
+
+_SLIPS: Final = frozenset(
+    slip for word in (*ALIASES, "bool") for slip in _slips(word) if slip not in ALIASES
+)
+
+
 @cache
 def _is_meant_for_one(word: str) -> bool:
-    """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``."""
+    """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``, ``dobule``."""
     wide = _WIDE.fullmatch(word)
-    return bool(_LOOKS.fullmatch(word)) or (
+    return bool(word in _SLIPS or _LOOKS.fullmatch(word)) or (
         wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
     )
+
+
+def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction:
+    """What torch says of a string where a dtype has to stand."""
+    near = nearest(word.removeprefix("torch."))
+    help_ = f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`."
+    return Contradiction("NC306", message, error=error, help=help_)
 
 
 def nearest(word: str) -> str | None:
@@ -329,6 +350,21 @@ def limited(dtype: str, *, floating: bool) -> Contradiction | None:
             f"torch.{name}() requires {what} input type. Use torch.{other} to handle 'torch.{name}'"
         )
     return Contradiction("NC304", text, error="TypeError", help=f"The dtype is {dtype}.")
+
+
+_DEFAULTS: Final = "only floating-point types are supported as the default type"
+
+
+def unfit(default: str) -> Contradiction | None:
+    """What torch says of a dtype that cannot be the default dtype."""
+    if category(default) is Category.FLOATING:
+        return None
+    return Contradiction("NC304", _DEFAULTS, error="TypeError", help=f"The dtype is {default}.")
+
+
+def unfit_text(default: str) -> Contradiction:
+    """What torch says of a string as the default dtype."""
+    return misspelt(default, f"invalid dtype object: {_DEFAULTS}")
 
 
 def real_of(dtype: str) -> str:

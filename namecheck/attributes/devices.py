@@ -93,6 +93,16 @@ def negative() -> Contradiction:
     return Contradiction("NC402", "Device index must not be negative")
 
 
+def spelt_index() -> Contradiction:
+    """What torch says of an index that is a string."""
+    return Contradiction(
+        "NC402",
+        "device(): argument 'index' (position 2) must be int, not str",
+        error="TypeError",
+        help="Write the index as a number, or in the string: 'cuda:0'.",
+    )
+
+
 def twice(word: str) -> Contradiction | None:
     """What torch says of a string with an index where an index is given beside it."""
     if ":" not in word:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from namecheck import attributes
 from namecheck.attributes import devices
 from namecheck.attributes.devices import Chosen, Device
 from namecheck.interpreter.objects import (
@@ -142,6 +143,8 @@ class Placement:
         known = index.value if isinstance(index, Const) else UNKNOWN
         number = known if isinstance(known, int) and not isinstance(known, bool) else None
         wrong = devices.refusal(word)
+        if wrong is None and isinstance(known, str):
+            wrong = devices.spelt_index()
         if wrong is None and number is not None:
             wrong = devices.negative() if number < 0 else devices.twice(word)
         if wrong is not None:
@@ -161,8 +164,19 @@ class Placement:
 
     def set_default(self, call: Call) -> Value:
         """``torch.set_default_device(device)``."""
-        call.store.write(_DEFAULT, NONE, call.argument(0, "device"))
+        device = call.argument(0, "device")
+        self._check(device, call)
+        call.store.write(_DEFAULT, NONE, device)
         return NONE
+
+    def _check(self, word: Value, call: Call) -> bool:
+        """Report a string that names no device; whether it was one."""
+        wrong = None
+        if isinstance(word, Const) and isinstance(word.value, str):
+            wrong = devices.refusal(word.value)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+        return wrong is not None
 
     def entered(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; what it was before, None of other contexts."""
@@ -186,10 +200,12 @@ class Placement:
     def made(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
         word = call.kwargs.get("device", NONE)
-        if isinstance(word, Const) and isinstance(word.value, str):
-            wrong = devices.refusal(word.value)
-            if wrong is not None:
-                self.machine.report(wrong, call.node, call.store, call.activation)
+        self._check(word, call)
+        dtype = call.kwargs.get("dtype", NONE)
+        if isinstance(dtype, Const) and isinstance(dtype.value, str):
+            text = "empty(): argument 'dtype' must be torch.dtype, not str"
+            wrong = attributes.misspelt(dtype.value, text)
+            self.machine.report(wrong, call.node, call.store, call.activation)
         where = word if word != NONE else self._standing(call.store)
         self.move(layer, where, call.store, call.activation)
 
@@ -220,11 +236,8 @@ class Placement:
             if index is UNKNOWN:
                 return self.machine.fresh("device")
             return Const(Constant("device", name if index is None else f"{name}:{index}"))
-        if isinstance(word, Const) and isinstance(word.value, str):
-            wrong = devices.refusal(word.value)
-            if wrong is not None:
-                self.machine.report(wrong, call.node, call.store, call.activation)
-                return self.machine.fresh("device")
+        if self._check(word, call):
+            return self.machine.fresh("device")
         cast = isinstance(word, Const) and isinstance(word.value, Constant)
         if word == NONE or (cast and not is_device(word)):
             return None

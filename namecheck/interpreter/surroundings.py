@@ -53,7 +53,15 @@ class Surroundings:
 
     def set_default(self, call: Call) -> Value:
         """``torch.set_default_dtype(dtype)``."""
-        call.store.write(_DEFAULT, NONE, call.argument(0, "d"))
+        dtype = call.argument(0, "d")
+        wrong = None
+        if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
+            wrong = attributes.unfit(dtype.value.name)
+        elif isinstance(dtype, Const) and isinstance(dtype.value, str):
+            wrong = attributes.unfit_text(dtype.value)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+        call.store.write(_DEFAULT, NONE, dtype)
         return NONE
 
     def default(self, call: Call) -> Value:
@@ -66,10 +74,15 @@ class Surroundings:
     def limits(self, call: Call, *, floating: bool) -> Value:
         """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
         dtype = call.argument(0, "type")
+        wrong = None
         if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
             wrong = attributes.limited(dtype.value.name, floating=floating)
-            if wrong is not None:
-                self.machine.report(wrong, call.node, call.store, call.activation)
+        elif isinstance(dtype, Const) and isinstance(dtype.value, str):
+            name = "finfo" if floating else "iinfo"
+            text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
+            wrong = attributes.misspelt(dtype.value, text)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
         return self.machine.fresh("limits")
 
     def parameter(self, call: Call) -> Value:

@@ -126,6 +126,8 @@ def _dtype(
     told, names = _read(word)
     asked = _asking(arguments)
     if asked is not None and _asked(asked) is None:
+        if isinstance(asked, str) and not asked.startswith("torch."):
+            raise attributes.misspelt(asked, f"invalid type: '{asked}'", "ValueError")
         return UNKNOWN
     operands = [choice for name in names for choice in operands_of(arguments.get(name), around)]
     if around.autocast and any(_may_float(choice) for choice in operands):
@@ -253,13 +255,8 @@ def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | Non
     word = arguments.get("dtype")
     if not isinstance(word, str):
         return None
-    near = attributes.nearest(word.removeprefix("torch."))
-    return Contradiction(
-        "NC306",
-        f"{operator}(): argument 'dtype' must be torch.dtype, not str",
-        error="TypeError",
-        help=f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`.",
-    )
+    text = f"{operator}(): argument 'dtype' must be torch.dtype, not str"
+    return attributes.misspelt(word, text)
 
 
 def _check_kernel(lacks: str, common: str) -> None:

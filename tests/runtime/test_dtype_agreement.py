@@ -205,3 +205,25 @@ def test_every_dtype_of_torch_is_there_under_its_words() -> None:
         assert dtype.is_complex == (kind.category is attributes.Category.COMPLEX)
     for alias, name in attributes.ALIASES.items():
         assert getattr(torch, alias) is getattr(torch, name)
+
+
+def test_no_word_of_torch_is_taken_for_a_misspelt_dtype() -> None:
+    assert [word for word in dir(torch) if attributes.missing(word)] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("flaot", "float"),
+        ("dobule", "double"),
+        ("lnog", "long"),
+        ("bolo", "bool"),
+        ("flot", "float"),
+    ],
+)
+def test_a_slip_in_a_word_for_a_dtype_is_one(word: str, meant: str) -> None:
+    wrong = attributes.missing(word)
+    assert wrong is not None
+    assert wrong.help == f"Did you mean `torch.{meant}`?"
+    with pytest.raises(AttributeError, match=wrong.message):
+        getattr(torch, word)
