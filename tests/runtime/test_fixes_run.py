@@ -18,7 +18,7 @@ from tests.fixture_reader import FIXTURES, Program, pairs
 from tests.runtime.fixture_runner import run
 
 FIXED = sorted((FIXTURES / "fixes").glob("*.fixed.py"))
-BUGS = [pair.bug for pair in pairs("programs")][::2]
+BUGS = [pair.bug for pair in pairs("programs")][::5]
 
 
 def program_of(path: Path) -> Program:
@@ -60,4 +60,4 @@ def test_every_fix_lets_a_program_run_further() -> None:
             before, after = raised(program), raised(replace(program, text=text))
             assert len(after) < len(before), f"{location}: {fix.message}\n{after}"
             tried += 1
-    assert tried > 50
+    assert tried > 20
