@@ -17,6 +17,7 @@ from namecheck.compare import join
 from namecheck.compare.join import Fault, Verdict
 from namecheck.findings import Finding, Span
 from namecheck.interpreter import Observation
+from namecheck.memory import Gapped
 from namecheck.names import UNKNOWN, Axis
 from namecheck.runtime import InstallError, facets
 from namecheck.runtime.recording import Seen, recording
@@ -236,12 +237,25 @@ def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("told", "verdict"),
+    [(Gapped((4, 2), ()), "agree"), (Gapped((4, 1), ()), "incorrect"), ((), "incorrect")],
+)
+def test_the_verdict_on_strides(told: Any, verdict: str) -> None:
+    seen = facets.described(torch.zeros(3, 4)[:, ::2])
+    known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
+    [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
+    assert one.attributes["memory"].value == verdict
+    if verdict == "incorrect":
+        assert one.observed == ("strides (4, 2)",)
+
+
+@pytest.mark.parametrize(
     ("made", "order"),
     [
         (torch.zeros(2, 3), ()),
-        (torch.zeros(2, 3)[:, :2], (-1,)),
-        (torch.zeros(2, 1, 3)[:, :, 1:2], (-1,)),
-        (torch.zeros(3).expand(2, 3), (-1,)),
+        (torch.zeros(2, 3)[:, :2], Gapped((3, 1), ())),
+        (torch.zeros(2, 1, 3)[:, :, 1:2], Gapped((3, UNKNOWN, UNKNOWN), ())),
+        (torch.zeros(3).expand(2, 3), Gapped((0, 1), (1, 0))),
         (torch.zeros(1, 3, 4, 5).contiguous(memory_format=torch.channels_last), (0, 2, 3, 1)),
         (torch.zeros(0, 3).T, UNKNOWN),
         (torch.zeros(2, 3).to_sparse(), UNKNOWN),

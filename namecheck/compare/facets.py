@@ -9,7 +9,7 @@ from typing import Any, Final
 from namecheck import attributes, memory
 from namecheck.attributes import devices
 from namecheck.memory import Memory
-from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.names import UNKNOWN, Unknown
 from namecheck.values import Many, Tensor
 
 
@@ -32,18 +32,15 @@ def _shown(word: str) -> str:
 
 def _lies_so(told: Tensor, seen: Tensor) -> bool:
     """Whether a tensor that is seen lies in memory as was told."""
-    if isinstance(told.memory, Unknown) or isinstance(seen.memory, Unknown):
-        return True
-    if seen.memory == memory.SCATTERED:
-        return False
-    return memory.is_laid_out(seen.memory, seen.dims.sizes, told.memory) is Answer.YES
+    return memory.agrees(told.memory, seen.memory, seen.dims.sizes)
 
 
 def _shown_order(order: Memory) -> str:
     if isinstance(order, Unknown):
         return "?"
-    if order == memory.SCATTERED:
-        return "not dense"
+    if isinstance(order, memory.Gapped):
+        steps = ("?" if isinstance(step, Unknown) else str(step) for step in order.steps)
+        return f"strides ({', '.join(steps)})"
     named = (word for word, dims in memory.FORMATS.items() if dims == order)
     return next(named, f"dims in the order {order}")
 

@@ -111,7 +111,8 @@ class Operator:
             p.role or p.name for p in taken if not {"tensor", "tensors"}.isdisjoint(p.kinds)
         )
         formats = any(p.name == "memory_format" for p in taken)
-        order = orders.read(self.memory, self.names, tensors, formats=formats)
+        new = not self.may_be
+        order = orders.read(self.memory, self.names, tensors, formats=formats, new=new)
         keeping = layouts.Keeping(
             self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
         )

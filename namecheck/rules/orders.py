@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from namecheck import memory
-from namecheck.memory import CONTIGUOUS, FORMATS, Memory
+from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules import registry
+from namecheck.rules import registry, strides
 from namecheck.rules.dim_map import same_shape
 from namecheck.values import Constant, Dim, Dims, Many, Size, Tensor
 
@@ -25,13 +25,15 @@ from namecheck.values import Constant, Dim, Dims, Many, Size, Tensor
 class Ordering:
     """What the row of an operator tells of the order in memory: a word and what it is about.
 
-    `operands` are the parameters that take tensors, `rule` is that of the names.
+    `operands` are the parameters that take tensors, `rule` is that of the names; `new` unless the
+    result may be the input itself.
     """
 
     word: str = ""
     setting: str = ""
     operands: tuple[str, ...] = ()
     rule: str = ""
+    new: bool = True
 
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -50,11 +52,13 @@ def kept(result: Tensor, target: Tensor) -> Memory:
     return target.memory if same_shape(result.dims, target.dims) is Answer.YES else UNKNOWN
 
 
-def read(word: str, rule: str, operands: tuple[str, ...], *, formats: bool) -> Ordering:
+def read(
+    word: str, rule: str, operands: tuple[str, ...], *, formats: bool, new: bool = True
+) -> Ordering:
     """What a row tells, by its own word or by its rule; `formats` if it takes a memory format."""
     word = word or ("formats" if formats else OF_RULES.get(rule, ""))
     name, _, setting = word.removesuffix(")").partition("(")
-    return Ordering("" if name == "unknown" else name, setting, operands, rule)
+    return Ordering("" if name == "unknown" else name, setting, operands, rule, new)
 
 
 def fault_of(word: str) -> str | None:
@@ -87,7 +91,7 @@ def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
         return UNKNOWN
     tensors: list[Tensor] = []
     for each in _tensors(arguments, row.operands):
-        if each is None or (isinstance(each.memory, Unknown) and not _is_thin(each.dims)):
+        if each is None or (isinstance(each.memory, Gapped) and not row.new):
             return UNKNOWN
         tensors.append(each)
     if not tensors or not isinstance(answer, Tensor):
@@ -98,19 +102,21 @@ def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
     """The order in which tensors are computed with, element by element, to a result of some dims.
 
-    One that has a single dim, or none, has no say; that of others must be stretched nowhere.
+    One that has a single dim, or none, has no say beside one that is stretched nowhere; nothing is
+    told of others that are stretched, unless all dims are as they stand.
     """
-    if all(each.memory == CONTIGUOUS for each in tensors):
+    orders = {each: memory.computed(each.memory, each.dims.sizes) for each in tensors}
+    if set(orders.values()) == {CONTIGUOUS}:
         return CONTIGUOUS
     weighty = [each for each in tensors if not _is_thin(each.dims)] or tensors[:1]
-    orders = {each.memory for each in weighty}
-    if len(orders) > 1:
+    found = {orders[each] for each in weighty}
+    if len(found) > 1:
         return UNKNOWN
-    [order] = orders
-    if order == CONTIGUOUS or isinstance(order, Unknown) or len(tensors) == 1:
+    [order] = found
+    if isinstance(order, Unknown) or len(tensors) == 1:
         return order
-    stretched = any(same_shape(each.dims, dims) is not Answer.YES for each in weighty)
-    return UNKNOWN if stretched else order
+    whole = [same_shape(each.dims, dims) is Answer.YES for each in weighty]
+    return order if all(whole) or (order == CONTIGUOUS and any(whole)) else UNKNOWN
 
 
 def _is_thin(dims: Dims) -> bool:
@@ -130,9 +136,49 @@ def _tensors(arguments: Arguments, names: tuple[str, ...]) -> Iterator[Tensor | 
 
 
 def _first(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """The order of the first operand."""
+    """The order of the first operand, where there are no gaps."""
+    first = arguments.get(row.operands[0]) if row.operands else None
+    if not isinstance(first, Tensor) or isinstance(first.memory, Gapped):
+        return UNKNOWN
+    return first.memory
+
+
+def _same(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """The first operand by another name."""
     first = arguments.get(row.operands[0]) if row.operands else None
     return first.memory if isinstance(first, Tensor) else UNKNOWN
+
+
+def _stretched(answer: Any, row: Ordering, arguments: Arguments) -> Any:
+    """Each tensor at the sizes of the result, without a copy (torch.Tensor.expand)."""
+    value = arguments.get(row.operands[0]) if row.operands else None
+    if isinstance(answer, Tensor):
+        return _at_sizes_of(answer, value)
+    if not isinstance(value, (tuple, list)) or not isinstance(answer, (tuple, list)):
+        return UNKNOWN
+    return list(map(_at_sizes_of, answer, value)) if len(value) == len(answer) else UNKNOWN
+
+
+def _strided(
+    view: Callable[[Tensor, Dims, Arguments], Memory],
+) -> Callable[[Any, Ordering, Arguments], Memory]:
+    """Of a view whose strides the call tells."""
+
+    def told(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+        tensor = arguments.get(row.operands[0]) if row.operands else None
+        closed = isinstance(answer, Tensor) and not answer.dims.open
+        if not closed or not isinstance(tensor, Tensor) or tensor.dims.open:
+            return UNKNOWN
+        return view(tensor, answer.dims, arguments)
+
+    return told
+
+
+def _at_sizes_of(answer: Any, tensor: Any) -> Memory:
+    known = isinstance(tensor, Tensor) and isinstance(answer, Tensor)
+    if not known or tensor.dims.open or answer.dims.open:
+        return UNKNOWN
+    return memory.stretched(tensor.memory, tensor.dims.sizes, answer.dims.sizes)
 
 
 def _formatted(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
@@ -142,11 +188,19 @@ def _formatted(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
         return UNKNOWN
     word = asked.name if isinstance(asked, Constant) else row.setting or "preserve_format"
     if word == "preserve_format":
-        return _first(answer, row, arguments)
+        return _kept_order(row, arguments)
     order = FORMATS.get(word)
     if order and isinstance(answer, Tensor):
         check_rank(answer.dims, word)
     return UNKNOWN if order is None else order
+
+
+def _kept_order(row: Ordering, arguments: Arguments) -> Memory:
+    """That of the first operand; it is dense in what is new, and may have gaps in the other."""
+    first = arguments.get(row.operands[0]) if row.operands else None
+    if not isinstance(first, Tensor) or (isinstance(first.memory, Gapped) and not row.new):
+        return UNKNOWN
+    return memory.computed(first.memory, first.dims.sizes)
 
 
 def check_rank(dims: Dims, word: str) -> None:
@@ -229,7 +283,8 @@ def _traced(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Tensor, A
     tensor = arguments.get(name)
     if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
         return None
-    if len(tensor.memory) not in (0, len(tensor.dims.prefix)):
+    order = memory.order_in(tensor.memory)
+    if not isinstance(order, Unknown) and len(order) not in (0, len(tensor.dims.prefix)):
         return None
     if len(set(map(id, tensor.dims.prefix))) == len(tensor.dims.prefix):
         return tensor, answer
@@ -244,7 +299,7 @@ def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
     new = [dim for dim, source in zip(dims.prefix, sources, strict=True) if source is None]
     if dims.open or any(dim.size != 1 for dim in new):
         return UNKNOWN
-    return memory.moved(tensor.memory, sources, tensor.dims.sizes)
+    return memory.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes)
 
 
 def _cut(answer: Any, row: Ordering, arguments: Arguments) -> Any:
@@ -257,17 +312,20 @@ def _as_cut(tensor: Tensor, dims: Dims) -> Memory:
     if dims.rank != tensor.dims.rank:
         return UNKNOWN
     pairs = enumerate(zip(dims.prefix, tensor.dims.prefix, strict=True))
-    cut = {place for place, (one, other) in pairs if one is not other}
-    return memory.moved(tensor.memory, range(len(dims.prefix)), tensor.dims.sizes, cut)
+    cut = {place: 1 for place, (one, other) in pairs if one is not other}
+    places = range(len(dims.prefix))
+    return memory.moved(tensor.memory, places, tensor.dims.sizes, dims.sizes, cut)
 
 
 def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """Ints take a dim away, slices cut it, None puts a new one in; nothing else is told of."""
     tensor, index = arguments.get("input"), arguments.get("index")
+    if not isinstance(answer, Tensor) or answer.dims.open:
+        return UNKNOWN
     if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
         return UNKNOWN
     sources: list[int | None] = []
-    cut: set[int] = set()
+    cut: dict[int, Size] = {}
     place = 0
     parts = list(index) if isinstance(index, tuple) else [index]
     taken = sum(part is not None and part is not ... for part in parts)
@@ -282,16 +340,15 @@ def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
             continue
         if isinstance(part, slice):
             sources.append(place)
-            if part.step not in (None, 1):
-                return UNKNOWN
-            if (part.start, part.stop) not in ((None, None), (0, None)):
-                cut.add(place)
+            step = 1 if part.step is None else part.step
+            if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
+                cut[place] = step if type(step) is int else UNKNOWN
         elif type(part) is not int:
             return UNKNOWN
         place += 1
     if place != len(tensor.dims.prefix):
         return UNKNOWN
-    return memory.moved(tensor.memory, sources, tensor.dims.sizes, cut)
+    return memory.moved(tensor.memory, sources, tensor.dims.sizes, answer.dims.sizes, cut)
 
 
 def _viewed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
@@ -340,6 +397,8 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "given": _given,
     "preserves": _preserved,
     "first": _first,
+    "same": _same,
+    "stretches": _stretched,
     "formats": _formatted,
     "suggests": _suggested,
     "plain": _plain,
@@ -350,6 +409,9 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "views": _viewed,
     "reshapes": _reshaped,
     "joins": _joined,
+    "windows": _strided(strides.of_windows),
+    "diagonals": _strided(strides.of_diagonals),
+    "strides": _strided(strides.as_asked),
 }
 
 _RULES: Final = {
@@ -359,8 +421,9 @@ _RULES: Final = {
     """,
     "first": """
         keeps_input_names_twice index_fill fills dropout1d fliplr flipud
-        refine_names rename rename_ set_names
     """,
+    "same": "refine_names rename rename_ set_names",
+    "stretches": "expand expand_as broadcast_tensors",
     "fresh": """
         vector_of factory filled_factory new_sized arange eye scalar triangle
         unifies_names_of_inputs_to_scalar removes_dimensions removes_listed_dimensions
@@ -385,6 +448,9 @@ _RULES: Final = {
     "suggests": "normalizes_channels normalizes_by_vectors pools max_pools",
     "plain": "pads padding_module",
     "joins": "cat stack",
+    "windows": "unfold",
+    "diagonals": "diagonal",
+    "strides": "as_strided",
 }
 OF_RULES: Final[Mapping[str, str]] = {
     rule: word for word, rules in _RULES.items() for rule in rules.split()

@@ -183,7 +183,15 @@ def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dim
     """The names stay; the windows are a new last dim (Tensor.unfold)."""
     window = new_dim(size)
     place = locate(input.dims, dimension)
-    return joined(resized(input.dims, place), Dims((window,)))
+    count = _windows(input.dims[place].size, size, step)
+    return joined(resized(input.dims, place, count), Dims((window,)))
+
+
+def _windows(whole: Size, size: Size, step: Size) -> Size:
+    """How many windows there are, told of ints alone."""
+    if type(whole) is not int or type(size) is not int or type(step) is not int:
+        return UNKNOWN
+    return (whole - size) // step + 1 if 0 <= size <= whole and step > 0 else UNKNOWN
 
 
 @rule

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from namecheck import signatures
+from namecheck import memory, signatures
+from namecheck.memory import Memory
 from namecheck.operators import Inference, Operator, infer
 from namecheck.signatures import REQUIRED, Parameter, Signature
 from namecheck.values import Constant, Dims, Tensor
@@ -90,17 +91,35 @@ Order: TypeAlias = Callable[[int], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Slot:
-    """A tensor of a call: its shape, whether its dtype is varied, its order in memory."""
+    """A tensor of a call: its shape, whether its dtype is varied, its order in memory.
+
+    With a `source` it is cut from a dense tensor of these sizes, or one of 1 is stretched.
+    """
 
     shape: tuple[int, ...]
     varied: bool = True
     dtype: str = "float32"
     order: tuple[int, ...] = ()
+    source: Callable[[int], int] | None = None
 
     def made(self) -> torch.Tensor:
         order = self.order or tuple(range(len(self.shape)))
-        dense = torch.ones([self.shape[place] for place in order])
-        return dense.to(getattr(torch, self.dtype)).permute([*map(order.index, range(len(order)))])
+        dense = torch.ones([self.sizes[place] for place in order])
+        whole = dense.to(getattr(torch, self.dtype)).permute([*map(order.index, range(len(order)))])
+        return whole[tuple(map(slice, self.shape))].expand(self.shape)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the dense tensor that it is made of."""
+        return tuple(map(self.source, self.shape)) if self.source else self.shape
+
+    @property
+    def memory(self) -> Memory:
+        """How it lies in memory."""
+        cut = {place: 1 for place, size in enumerate(self.sizes) if size > self.shape[place]}
+        parts = tuple(map(min, self.sizes, self.shape))
+        told = memory.moved(self.order, range(len(self.shape)), self.sizes, parts, cut)
+        return memory.stretched(told, parts, self.shape)
 
 
 def of(*shape: int) -> Slot:
@@ -213,6 +232,13 @@ class Sample:
             self, args=args, kwargs={k: _reordered(v, orders) for k, v in self.kwargs.items()}
         )
 
+    def with_source(self, source: Callable[[int], int]) -> Sample:
+        """The same call with tensors that are cut from others, or stretched."""
+        args = _made_of(self.args, source)
+        return replace(
+            self, args=args, kwargs={k: _made_of(v, source) for k, v in self.kwargs.items()}
+        )
+
     @property
     def slots(self) -> list[Slot]:
         """All tensors, in order."""
@@ -264,6 +290,14 @@ def _reordered(value: Any, orders: Iterator[Order]) -> Any:
         return replace(value, order=next(orders)(len(value.shape)))
     if isinstance(value, (tuple, list)):
         return type(value)(_reordered(part, orders) for part in value)
+    return value
+
+
+def _made_of(value: Any, source: Callable[[int], int]) -> Any:
+    if isinstance(value, Slot):
+        return replace(value, source=source)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_made_of(part, source) for part in value)
     return value
 
 

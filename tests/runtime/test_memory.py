@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from namecheck import memory
-from namecheck.memory import CONTIGUOUS, FORMATS, Memory
+from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.names import UNKNOWN, Answer
 from namecheck.sizes import Known, substituted, symbol
 
@@ -169,15 +169,75 @@ def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
             place = draw.randint(0, len(with_new))
             with_new.insert(place, None)
             result = result.unsqueeze(place)
-        found = memory.moved(order, with_new, tuple(tensor.shape), cut)
-        if found is UNKNOWN:
-            assert not is_dense(result)
+        distance = dict.fromkeys(cut, 1)
+        found = memory.moved(order, with_new, tuple(tensor.shape), tuple(result.shape), distance)
+        assert holds(result, found), (order, tensor.shape, with_new, cut)
+        assert isinstance(found, Gapped) is not is_dense(result)
+        dense += is_dense(result)
+    assert ROUNDS / 10 < dense < ROUNDS * 9 / 10
+
+
+def gapped(draw: random.Random) -> Iterator[tuple[torch.Tensor, Memory]]:
+    """Tensors with gaps, or stretched, and what is told of them."""
+    for tensor, order in tensors(draw):
+        rank = tensor.dim()
+        sources = draw.sample(range(rank), rank)
+        cut = {place: draw.choice((1, 2, 3)) for place in sources if draw.random() < 0.4}
+        index = tuple(
+            slice(draw.choice((None, tensor.shape[place] // 2)), None, cut[place])
+            if place in cut
+            else slice(None)
+            for place in range(rank)
+        )
+        result = tensor[index].permute(sources)
+        shape = tuple(result.shape)
+        found = memory.moved(order, sources, tuple(tensor.shape), shape, cut)
+        if draw.random() < 0.4:
+            wider = [draw.choice((1, 3)) for _ in range(draw.randrange(2))]
+            wider += [draw.choice((1, 2)) if size == 1 else size for size in shape]
+            result = result.expand(wider)
+            found = memory.stretched(found, shape, wider)
+        yield result, found
+
+
+def test_gaps(draw: random.Random) -> None:
+    seen = 0
+    for tensor, found in gapped(draw):
+        assert holds(tensor, found), (tensor.shape, tensor.stride(), found)
+        assert isinstance(found, Gapped) is not is_dense(tensor)
+        told = memory.is_laid_out(found, tuple(tensor.shape), CONTIGUOUS)
+        assert told is (Answer.YES if tensor.is_contiguous() else Answer.NO)
+        seen += isinstance(found, Gapped)
+    assert seen > ROUNDS / 4
+
+
+def test_views_of_what_has_gaps(draw: random.Random) -> None:
+    seen = {True: 0, False: 0}
+    for tensor, found in gapped(draw):
+        sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
+        answer = memory.can_be_viewed(found, sizes, new)
+        try:
+            view = tensor.view(new)
+        except RuntimeError:
+            assert answer is Answer.NO, (sizes, found, new)
         else:
-            assert holds(result, found), (order, tensor.shape, with_new, cut)
-            dense += 1
-    assert dense > ROUNDS / 10
+            assert answer is Answer.YES, (sizes, found, new)
+            assert holds(view, memory.viewed(found, sizes, new)), (sizes, found, new)
+        seen[answer is Answer.YES] += isinstance(found, Gapped)
+    assert min(seen.values()) > ROUNDS / 20
+
+
+def test_what_is_computed_of_gaps_is_dense(draw: random.Random) -> None:
+    known = 0
+    for tensor, found in gapped(draw):
+        told = memory.computed(found, tuple(tensor.shape))
+        for result in (tensor + 1, tensor.clone(), torch.zeros_like(tensor)):
+            assert told is UNKNOWN or holds(result, told), (tensor.shape, tensor.stride(), found)
+        known += told is not UNKNOWN and isinstance(found, Gapped)
+    assert known > ROUNDS / 10
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    span = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return span + 1 == math.prod(tensor.shape)
+    pairs = [pair for pair in zip(tensor.shape, tensor.stride(), strict=True) if pair[0] != 1]
+    span = sum((size - 1) * step for size, step in pairs)
+    return span + 1 == math.prod(tensor.shape) and all(step for _, step in pairs)

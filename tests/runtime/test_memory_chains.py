@@ -28,7 +28,7 @@ Made: TypeAlias = tuple[str, Callable[..., Any], tuple[Any, ...]]
 def some_index(draw: random.Random, rank: int) -> Any:
     parts: list[Any] = []
     for _ in range(draw.randint(0, rank)):
-        choice = draw.choice((0, slice(None), slice(None), slice(0, 1), slice(1, None)))
+        choice = draw.choice((0, *[slice(None)] * 3, slice(1), slice(1, None), slice(0, None, 2)))
         parts += [None, choice] if draw.random() < 0.2 else [choice]
     if draw.random() < 0.3:
         parts.insert(draw.randint(0, len(parts)), ...)
@@ -44,6 +44,12 @@ def grouped(draw: random.Random, sizes: tuple[int, ...]) -> list[int]:
     if draw.random() < 0.3:
         new = [part for size in new for part in ((2, size // 2) if size % 2 == 0 else (size,))]
     return new
+
+
+def wider(draw: random.Random, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes to stretch a tensor to, some of them on its left."""
+    new = [draw.choice((1, 2)) for _ in range(draw.randrange(2))]
+    return (*new, *(draw.choice((1, 3)) if size == 1 else size for size in sizes))
 
 
 def of_one(draw: random.Random, x: torch.Tensor) -> Made:
@@ -66,22 +72,27 @@ def of_one(draw: random.Random, x: torch.Tensor) -> Made:
         ("clone", tensor.clone, ()),
         ("relu", tensor.relu, ()),
         ("__getitem__", tensor.__getitem__, (some_index(draw, rank),)),
-        ("expand", tensor.expand, (tuple(x.shape),)),
+        ("expand", tensor.expand, (wider(draw, tuple(x.shape)),)),
+        ("as_strided", tensor.as_strided, ((2, 2), (draw.choice((0, 1, 2)), 1))),
         ("repeat", tensor.repeat, (*(1,) * rank, 2)),
         ("flatten", tensor.flatten, ()),
     ]
     if rank:
         calls += [
             ("select", tensor.select, (dim, 0)),
-            ("narrow", tensor.narrow, (dim, 0, 1)),
+            ("narrow", tensor.narrow, (dim, 0, draw.choice((1, 2)))),
             ("sum", tensor.sum, (dim,)),
             ("unflatten", tensor.unflatten, (dim, (-1, 1))),
             ("softmax", tensor.softmax, (dim,)),
             ("cumsum", tensor.cumsum, (dim,)),
+            ("unfold", tensor.unfold, (dim, 2, draw.choice((1, 2)))),
+            ("chunk", lambda x, *args: x.chunk(*args)[0], (2, dim)),
             ("sort", lambda x, dim: x.sort(dim).values, (dim,)),
         ]
     if rank > 1:
         calls += [("mT", lambda x: x.mT, ()), ("flatten", tensor.flatten, (0, 1))]
+    if dim != other:
+        calls.append(("diagonal", tensor.diagonal, (0, dim, other)))
     return draw.choice(calls)
 
 

@@ -56,6 +56,14 @@ def channels_last(rank: int) -> tuple[int, ...]:
     return (0, *range(2, rank), 1) if rank > 2 else ()
 
 
+def one_more(size: int) -> int:
+    return size + 1
+
+
+def one(size: int) -> int:
+    return 1
+
+
 ORDERS: Final = (as_they_stand, reversed_dims, swapped, channels_last)
 
 
@@ -65,16 +73,19 @@ def told() -> list[Operator]:
 
 
 def variants(sample: Sample) -> Iterator[Sample]:
-    """The sample with all tensors of one order, and with two orders mixed."""
+    """The sample with all tensors of one order, with gaps, stretched, with two orders mixed."""
     count = len(sample.slots)
     for order in ORDERS:
         yield sample.with_orders(itertools.repeat(order))
-    for one, other in itertools.permutations(ORDERS[:3] if count > 1 else (), 2):
-        yield sample.with_orders(itertools.chain([one], itertools.repeat(other)))
+    for order in ORDERS[:2]:
+        yield sample.with_orders(itertools.repeat(order)).with_source(one_more)
+    yield sample.with_orders(itertools.repeat(as_they_stand)).with_source(one)
+    for first, other in itertools.permutations(ORDERS[:3] if count > 1 else (), 2):
+        yield sample.with_orders(itertools.chain([first], itertools.repeat(other)))
 
 
 def answer(sample: Sample) -> Inference:
-    return inferred(sample, lambda slot: Tensor(dims_of(slot), slot.dtype, memory=slot.order))
+    return inferred(sample, lambda slot: Tensor(dims_of(slot), slot.dtype, memory=slot.memory))
 
 
 def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
@@ -90,16 +101,13 @@ def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
 
 def contradicts(guess: Tensor, real: torch.Tensor) -> bool:
     """Whether the strides are others than the order says."""
-    if guess.memory is not UNKNOWN and real.layout is not torch.strided:
-        return True
-    if guess.memory is UNKNOWN or real.numel() == 0:
+    if guess.memory is UNKNOWN:
         return False
-    if guess.memory and len(guess.memory) != real.dim():
+    if real.layout is not torch.strided:
         return True
-    steps = memory.strides(guess.memory, tuple(real.shape))
-    return any(
-        step not in (UNKNOWN, stride) for step, stride in zip(steps, real.stride(), strict=True)
-    )
+    if isinstance(guess.memory, tuple) and guess.memory and len(guess.memory) != real.dim():
+        return True
+    return not memory.agrees(guess.memory, memory.order_of(real.stride(), real.shape), real.shape)
 
 
 def lying(tensor: torch.Tensor) -> str:
@@ -122,7 +130,7 @@ def tried(row: Operator) -> Iterator[tuple[Sample, Any, Inference]]:
 def faults(row: Operator) -> Iterator[str]:
     known, called = 0, False
     for sample, real, guess in tried(row):
-        call = f"{sample.operator}{[(slot.shape, slot.order) for slot in sample.slots]}"
+        call = f"{sample.operator}{[(slot.shape, slot.memory) for slot in sample.slots]}"
         refused = guess.contradiction is not None and guess.contradiction.code.startswith("NC5")
         if isinstance(real, Exception):
             continue
