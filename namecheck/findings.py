@@ -81,14 +81,15 @@ class Given:
     """A tensor that an operator was given: where it is written, and what is known of it.
 
     `names` are its dims' names from left to right, None where not all are known; `labelled` tells
-    that they are labels, by which torch itself goes, and not what annotations say. `dtype` is
-    empty where it is not known.
+    that they are labels, by which torch itself goes, and not what annotations say. `dtype` and
+    `device` are empty where they are not known.
     """
 
     span: Span
     names: tuple[str | None, ...] | None = None
     labelled: bool = False
     dtype: str = ""
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +147,8 @@ class Fix:
     """What puts a finding right: edits of the file that it stands in.
 
     It is `safe` where it can mean nothing else and the code as it stands cannot run past this
-    place, whoever calls it; or a comment goes. Others guess what was meant, or change what a
-    program computes that runs.
+    place, whoever calls it; where it changes nothing of what runs; or a comment goes. Others guess
+    what was meant, or change what a program computes that runs.
     """
 
     message: str

@@ -15,6 +15,6 @@ def test_the_operands_of_an_operator_with_their_names() -> None:
     assert finding.facts.operator == "mul"
     assert finding.facts.words == ("C", "N")
     assert finding.facts.given == (
-        Given(Span(line, 1, line, 2), ("N", "C"), True, "float32"),
-        Given(Span(line, 6, line, 11), ("N",), True, "float32"),
+        Given(Span(line, 1, line, 2), ("N", "C"), True, "float32", "cpu"),
+        Given(Span(line, 6, line, 11), ("N",), True, "float32", "cpu"),
     )

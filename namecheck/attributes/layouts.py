@@ -27,14 +27,15 @@ _CLOSE: Final = 0.85
 
 
 @cache
-def _nearest(word: str) -> str | None:
+def nearest(word: str) -> str | None:
+    """The layout, or the memory format, that is spelt most like a word."""
     close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
     return close[0] if close else None
 
 
 def missing(word: str) -> Contradiction | None:
     """What torch says of a word that can only be meant for one of these, and is none."""
-    near = _nearest(word)
+    near = nearest(word)
     if near is None or near == word:
         return None
     return Contradiction(

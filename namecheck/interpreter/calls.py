@@ -343,9 +343,14 @@ class Calls:
             if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
                 nodes.insert(0, call.node.func.value)
             if not call.arguments.open and len(nodes) == len(args):
+                words = [
+                    (keyword.value, call.kwargs[keyword.arg])
+                    for keyword in call.node.keywords
+                    if keyword.arg in call.kwargs and keyword.arg != "out"
+                ]
                 operands = [
                     part
-                    for node, arg in zip(nodes, args, strict=True)
+                    for node, arg in (*zip(nodes, args, strict=True), *words)
                     for part in self._parts(node, arg, call.store)
                 ]
         return torch.call(

@@ -501,7 +501,8 @@ def _given(tensor: Tensor, span: Span) -> Given:
     """What is known of a tensor that an operator was given."""
     names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
     labelled = not any(isinstance(name, Axis) for name in tensor.names)
-    return Given(span, names, labelled, attributes.show(tensor.dtype))
+    dtype, device = attributes.show(tensor.dtype), devices.show(tensor.device)
+    return Given(span, names, labelled, dtype, device)
 
 
 def _is_within(place: Place, activation: Activation, source: Source) -> bool:

@@ -93,7 +93,9 @@ def _finding(finding: Finding) -> list[Any]:
 
 
 def _facts(facts: Facts) -> list[Any]:
-    given = [[_span(one.span), one.names, one.labelled, one.dtype] for one in facts.given]
+    given = [
+        [_span(one.span), one.names, one.labelled, one.dtype, one.device] for one in facts.given
+    ]
     return [facts.operator, facts.words, given, facts.settled]
 
 
@@ -136,8 +138,8 @@ def _facts_again(record: list[Any]) -> Facts:
         operator,
         tuple(words),
         tuple(
-            Given(Span(*span), None if names is None else tuple(names), labelled, dtype)
-            for span, names, labelled, dtype in given
+            Given(Span(*span), None if names is None else tuple(names), *rest)
+            for span, names, *rest in given
         ),
         settled,
     )

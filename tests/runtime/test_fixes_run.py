@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +20,8 @@ from namecheck.settings import Settings
 from tests.fixture_reader import FIXTURES, Program, pairs
 from tests.runtime.fixture_runner import run
 
-FIXED = sorted((FIXTURES / "fixes").glob("*.fixed.py"))
+INSTALLING = FIXTURES / "fixes" / "install_names.fixed.py"
+FIXED = sorted({*(FIXTURES / "fixes").glob("*.fixed.py")} - {INSTALLING})
 BUGS = [pair.bug for pair in pairs("programs")][::5]
 
 
@@ -45,6 +49,17 @@ def test_a_fixed_program_raises_nothing(path: Path) -> None:
         assert raised(before)
     if "# code: NC010" not in before.text:  # what is suppressed is raised all the same
         assert not raised(program_of(path))
+
+
+def test_a_program_that_gets_its_install_runs() -> None:
+    environment = os.environ | {"PYTHONPATH": str(FIXTURES.parent)}
+    before = INSTALLING.with_name(INSTALLING.name.replace(".fixed.py", ".py"))
+    command = [sys.executable, "-W", "ignore"]
+    for path, status in ((before, 1), (INSTALLING, 0)):
+        ran = subprocess.run(
+            [*command, str(path)], env=environment, capture_output=True, check=False
+        )
+        assert ran.returncode == status, ran.stderr.decode()
 
 
 def test_every_fix_lets_a_program_run_further() -> None:

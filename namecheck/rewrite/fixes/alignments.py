@@ -10,13 +10,19 @@ from namecheck.findings import Edit, Finding, Fix, Given
 from namecheck.rewrite.sites import Site, is_stable, quoted
 
 _BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc")
+_JOINS: Final = ("cat", "stack", "hstack", "vstack", "dstack")
 
 
 def aligned(finding: Finding, site: Site) -> Iterator[Fix]:
     """Lines an operand up with another that has all of its names: `align_as`, or `[:, None]`."""
-    for own, other in permutations(_operands(finding, site), 2):
+    operands = _operands(finding, site)
+    tried: set[tuple[Given, object]] = set()
+    for own, other in permutations(sorted(operands, key=lambda one: not _is_stable(one, site)), 2):
         if own.names is None or other.names is None or len(own.names) >= len(other.names):
             continue
+        if (own, other.names) in tried:  # of those that are alike one will do
+            continue
+        tried.add((own, other.names))
         if own.labelled and other.labelled:
             safe = finding.facts is not None and finding.facts.settled
             yield from _by_labels(own, other, site, safe=safe)
@@ -26,7 +32,7 @@ def aligned(finding: Finding, site: Site) -> Iterator[Fix]:
 
 def reordered(finding: Finding, site: Site) -> Iterator[Fix]:
     """Gives the second of two operands with the same labels the order of the first."""
-    operands = _operands(finding, site)
+    operands = _operands(finding, site, _BROADCASTS + _JOINS)
     for first, other in pairwise(operands):
         if first.names is None or other.names is None or not first.labelled:
             continue
@@ -34,12 +40,32 @@ def reordered(finding: Finding, site: Site) -> Iterator[Fix]:
             yield from _by_labels(other, first, site, safe=False)
 
 
-def _operands(finding: Finding, site: Site) -> Sequence[Given]:
+def extended(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Gives the dim that it lacks to a tensor that is put together with others: `[None]`."""
+    for own, other in permutations(_operands(finding, site, _JOINS), 2):
+        node = site.expression(own.span)
+        if node is None or own.names is None or other.names is None:
+            continue
+        if len(own.names) + 1 == len(other.names):
+            for place in range(len(other.names)):
+                if own.names == (*other.names[:place], *other.names[place + 1 :]):
+                    index = f"[{', '.join([*[':'] * place, 'None'])}]"
+                    edits = site.behind(node, index)
+                    yield _behind(f"Give `{site.text(node)}` the dim it lacks", edits, index, False)
+
+
+def _operands(
+    finding: Finding, site: Site, rules: tuple[str, ...] = _BROADCASTS
+) -> Sequence[Given]:
     """The tensors that were broadcast; none where the operator does something else."""
     facts = finding.facts
     row = site.row(facts.operator) if facts else None
-    broadcasts = row is not None and row.names.startswith(_BROADCASTS)
-    return facts.given if facts and broadcasts else ()
+    return facts.given if facts and row is not None and row.names.startswith(rules) else ()
+
+
+def _is_stable(given: Given, site: Site) -> bool:
+    node = site.expression(given.span)
+    return node is not None and is_stable(node)
 
 
 def _by_labels(own: Given, other: Given, site: Site, *, safe: bool) -> Iterator[Fix]:

@@ -1,4 +1,4 @@
-"""Names that a tensor is given before it is written to in place."""
+"""Names that a tensor is given before it is written to in place, or aligned."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ def refined(finding: Finding, site: Site) -> Iterator[Fix]:
     edits = site.line_before(target, f"{text} = {text}.refine_names({words})")
     if edits and isinstance(site.statement(target), (ast.AugAssign, ast.Expr)):
         yield Fix(f"Refine the names of `{text}` before it is written to.", facts.settled, edits)
+
+
+def completed(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Names the one dim without a name like the one name that it is to be aligned to."""
+    call, facts = site.expression(finding.span), finding.facts
+    if facts is None or not facts.given or not isinstance(call, ast.Call):
+        return
+    receiver, *others = facts.given
+    node, known = site.expression(receiver.span), receiver.names
+    if node is None or known is None or list(known).count(None) != 1:
+        return
+    asked = [name for other in others for name in other.names or ()]
+    asked += [str(string.value) for string in site.strings(call)]
+    missing = {name for name in asked if name is not None} - set(known)
+    if len(missing) == 1:
+        [name] = missing
+        words = ", ".join(quoted(one or name) for one in known)
+        refining = f".refine_names({words})"
+        text = " ".join(site.text(node).split())
+        yield Fix(f"Name all dims of `{text}`: `{refining}`.", False, site.behind(node, refining))
 
 
 def _is_in_place(operator: str) -> bool:

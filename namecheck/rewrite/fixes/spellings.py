@@ -1,4 +1,4 @@
-"""Words that are misspelt: the name of a dim, the name of a dtype."""
+"""Words that are misspelt: names of dims, dtypes, devices, layouts and memory formats."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from namecheck import attributes
+from namecheck.attributes import devices, layouts
 from namecheck.findings import Edit, Finding, Fix, Span
 from namecheck.rewrite.sites import Site, quoted
 
@@ -98,6 +99,26 @@ def of_dtypes(finding: Finding, site: Site) -> Iterator[Fix]:
             if near is not None:
                 edit = site.replaced(value, f"torch.{near}")
                 yield Fix(f"Give the dtype `torch.{near}`.", False, (edit,))
+
+
+def of_devices(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Writes the device that is spelt nearly so."""
+    node = site.expression(finding.span)
+    for string in () if node is None else site.strings(node):
+        word = str(string.value)
+        near = devices.nearest(word)
+        if near is not None and near != word:
+            edit = site.replaced(string, quoted(near, site.text(string)))
+            yield Fix(f"Replace '{word}' by '{near}'.", False, (edit,))
+
+
+def of_layouts(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Writes the layout, or the memory format, that is spelt nearly so."""
+    node = site.expression(finding.span)
+    near = layouts.nearest(node.attr) if isinstance(node, ast.Attribute) else None
+    if isinstance(node, ast.Attribute) and near is not None:
+        at = site.source.span(node).tail(len(node.attr))
+        yield Fix(f"Replace '{node.attr}' by '{near}'.", False, (Edit(at, near),))
 
 
 def _nearest(word: str, known: Iterable[str]) -> str | None:
