@@ -22,7 +22,7 @@ import torch
 
 import namecheck
 from namecheck.findings import Finding, Kind, register
-from namecheck.runtime import Contradicted, runtime
+from namecheck.runtime import Contradicted, installed, runtime
 from tests.fixture_reader import FIXTURES, REVEALED, Program
 
 # Of what torch refuses itself, and of an argument of the wrong type, the words are torch's.
@@ -82,6 +82,7 @@ def run(program: Program, device: str) -> Run:
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
         runtime(semantics=program.semantics),
+        _installs_taken_away(),
     ):
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
@@ -104,6 +105,17 @@ def _main() -> Iterator[types.ModuleType]:
         yield module
     finally:
         sys.modules["__main__"] = before
+
+
+@contextlib.contextmanager
+def _installs_taken_away() -> Iterator[None]:
+    """What a program installs for the rest of its process ends with the program."""
+    before = installed()
+    try:
+        yield
+    finally:
+        if installed() and not before:
+            namecheck.uninstall()
 
 
 @contextlib.contextmanager
