@@ -36,6 +36,8 @@ from tests.oracle.random_programs import run
 
 _AT_ONCE: Final = 50
 _DEPTH: Final = 6
+# What a layer was made with may be a name, and its index.
+_MADE_WITH: Final = ("dim", "unflattened_size")
 # Numbers from here on tell where in memory something is.
 _ADDRESS: Final = 1 << 40
 
@@ -136,7 +138,11 @@ def described(value: Any, depth: int = 0) -> Any:
         return None
     if isinstance(value, dict):
         items = value.items()
-        return {str(k): described(v, depth + 1) for k, v in items if not str(k).startswith("__")}
+        return {
+            str(k): described(v, depth + 1)
+            for k, v in items
+            if not str(k).startswith("__") and k not in _MADE_WITH
+        }
     if isinstance(value, (list, tuple)):
         return [described(item, depth + 1) for item in value]
     if isinstance(value, (bool, int, float, str)) or value is None:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from namecheck import operators
 from namecheck.interpreter import Applications
-from namecheck.rewrite.plain_calls import Becomes, Rows
+from namecheck.rewrite.plain_calls import SIZES, VALUES, Becomes, Rows
 
 Applied: TypeAlias = Callable[[ast.expr], Applications]
 
@@ -25,7 +25,9 @@ def lost(node: ast.expr, becomes: Becomes) -> Iterator[ast.expr]:
     words = {keyword.arg: keyword.value for keyword in node.keywords}
     if becomes.text is not None or becomes.suffix is not None:
         yield from (*node.args, *words.values())
-    for key in becomes.arguments:
+    for key, text in becomes.arguments.items():
+        if text in (SIZES, VALUES):
+            continue
         if isinstance(key, str):
             yield from (words[key],) if key in words else ()
         elif key < len(node.args):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import libcst
 
-from namecheck.rewrite.plain_calls import ALIAS, SIZES, Becomes, Key
+from namecheck.rewrite.plain_calls import ALIAS, SIZES, VALUES, Becomes, Key
 from namecheck.rewrite.trees import Change
 
 
@@ -32,8 +32,7 @@ def _beside(node: libcst.BaseExpression, text: str) -> libcst.BaseExpression:
     """A value for a call or an attribute whose receiver is evaluated all the same."""
     read = node.func if isinstance(node, libcst.Call) else node
     assert isinstance(read, libcst.Attribute)
-    picked = libcst.parse_expression(f"(receiver, {text})[1]")
-    return picked.visit(_InPlaceOf("receiver", read.value))  # type: ignore[return-value]
+    return _in_place(f"(named, {text})[1]", read.value)
 
 
 def _followed(call: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
@@ -69,6 +68,8 @@ def with_arguments(call: libcst.Call, changes: Mapping[Key, str | None]) -> libc
         text = changes[key]
         if text == SIZES:
             arguments.append(arg.with_changes(value=_sizes(arg.value)))
+        elif text == VALUES:
+            arguments.append(arg.with_changes(value=_in_place("tuple(named.values())", arg.value)))
         elif text is not None:
             arguments += _in_place_of(arg, text)
         elif arguments and arg is call.args[-1]:
@@ -88,8 +89,12 @@ def _sizes(pairs: libcst.BaseExpression) -> libcst.BaseExpression:
             if len(elements) > 1:
                 elements[-1] = libcst.Element(elements[-1].value)
             return tuple_.with_changes(elements=elements)
-    sizes = libcst.parse_expression("tuple(size for _, size in pairs)")
-    return sizes.visit(_InPlaceOf("pairs", pairs))  # type: ignore[return-value]
+    return _in_place("tuple(size for _, size in named)", pairs)
+
+
+def _in_place(text: str, value: libcst.BaseExpression) -> libcst.BaseExpression:
+    """An expression with a value in place of ``named``."""
+    return libcst.parse_expression(text).visit(_InPlaceOf("named", value))  # type: ignore[return-value]
 
 
 class _InPlaceOf(libcst.CSTTransformer):

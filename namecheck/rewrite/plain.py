@@ -172,6 +172,7 @@ class Plain:
     def _assertion(self, statement: ast.Assert) -> None:
         """``assert x.names == ("N", "C")`` goes, and tells what to annotate."""
         test = statement.test
+        self._message(statement)
         if not (isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]):
             return
         read = next((side for side in (test.left, *test.comparators) if _reads_names(side)), None)
@@ -189,6 +190,22 @@ class Plain:
         self._annotations.assertion(statement, read.value, names)
         self._remove(statement)
         self._result.sites += 1
+
+    def _message(self, statement: ast.Assert) -> None:
+        """``assert "N" in x.names, x.names``: a message is not reached where all is well."""
+        changes = {
+            ast.unparse(node): self._changes[node]
+            for node in ast.walk(statement.test)
+            if node in self._changes
+        }
+        for node in ast.walk(statement.msg) if statement.msg else ():
+            if not isinstance(node, ast.Attribute) or not _reads_names(node):
+                continue
+            change = changes.get(ast.unparse(node))
+            if change is not None and node not in self._changes:
+                self._changes[node] = change
+                span = self._source.span(node)
+                self._result.left = [left for left in self._result.left if left.span != span]
 
     def _forget(self, statement: ast.stmt) -> None:
         """What was found inside of a statement that goes is no site of its own."""

@@ -27,8 +27,9 @@ Rows = Mapping[str, Operator] | None
 Key = int | str
 
 
-# In place of an argument: of pairs of names and sizes the sizes are left.
+# In place of an argument: of pairs of names and sizes, or of a dict of them, the sizes are left.
 SIZES: Final = "sizes"
+VALUES: Final = "values"
 
 
 # In place of methods that are called on: what is another tensor of the same elements.
@@ -45,8 +46,8 @@ class Becomes:
 
     It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`
     the receiver is still evaluated); or it keeps its form, and its `arguments`, as they are counted
-    in the source, are replaced (by SIZES: of pairs the second is left), or removed where there is
-    no text.
+    in the source, are replaced (by SIZES, VALUES: the sizes are left), or removed where there is no
+    text.
     `dims` are those of the result where it had names that go.
     """
 
@@ -63,7 +64,8 @@ def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes |
     if not decisive.each:
         return None
     plan = _Plan(node, source, rows)
-    each = [plan.of(application) for application in decisive.each]
+    counted = list(decisive.each)
+    each = [plan.of(application) for application in counted]
     if all(one is None for one in each):
         return None
     if decisive.otherwise and not all(one.early for one in decisive.each):
@@ -75,7 +77,11 @@ def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes |
             continue
         if options is not None or not _has_unknown(application):
             each.append(options)
-    return _agreed([one or _Options({}) for one in each], plan)
+            counted.append(application)
+    agreed = _agreed([one or _Options({}) for one in each], plan)
+    if agreed is None:
+        raise Unsettled(f"it is reached with several {_differences(counted)}")
+    return agreed
 
 
 @dataclass(frozen=True)
@@ -88,22 +94,41 @@ class _Options:
     dims: Dims | None = None
 
 
-def _agreed(each: Sequence[_Options], plan: _Plan) -> Becomes:
-    """What all times agree on."""
+def _agreed(each: Sequence[_Options], plan: _Plan) -> Becomes | None:
+    """What all times agree on; None where they do not."""
     whole = {(one.text, one.suffix) for one in each}
     if len(whole) > 1:
-        raise Unsettled("it is reached with several layouts")
+        return None
     [(text, suffix)] = whole
     arguments: dict[Key, str | None] = {}
     for key in dict.fromkeys(key for one in each for key in one.arguments):
         lists = [one.arguments.get(key, ()) for one in each]
         common = [option for option in lists[0] if all(option in other for other in lists)]
         if not common:
-            raise Unsettled("it is reached with several layouts, or names")
+            return None
         arguments[plan.place(key)] = common[0]
     dims = [one.dims for one in each]
     same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
     return Becomes(text, suffix, arguments, same)
+
+
+def _differences(each: Sequence[Application]) -> str:
+    """How the times differ: in the names that are told, or in the dims of the tensor."""
+    told = dict.fromkeys(", ".join(map(repr, _texts(one))) for one in each)
+    if len(told) > 1:
+        return f"names: {'; '.join(filter(None, told))}"
+    layouts = dict.fromkeys(_reference(one).without_sizes().brief() for one in each)
+    return f"layouts: {'; '.join(layouts)}"
+
+
+def _texts(application: Application) -> Iterator[str]:
+    """The texts among the arguments of a call."""
+    values = [*application.given, *(value for _, value in application.keywords)]
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            values += value
+        elif isinstance(value, str):
+            yield value
 
 
 def _named_alike(left: Dims | None, right: Dims | None) -> bool:
@@ -235,9 +260,11 @@ class _Plan:
         arguments = dict(options.arguments)
         for key, value, parameter in self._given(application):
             sizes = parameter is not None and "sizes" in (parameter.name, parameter.role)
-            if sizes and _has_pairs(value) and self._is_written(key, application):
+            if not sizes or not self._is_written(key, application):
+                continue
+            if isinstance(value, Mapping) or _has_pairs(value):
                 self._take(application)
-                arguments[key] = (SIZES,)
+                arguments[key] = (VALUES if isinstance(value, Mapping) else SIZES,)
         return _Options(arguments, dims=options.dims) if arguments else None
 
     def _given(self, application: Application) -> Iterator[tuple[Key, Any, Parameter | None]]:

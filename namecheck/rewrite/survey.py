@@ -84,7 +84,8 @@ class Survey:
     def labels(self, location: str) -> frozenset[str]:
         """The names that tensors have in a file."""
         each = self.in_file(location)
-        tensors = [value for one in each for value in one.given if isinstance(value, Tensor)]
+        known = [value for one in each for value in (*one.given, one.result)]
+        tensors = [value for value in known if isinstance(value, Tensor)]
         return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
 
     def fault(self, location: str) -> str | None:

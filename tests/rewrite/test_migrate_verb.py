@@ -83,7 +83,7 @@ def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None
     status, out, _ = run(capsys, "program.py", "--to", "torch")
     assert status == 1
     assert out == (
-        "program.py:5:12: left `x.sum(dim)`: it is reached with several layouts, or names\n"
+        "program.py:5:12: left `x.sum(dim)`: it is reached with several names: 'N'; 'C'\n"
         "Rewrote 1 place in 1 file; left 1 place.\n"
     )
 
@@ -100,7 +100,7 @@ def test_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "location": {"row": 5, "column": 12},
             "end_location": {"row": 5, "column": 22},
             "source": "x.sum(dim)",
-            "reason": "it is reached with several layouts, or names",
+            "reason": "it is reached with several names: 'N'; 'C'",
         }
     ]
 
