@@ -20,7 +20,7 @@ from namecheck.annotations.declarations import (
     of_dims_alone,
     speaks,
 )
-from namecheck.findings import Place
+from namecheck.findings import Facts, Place
 from namecheck.interpreter import equations
 from namecheck.interpreter.calls import Call
 from namecheck.interpreter.declared import Annotations, Import, Signature, axes_of
@@ -138,8 +138,10 @@ class Declarations:
     ) -> None:
         """Report a call whose arguments contradict what is declared."""
         machine, marks = self.machine, list[Place]()
+        operands: list[tuple[ast.expr, Value]] = []
         if isinstance(call.node, ast.Call):
-            for node, value in zip(call.node.args, call.args[-len(call.node.args) :], strict=False):
+            operands += zip(call.node.args, call.args[-len(call.node.args) :], strict=False)
+            for node, value in operands:
                 shown = machine.torch.show(value, call.store)
                 if isinstance(value, (TensorValue, Opaque)) and shown:
                     marks.append(machine.place(node, shown))
@@ -159,6 +161,7 @@ class Declarations:
             tuple(marks),
             tuple(origins),
             by_axes=contradiction.code == "NC112",
+            facts=Facts(words=contradiction.names, given=machine.torch.given(operands, call.store)),
         )
 
     def result(

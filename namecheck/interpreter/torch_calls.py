@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -256,14 +256,18 @@ class TorchCalls:
         activation: Activation,
     ) -> Facts:
         """What a fix has to know of a call that contradicts."""
-        given = []
         origins = self._gather([value for _, value in operands], store).values()
         settled = all(_is_within(place, activation, self.machine.source) for place in origins)
-        for where, value in operands:
-            lowered = self.lower(value, store)
-            if isinstance(lowered, Tensor):
-                given.append(_given(lowered, self.machine.source.span(where)))
-        return Facts(operators.key_of(operator), words, tuple(given), settled)
+        return Facts(operators.key_of(operator), words, self.given(operands, store), settled)
+
+    def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
+        """What is known of the tensors among some operands."""
+        lowered = ((where, self.lower(value, store)) for where, value in operands)
+        return tuple(
+            _given(tensor, self.machine.source.span(where))
+            for where, tensor in lowered
+            if isinstance(tensor, Tensor)
+        )
 
     def _has_failed(self, value: Value, store: Store) -> bool:
         if isinstance(value, ListValue):

@@ -9,6 +9,7 @@ import re
 import signal
 import stat
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,14 +111,22 @@ def read(path: str) -> Document:
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """What would end this process waits, so that nothing half done is left beside a file."""
-    if not hasattr(signal, "pthread_sigmask"):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    waiting: list[int] = []
+    known = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in known.items():
+        if handler is not None:  # set by another than Python, it could not be put back
+            signal.signal(number, lambda number, frame: waiting.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in known.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)
 
 
 def _replace(path: str, data: bytes, status: os.stat_result) -> None:

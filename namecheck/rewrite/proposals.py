@@ -11,7 +11,7 @@ from namecheck.findings import Finding, Fix, Point, Span
 from namecheck.project.files import Reads
 from namecheck.rewrite.documents import CannotWrite, Document, read
 from namecheck.rewrite.edits import Overlap, applied, difference
-from namecheck.rewrite.fixes import FIXES
+from namecheck.rewrite.fixes import FIRST, FIXES
 from namecheck.rewrite.sites import Site
 from namecheck.rewrite.trials import Shift, Trials, come, stays
 from namecheck.syntax import Refused
@@ -183,6 +183,8 @@ class _Trial:
     def mended(self, state: State, finding: Finding, links: int) -> Iterator[State]:
         """What the first kind of fix that holds makes of the file; nothing if several do."""
         for maker in FIXES.get(finding.code, ()):
+            if state.fixes and maker in FIRST:
+                continue
             held = [
                 found
                 for fix in maker(finding, self._proposals.site(state.document))

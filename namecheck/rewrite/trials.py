@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from namecheck import project
 from namecheck.findings import Edit, Finding, Kind, Point, register
@@ -20,9 +20,6 @@ from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import ordered
 
 Work = TypeVar("Work")
-
-# They are about an expression as a whole: another word of it is no other mistake.
-_OF_THE_WHOLE: Final = frozenset({"NC115"})
 
 
 class Trials:
@@ -170,7 +167,7 @@ def _key(finding: Finding) -> object:
 
 
 def _keyed(finding: Finding, point: Point) -> object:
-    words = finding.facts.words if finding.facts and finding.code not in _OF_THE_WHOLE else ()
+    words = finding.facts.words if finding.facts else ()
     return finding.filename, finding.code, words, point
 
 

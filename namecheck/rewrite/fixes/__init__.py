@@ -13,6 +13,7 @@ from namecheck.findings import Finding, Fix
 from namecheck.rewrite.fixes import (
     alignments,
     casts,
+    dims,
     indices,
     installations,
     keepdims,
@@ -37,13 +38,14 @@ FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
         alignments.aligned,
         alignments.reordered,
         transposes.of_sums,
+        dims.another,
     ),
     "NC102": (keepdims.kept, alignments.aligned, alignments.reordered, transposes.of_sums),
     "NC103": (spellings.of_dims,),
     "NC108": (spellings.of_alignments,),
     "NC109": (refinements.completed,),
     "NC110": (refinements.refined,),
-    "NC112": (spellings.of_two,),
+    "NC112": (spellings.of_two, dims.another, dims.of_equations, transposes.of_arguments),
     "NC114": (indices.in_place_of_names,),
     "NC115": (views.transposed_behind, views.transposed_before),
     "NC201": (keepdims.kept, alignments.reordered),
@@ -56,10 +58,22 @@ FIXES: Final[Mapping[str, tuple[Maker, ...]]] = {
     "NC501": (views.reshaped,),
     "NC502": (memory_formats.of_rank,),
     "NC504": (spellings.of_layouts,),
+    "NC601": (dims.another,),
     "NC602": (keepdims.kept,),
     "NC701": (installations.installed,),
 }
 """The kinds of fixes for each code, in the order in which they are tried."""
+
+FIRST: Final[frozenset[Maker]] = frozenset(
+    {
+        dims.another,
+        dims.of_equations,
+        transposes.of_arguments,
+        views.transposed_before,
+        views.transposed_behind,
+    }
+)
+"""Kinds that try many ways: they mend what was found, never what shows when something is gone."""
 
 
 def described(code: str) -> tuple[str, ...]:

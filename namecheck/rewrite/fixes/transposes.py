@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations, permutations
 from typing import Final
 
-from namecheck.findings import Edit, Finding, Fix, Given
-from namecheck.rewrite.sites import Site
+from namecheck.findings import Edit, Finding, Fix, Given, Span
+from namecheck.rewrite.sites import Site, quoted
 
+_RANK: Final = 4
 _PRODUCTS: Final = frozenset({"matmul", "mm", "bmm"})
 
 
@@ -39,22 +41,62 @@ def of_sums(finding: Finding, site: Site) -> Iterator[Fix]:
         yield from _transposed(second, site)
 
 
+def of_arguments(finding: Finding, site: Site) -> Iterator[Fix]:
+    """Brings the dims of an argument into the order that is declared: `.align_to()`, `.mT`."""
+    for given in finding.facts.given if finding.facts else ():
+        node, names = site.expression(given.span), given.names or ()
+        if node is None or not 2 <= len(names) <= _RANK:
+            continue
+        text = " ".join(site.text(node).split())
+        for order in _orders(given):
+            yield Fix(f"Reorder the dims of `{text}`: `{order}`.", False, site.behind(node, order))
+
+
+def _orders(given: Given) -> Iterator[str]:
+    """The ways to bring the dims of a tensor into another order: by their labels, or two alone."""
+    names = given.names or ()
+    if given.labelled:
+        for order in permutations(names):
+            if order != names and None not in order:
+                yield f".align_to({', '.join(quoted(str(name)) for name in order)})"
+        return
+    for i, j in combinations(range(len(names)), 2):
+        yield ".mT" if i == len(names) - 2 else f".transpose({i}, {j})"
+
+
 def _transposed(given: Given, site: Site) -> Iterator[Fix]:
     node = site.expression(given.span)
     if node is None:
         return
-    flat = given.names is not None and len(given.names) == 2
-    if isinstance(node, ast.Attribute) and (node.attr == "mT" or (node.attr == "T" and flat)):
+    if _ends_transposed(node, len(given.names or ())):
         yield from _as_it_was(node, site)
     else:
         text = " ".join(site.text(node).split())
         yield Fix(f"Transpose `{text}`: `.mT`.", False, site.behind(node, ".mT"))
 
 
-def _as_it_was(node: ast.Attribute, site: Site) -> Iterator[Fix]:
+def _ends_transposed(node: ast.expr, rank: int) -> bool:
+    """Whether the last thing that an expression does is to swap its last two dims."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "mT" or (node.attr == "T" and rank == 2)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
+        return False
+    if node.func.attr == "t":
+        return not node.args
+    last = {str(rank - 1): "-1", str(rank - 2): "-2"}
+    dims = [last.get(word, word) for word in map(ast.unparse, node.args)]
+    return node.func.attr == "transpose" and sorted(dims) == ["-1", "-2"]
+
+
+def _as_it_was(node: ast.expr, site: Site) -> Iterator[Fix]:
     """The expression without the transposition that ends it."""
-    ending, text = f".{node.attr}", site.text(node)
-    if text.endswith(ending):
-        at = site.source.span(node).tail(len(ending))
-        told = " ".join(text.removesuffix(ending).split())
+    called = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(called, ast.Attribute):
+        return
+    span, inner = site.source.span(node), site.source.span(called.value)
+    behind = site.source.segment(Span(*inner.end, *span.end))
+    parentheses, dot, _ = behind.partition(f".{called.attr}")
+    if dot and not parentheses.strip(")") and inner.end_line == span.end_line:
+        at = span.tail(len(behind) - len(parentheses))
+        told = " ".join(site.text(called.value).split())
         yield Fix(f"Do not transpose `{told}`.", False, (Edit(at, ""),))
