@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 from namecheck import operators
 from namecheck.findings import Span
@@ -15,24 +18,40 @@ from namecheck.rewrite.survey import Survey
 from namecheck.syntax import Source
 
 
-def installation(source: Source, survey: Survey, files: ProjectFiles) -> Edit | None:
+def installation(
+    source: Source, survey: Survey, files: ProjectFiles, *, shared: bool = False
+) -> Edit | None:
     """The edit that puts names on torch; none where that is done, or not this file's business.
 
     It is the business of a file that uses the API when it is imported or run, and of one with a
     part under ``if __name__ == "__main__"``. The call stands behind the imports, if none of them
     can need it: one of a file that names dimensions may, and ``from torch import …`` takes
-    functions as they are then.
+    functions as they are then. With `shared` another file may have put the names there before.
     """
     if has_install(source.tree) or not _starts(source, survey):
         return None
     imports = leading_imports(source.tree)
     lines = [] if _imports_namecheck(source.tree) else ["import namecheck"]
     if not imports or any(_may_need(node, source, files) for node in imports):
-        return Edit(insertion_point(source), "\n".join([*lines, "", "namecheck.install()", "", ""]))
+        return Edit(insertion_point(source), "\n".join([*lines, "", *_CALLS[shared], "", ""]))
     line = source.span(imports[-1]).end_line
     end = len(source.lines[line - 1]) + 1
-    text = "".join(f"\n{line}" for line in [*lines, "", "namecheck.install()"])
+    text = "".join(f"\n{line}" for line in [*lines, "", *_CALLS[shared]])
     return Edit(Span(line, end, line, end), text)
+
+
+# What installs the names; twice in a process is an error.
+_CALLS: Final = {
+    False: ("namecheck.install()",),
+    True: ("if not namecheck.installed():", "    namecheck.install()"),
+}
+
+
+def is_shared(location: str, imported: AbstractSet[str]) -> bool:
+    """Whether a file may be in a process with another that installs: it is imported, or a test."""
+    name = os.path.basename(location)
+    test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+    return test or location in imported
 
 
 def has_install(tree: ast.Module) -> bool:

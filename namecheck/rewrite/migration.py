@@ -17,7 +17,7 @@ from namecheck.project.tasks import Task
 from namecheck.rewrite import candidates
 from namecheck.rewrite.documents import CannotWrite, Document
 from namecheck.rewrite.edits import Edit, applied
-from namecheck.rewrite.installs import installation
+from namecheck.rewrite.installs import installation, is_shared
 from namecheck.rewrite.leftovers import without_unused
 from namecheck.rewrite.plain import Left, Plain, Rewritten
 from namecheck.rewrite.plain_calls import is_of_names
@@ -131,11 +131,13 @@ def _to_namecheck(
     found: Sequence[tuple[Entry, Document]], survey: Survey, unsafe: bool
 ) -> Iterator[Migrated]:
     files = ProjectFiles()
+    imported = {location for e, d in found for location in files.imported(e.location, d.data)}
     for entry, document in found:
         fault = survey.fault(entry.location)
         edits: list[Edit] = []
         if fault is None:
-            edit = installation(document.source, survey, files)
+            shared = is_shared(entry.location, imported)
+            edit = installation(document.source, survey, files, shared=shared)
             edits += [] if edit is None else [edit]
             edits += _restorations(entry, document, found, survey) if unsafe else ()
         after = applied(document, edits)

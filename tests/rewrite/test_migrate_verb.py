@@ -78,6 +78,25 @@ def test_a_check_writes_nothing(program: Path, capsys: pytest.CaptureFixture[str
     assert program.read_text() == PROGRAM
 
 
+def test_a_file_that_others_import_installs_where_none_has(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two calls in one process would be an error, and either file may be the program."""
+    constants = program.parent / "constants.py"
+    constants.write_text('import torch\n\nMEAN = torch.ones(2, names=("C",))\n')
+    program.write_text("from constants import MEAN\n\nprint(MEAN.names)\n")
+    assert run(capsys, "program.py", "constants.py") == (0, "Rewrote 2 places in 2 files.\n", "")
+    assert program.read_text() == (
+        "import namecheck\n\nnamecheck.install()\n\n"
+        "from constants import MEAN\n\nprint(MEAN.names)\n"
+    )
+    assert constants.read_text() == (
+        "import torch\nimport namecheck\n\nif not namecheck.installed():\n    namecheck.install()\n"
+        '\nMEAN = torch.ones(2, names=("C",))\n'
+    )
+    assert run(capsys, "program.py", "constants.py") == (0, "Nothing to migrate.\n", "")
+
+
 def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_text(LEFT)
     status, out, _ = run(capsys, "program.py", "--to", "torch")
