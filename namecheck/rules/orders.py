@@ -318,7 +318,7 @@ def _as_cut(tensor: Tensor, dims: Dims) -> Memory:
 
 
 def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """Ints take a dim away, slices cut it, None puts a new one in; nothing else is told of."""
+    """Ints take a dim away, slices cut it, None puts a new one in; other indices make a copy."""
     tensor, index = arguments.get("input"), arguments.get("index")
     if not isinstance(answer, Tensor) or answer.dims.open:
         return UNKNOWN
@@ -344,11 +344,23 @@ def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
             if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
                 cut[place] = step if type(step) is int else UNKNOWN
         elif type(part) is not int:
-            return UNKNOWN
+            return _gathered(tensor, parts)
         place += 1
     if place != len(tensor.dims.prefix):
         return UNKNOWN
     return memory.moved(tensor.memory, sources, tensor.dims.sizes, answer.dims.sizes, cut)
+
+
+def _gathered(tensor: Tensor, parts: list[Any]) -> Memory:
+    """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
+    plain = all(
+        part is ...
+        or isinstance(part, (int, slice, list))
+        or (isinstance(part, Tensor) and (part.memory == CONTIGUOUS or part.dims.rank == 1))
+        for part in parts
+    )
+    several = all(size != 1 and not isinstance(size, Unknown) for size in tensor.dims.sizes)
+    return CONTIGUOUS if plain and several and tensor.memory == CONTIGUOUS else UNKNOWN
 
 
 def _viewed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
@@ -385,11 +397,21 @@ def _seen(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Answer, Mem
 
 
 def _joined(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """Tensors side by side: as the dims stand if all are so, and none is seen otherwise."""
-    tensors = list(_tensors(arguments, row.operands[:1]))
-    plain = all(each is not None and each.memory == CONTIGUOUS for each in tensors)
+    """Tensors side by side are laid out as their dims stand, but for images (torch.cat)."""
     rank = answer.dims.rank if isinstance(answer, Tensor) else None
-    return CONTIGUOUS if tensors and plain and rank is not None and rank < 4 else UNKNOWN
+    if rank is None:
+        return UNKNOWN
+    of_parts = rank - (row.rule == "stack")
+    if of_parts not in (len(memory.CHANNELS_LAST), len(memory.CHANNELS_LAST_3D)):
+        return CONTIGUOUS
+    found = _suggested(answer, row, arguments)
+    return found if found == CONTIGUOUS or rank == of_parts else UNKNOWN
+
+
+def _recurrent(answer: Any, row: Ordering, arguments: Arguments) -> Any:
+    """Rows first, as the states are; of batches first it depends on the machine (torch.nn.LSTM)."""
+    first = arguments.get("batch_first", False)
+    return [CONTIGUOUS if first is False else UNKNOWN, CONTIGUOUS]
 
 
 WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
@@ -409,6 +431,7 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "views": _viewed,
     "reshapes": _reshaped,
     "joins": _joined,
+    "recurs": _recurrent,
     "windows": _strided(strides.of_windows),
     "diagonals": _strided(strides.of_diagonals),
     "strides": _strided(strides.as_asked),
@@ -431,6 +454,7 @@ _RULES: Final = {
         to_scalar kthvalue topk keeps_names_along_optional keeps_names_along
         compares_alike cross_entropy
         matmul matmul_reflected bmm mm mv dot vdot inner outer linear linear_module
+        recurs_once recurs_once_gated recurs_once_with_cell
         embedding embedding_module one_hot index_select gather take masked_select masked_fill
         repeat tile normalizes_last searchsorted bucketize bincount multinomial
     """,
@@ -447,7 +471,8 @@ _RULES: Final = {
     "reshapes": "flatten unflatten unflatten_module flat",
     "suggests": "normalizes_channels normalizes_by_vectors pools max_pools",
     "plain": "pads padding_module",
-    "joins": "cat stack",
+    "joins": "cat stack hstack vstack dstack column_stack",
+    "recurs": "recurs recurs_with_cells",
     "windows": "unfold",
     "diagonals": "diagonal",
     "strides": "as_strided",

@@ -28,7 +28,9 @@ Made: TypeAlias = tuple[str, Callable[..., Any], tuple[Any, ...]]
 def some_index(draw: random.Random, rank: int) -> Any:
     parts: list[Any] = []
     for _ in range(draw.randint(0, rank)):
-        choice = draw.choice((0, *[slice(None)] * 3, slice(1), slice(1, None), slice(0, None, 2)))
+        choice = draw.choice(
+            (0, *[slice(None)] * 3, slice(1), slice(1, None), slice(0, None, 2), [0, 0])
+        )
         parts += [None, choice] if draw.random() < 0.2 else [choice]
     if draw.random() < 0.3:
         parts.insert(draw.randint(0, len(parts)), ...)
