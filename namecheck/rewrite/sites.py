@@ -94,6 +94,23 @@ class Site:
             return statement.value if self.scope(same[0]) is scope else None
         return None
 
+    def ending(self, node: ast.expr) -> Span | None:
+        """Where the attribute that ends an expression stands, or its call: ``.x``, ``.x(…)``."""
+        called = node.func if isinstance(node, ast.Call) else node
+        if not isinstance(called, ast.Attribute):
+            return None
+        word = self.source.span(called).tail(len(called.attr) + 1)
+        at = Span(*word.start, *self.source.span(node).end)
+        return at if self.source.segment(at).startswith(".") else None
+
+    def written_behind(self, node: ast.expr, text: str) -> Span | None:
+        """Where a text stands right behind an expression; None where another does."""
+        span = self.source.span(node)
+        line = self.source.lines[span.end_line - 1]
+        if not line.startswith(text, span.end_column - 1):
+            return None
+        return Span(*span.end, span.end_line, span.end_column + len(text))
+
     # What is put there
 
     def behind(self, node: ast.expr, text: str) -> tuple[Edit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations
 from typing import Final
@@ -80,7 +81,17 @@ def _by_labels(own: Given, other: Given, site: Site, *, safe: bool) -> Iterator[
         call = f".align_to({', '.join(quoted(str(name)) for name in other.names)})"
     else:
         return
-    yield _behind(f"Align `{site.text(node)}` by its names", site.behind(node, call), call, safe)
+    edits = _in_place_of_another(node, call, site) or site.behind(node, call)
+    yield _behind(f"Align `{site.text(node)}` by its names", edits, call, safe)
+
+
+def _in_place_of_another(node: ast.expr, call: str, site: Site) -> tuple[Edit, ...]:
+    """The edit that puts an alignment in place of one that ends an expression."""
+    ending = site.ending(node)
+    if ending is None:
+        return ()
+    aligns = site.source.segment(ending).startswith((".align_as(", ".align_to("))
+    return (Edit(ending, call),) if aligns else ()
 
 
 def _by_new_dims(own: Given, other: Given, site: Site) -> Iterator[Fix]:

@@ -51,9 +51,15 @@ def of_equations(finding: Finding, site: Site) -> Iterator[Fix]:
 
 
 def _calls(finding: Finding, site: Site) -> Iterator[ast.Call]:
-    """The calls whose dim may be another: what is found fault with, or the softmax before it."""
+    """The calls whose dim may be another: what is found fault with, or the softmax before it.
+
+    Where weights are summed over a dim that is told as well, either may be the wrong one.
+    """
     facts = finding.facts
     if finding.code == _OF_SOFTMAX:
+        summing = site.expression(finding.span)
+        if isinstance(summing, ast.Call) and _dim(summing, site) is not None:
+            return
         for place in finding.related:
             node = site.expression(place.span)
             if place.filename == finding.filename and isinstance(node, ast.Call):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Final
 
-from namecheck.findings import Edit, Finding, Fix, Given, Span
+from namecheck.findings import Edit, Finding, Fix, Given
 from namecheck.rewrite.sites import Site, quoted
 
 _RANK: Final = 4
@@ -90,13 +90,7 @@ def _ends_transposed(node: ast.expr, rank: int) -> bool:
 
 def _as_it_was(node: ast.expr, site: Site) -> Iterator[Fix]:
     """The expression without the transposition that ends it."""
-    called = node.func if isinstance(node, ast.Call) else node
-    if not isinstance(called, ast.Attribute):
-        return
-    span, inner = site.source.span(node), site.source.span(called.value)
-    behind = site.source.segment(Span(*inner.end, *span.end))
-    parentheses, dot, _ = behind.partition(f".{called.attr}")
-    if dot and not parentheses.strip(")") and inner.end_line == span.end_line:
-        at = span.tail(len(behind) - len(parentheses))
-        told = " ".join(site.text(called.value).split())
-        yield Fix(f"Do not transpose `{told}`.", False, (Edit(at, ""),))
+    ending = site.ending(node)
+    if ending is not None:
+        told = " ".join(site.text(node).removesuffix(site.source.segment(ending)).split())
+        yield Fix(f"Do not transpose `{told}`.", False, (Edit(ending, ""),))

@@ -32,12 +32,11 @@ def transposed_behind(finding: Finding, site: Site) -> Iterator[Fix]:
     for i, j in combinations(range(len(sizes)), 2):
         first, second = site.text(sizes[i]), site.text(sizes[j])
         ending = f".transpose({i}, {j})"
-        edits = (
-            site.replaced(sizes[i], second),
-            site.replaced(sizes[j], first),
-            *site.behind(call, ending),
-        )
-        yield Fix(f"Take the dims in their order, then swap them: `{ending}`.", False, edits)
+        swapped = site.replaced(sizes[i], second), site.replaced(sizes[j], first)
+        done = site.written_behind(call, ending)
+        told = f"then swap them: `{ending}`" if done is None else "and do not swap them"
+        behind = site.behind(call, ending) if done is None else (Edit(done, ""),)
+        yield Fix(f"Take the dims in their order, {told}.", False, (*swapped, *behind))
 
 
 def transposed_before(finding: Finding, site: Site) -> Iterator[Fix]:
