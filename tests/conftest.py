@@ -10,6 +10,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests run in as many processes as there are cores: torch leaves each of them one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # What is drawn for an operator is sometimes thrown away, and the machine may be busy.
 _PATIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
