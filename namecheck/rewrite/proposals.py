@@ -135,7 +135,7 @@ class Proposals:
         known = self._sites.get(key)
         if known is None:
             found = self._trials.entry(document.location).settings
-            known = Site(document.source, found, self._trials.files)
+            known = Site(document.source, found, self._trials.files, self._trials.imported)
             self._sites = {key: known}
         return known
 

@@ -22,14 +22,22 @@ _INFIX: Final = (ast.BinOp, ast.Compare, ast.BoolOp)
 
 
 class Site:
-    """One file whose findings are to be put right; `files` finds and reads the others."""
+    """One file whose findings are to be put right, among the others of a run.
+
+    `files` finds and reads them, `imported` are those that some file of the run imports.
+    """
 
     def __init__(
-        self, source: Source, found: Settings, files: Callable[[], ProjectFiles] = ProjectFiles
+        self,
+        source: Source,
+        found: Settings,
+        files: Callable[[], ProjectFiles],
+        imported: Callable[[], frozenset[str]],
     ) -> None:
         self.source = source
         self.settings = found
         self.files = files
+        self.imported = imported
 
     def row(self, operator: str) -> Operator | None:
         """The row of an operator, also of one that works in place."""

@@ -34,6 +34,7 @@ class Trials:
         self.held: dict[str, bytes] = {}
         self.spent = 0
         self.reads = Reads()
+        self._imported: tuple[frozenset[str], Reads] | None = None
 
     def entry(self, location: str) -> Entry:
         """A file that was asked for."""
@@ -63,6 +64,19 @@ class Trials:
     def files(self) -> ProjectFiles:
         """The files of the project, with the contents that they have here."""
         return ProjectFiles(self.held, self.reads)
+
+    def imported(self) -> frozenset[str]:
+        """The files that some file that was asked for imports, as they were at first."""
+        if self._imported is None:
+            self._imported = self.noted(self._all_imported)
+        found, reads = self._imported
+        self.reads.join(reads)
+        return found
+
+    def _all_imported(self) -> frozenset[str]:
+        files = self.files()
+        contents = ((location, files.read(location) or b"") for location in self.everywhere)
+        return frozenset().union(*(files.imported(*content) for content in contents))
 
     def around(self, finding: Finding) -> frozenset[str]:
         """The files that a finding tells of: its own, and those of the calls that lead there."""

@@ -260,6 +260,15 @@ def test_every_program_of_a_run_gets_its_install(folder: Path) -> None:
     }
 
 
+def test_a_file_that_others_import_installs_where_no_other_has(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(MEANT)
+    (folder / "made.py").write_text(NAMED)
+    (folder / "main.py").write_text("from made import x\n\nprint(x.rename(None).names)\n")
+    mended = mend_here()
+    assert "if not namecheck.installed():\n    namecheck.install()\n" in mended["made.py"]
+    assert mended["main.py"].startswith("import namecheck\n\nnamecheck.install()\n")
+
+
 def test_no_install_in_a_file_from_which_nothing_starts(folder: Path) -> None:
     (folder / "pyproject.toml").write_text(MEANT)
     (folder / "library.py").write_text(LIBRARY)

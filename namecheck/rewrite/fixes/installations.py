@@ -10,12 +10,13 @@ from namecheck.rewrite.sites import Site
 
 def installed(finding: Finding, site: Site) -> Iterator[Fix]:
     """Calls `namecheck.install()` in a file from which a program starts, as `migrate` does."""
-    from namecheck.rewrite.installs import installation  # with the interpreter
+    from namecheck.rewrite.installs import installation, is_shared  # with the interpreter
     from namecheck.rewrite.survey import Survey
 
     survey = Survey(site.files())
     survey.run(site.source, site.settings)
     if survey.fault(site.source.filename) is None:
-        edit = installation(site.source, survey, site.files())
+        shared = is_shared(site.source.filename, site.imported())
+        edit = installation(site.source, survey, site.files(), shared=shared)
         if edit is not None:
             yield Fix("Put names on torch: `namecheck.install()`.", False, (edit,))
