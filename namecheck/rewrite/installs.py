@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -14,7 +13,7 @@ from namecheck.project.files import ProjectFiles
 from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.imports import insertion_point, leading_imports
 from namecheck.rewrite.plain_calls import is_of_names
-from namecheck.rewrite.survey import Survey
+from namecheck.rewrite.survey import Survey, is_test
 from namecheck.syntax import Source
 
 
@@ -49,9 +48,7 @@ _CALLS: Final = {
 
 def is_shared(location: str, imported: AbstractSet[str]) -> bool:
     """Whether a file may be in a process with another that installs: it is imported, or a test."""
-    name = os.path.basename(location)
-    test = name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
-    return test or location in imported
+    return is_test(location) or location in imported
 
 
 def has_install(tree: ast.Module) -> bool:

@@ -6,7 +6,7 @@ import ast
 import enum
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from namecheck import project, syntax
@@ -160,39 +160,68 @@ def _restorations(
         edits = Restorations(document, survey, entry.settings.rows(), again).edits()
     except ValueError:
         return ()
-    after = applied(document, edits)
-    return () if edits and _fault(entry, after, _findings(entry, document), ()) else edits
+    after = {entry.location: _Result(applied(document, edits))}
+    return () if edits and _fault(entry, _findings(entry, {}), after) else edits
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a file would become, and what is left of it."""
+
+    after: Document
+    sites: int = 0
+    left: tuple[Left, ...] = ()
 
 
 def _to_torch(found: Sequence[tuple[Entry, Document]], survey: Survey) -> Iterator[Migrated]:
+    """Each file without names; whether it brings findings is asked with all others as they become.
+
+    Annotations are left out where they bring findings.
+    """
+    results: dict[str, _Result] = {}
+    compiled: list[tuple[Entry, Document]] = []
     for entry, document in found:
         fault = survey.fault(entry.location)
+        try:
+            if not fault:
+                results[entry.location] = _compiled(entry, document, survey, annotate=True)
+        except (ValueError, CannotWrite) as error:
+            fault = str(error)
         if fault:
             yield Migrated(entry.path, document, document, failure=fault)
         else:
-            yield _settled(entry, document, survey)
+            compiled.append((entry, document))
+    for entry, document in compiled:
+        yield _settled(entry, document, survey, results)
 
 
-def _settled(entry: Entry, document: Document, survey: Survey) -> Migrated:
-    """One file without names, with annotations if they bring no finding."""
-    before: tuple[Finding, ...] | None = None
-    fault = ""
-    for annotate in (True, False):
-        plain = Plain(document, entry.location, survey, entry.settings.rows(), annotate=annotate)
-        try:
-            rewritten = plain.rewritten()
-            after = applied(document, rewritten.edits)
-        except (ValueError, CannotWrite) as error:
-            return Migrated(entry.path, document, document, failure=str(error))
-        if not rewritten.edits and not rewritten.left:
-            break
-        before = _findings(entry, document) if before is None else before
-        left = _merged(rewritten, _at_findings(document, survey.contradictions(entry.location)))
-        fault = _fault(entry, after, before, left)
-        if not fault:
-            after = without_unused(document, after)
-            return Migrated(entry.path, document, after, rewritten.sites, left)
-    return Migrated(entry.path, document, document, failure=fault or None)
+def _settled(
+    entry: Entry, document: Document, survey: Survey, results: dict[str, _Result]
+) -> Migrated:
+    result = results[entry.location]
+    if result.after == document and not result.left:
+        return Migrated(entry.path, document, document)
+    before = _findings(entry, {})
+    fault = _fault(entry, before, results)
+    if fault:
+        result = results[entry.location] = _compiled(entry, document, survey, annotate=False)
+        fault = _fault(entry, before, results)
+    if fault:
+        results[entry.location] = _Result(document)
+        return Migrated(entry.path, document, document, failure=fault)
+    after = without_unused(document, result.after)
+    return Migrated(entry.path, document, after, result.sites, result.left)
+
+
+def _compiled(entry: Entry, document: Document, survey: Survey, *, annotate: bool) -> _Result:
+    """One file without names; raises `ValueError` and `CannotWrite`."""
+    plain = Plain(document, entry.location, survey, entry.settings.rows(), annotate=annotate)
+    rewritten = plain.rewritten()
+    after = applied(document, rewritten.edits)
+    if not rewritten.edits and not rewritten.left:
+        return _Result(document)
+    left = _merged(rewritten, _at_findings(document, survey.contradictions(entry.location)))
+    return _Result(after, rewritten.sites, left)
 
 
 def _merged(rewritten: Rewritten, at_findings: Sequence[Left]) -> tuple[Left, ...]:
@@ -213,22 +242,28 @@ def _at_findings(document: Document, findings: Sequence[Finding]) -> list[Left]:
     ]
 
 
-def _fault(entry: Entry, after: Document, before: Sequence[Finding], left: Sequence[Left]) -> str:
+def _fault(entry: Entry, before: Sequence[Finding], results: Mapping[str, _Result]) -> str:
     """What is wrong with a result: it must parse, and bring no finding that was not there.
 
     What is left may be wrong from now on, as there are no more names where they came from.
     """
     try:
-        source = after.source
+        sources = {os.path.realpath(at): one.after.source for at, one in results.items()}
     except Refused as refused:
         return f"what would become of it is no Python: {refused.finding.message}"
-    calls = {_called(one.source) for one in left}
+    left = {
+        os.path.realpath(at): {_called(it.source) for it in r.left} for at, r in results.items()
+    }
     counts = Counter(finding.code for finding in before)
-    for finding in _findings(entry, after):
-        if _called(source.segment(finding.span)) not in calls:
+    new = []
+    for finding in _findings(entry, results):
+        at = os.path.realpath(finding.filename)
+        text = sources[at].segment(finding.span) if at in sources else ""
+        if _called(text) not in left.get(at, ()):
             counts[finding.code] -= 1
-    new = [code for code, count in counts.items() if count < 0]
-    return f"what would become of it has new findings: {', '.join(sorted(new))}" if new else ""
+            if counts[finding.code] < 0:
+                new.append(f"{finding.code} at `{text}`" if text else finding.code)
+    return f"what would become of it has new findings: {', '.join(new)}" if new else ""
 
 
 def _called(text: str) -> str:
@@ -241,6 +276,6 @@ def _called(text: str) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 
-def _findings(entry: Entry, document: Document) -> tuple[Finding, ...]:
-    overlay = {entry.location: document.data}
+def _findings(entry: Entry, results: Mapping[str, _Result]) -> tuple[Finding, ...]:
+    overlay = {location: result.after.data for location, result in results.items()}
     return project.check([entry], jobs=1, overlay=overlay).findings

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from namecheck.findings import Span
 from namecheck.interpreter import Application, Applications
-from namecheck.names import Label
+from namecheck.names import Answer, Label
 from namecheck.rewrite import candidates
 from namecheck.rewrite.annotations import Annotations
 from namecheck.rewrite.documents import Document
@@ -19,7 +19,7 @@ from namecheck.rewrite.plain_calls import ALIAS, Becomes, Rows, Unsettled, becom
 from namecheck.rewrite.sites import is_stable
 from namecheck.rewrite.survey import Survey
 from namecheck.syntax import position
-from namecheck.values import Dims
+from namecheck.values import Dims, Tensor
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,6 +53,7 @@ class Plain:
         self._rows = rows
         # Whether it makes a difference which variables are the same tensor.
         self._tells_apart = any(reshapes(one, rows) for one in survey.in_file(location))
+        self._tells_apart |= any(map(self._begins_gradient, ast.walk(document.source.tree)))
         self._labels = survey.labels(location)
         self._bound = bound_in(document.source.tree)
         self._outline = Outline(document.source)
@@ -77,6 +78,19 @@ class Plain:
         result.edits += self._annotations.edits()
         result.left = sorted(left for left in result.left if not self._has_gone(left))
         return result
+
+    def _begins_gradient(self, node: ast.AST) -> bool:
+        """Whether it has the gradient of a tensor with names, which may be another's too, kept."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        receiver = node.func.value
+        while isinstance(receiver, ast.Call) and isinstance(receiver.func, ast.Attribute):
+            receiver = receiver.func.value
+        if node.func.attr != "requires_grad_" or not is_stable(receiver):
+            return False
+        each = self._survey.at(self._location, position(node)).decisive.each
+        tensors = [one.given[0] for one in each if one.given]
+        return any(isinstance(t, Tensor) and t.dims.named() is Answer.YES for t in tensors)
 
     def _look_at(self, node: ast.Call | ast.Attribute) -> None:
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):

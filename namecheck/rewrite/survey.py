@@ -1,8 +1,9 @@
 """What the analysis saw at the calls and attributes of files, over all the times it reached them.
 
 Every file is run as a program, with the files that it imports; then its functions are called as
-unknown code might. What a program calls is settled by the programs: a function that one of them
-calls need not suit callers of which nothing is known.
+unknown code might, those of tests too. What a program calls is settled by the programs: a function
+that one of them calls need not suit callers of which nothing is known. What none calls is settled
+by the tests, if they do.
 """
 
 from __future__ import annotations
@@ -22,25 +23,37 @@ from namecheck.values import Tensor
 
 @dataclass(slots=True)
 class Seen:
-    """What was seen at one expression: by `programs`, and by calls from `elsewhere`."""
+    """What was seen at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
 
     programs: Applications = field(default_factory=Applications)
+    tests: Applications = field(default_factory=Applications)
     elsewhere: Applications = field(default_factory=Applications)
 
     @property
     def is_run(self) -> bool:
-        """Whether a program reaches it."""
-        return bool(self.programs.each) or self.programs.otherwise
+        """Whether a program reaches it, or a test."""
+        return self.decisive is not self.elsewhere
 
     @property
     def decisive(self) -> Applications:
         """Those that all have to be settled."""
-        return self.programs if self.is_run else self.elsewhere
+        return next(filter(_is_reached, (self.programs, self.tests)), self.elsewhere)
 
     @property
     def further(self) -> Sequence[Application]:
         """Those that must not contradict, where they are settled."""
-        return self.elsewhere.each if self.is_run else ()
+        each = [*self.tests.each, *self.elsewhere.each]
+        return [one for one in each if one not in self.decisive.each] if self.is_run else ()
+
+
+def _is_reached(applications: Applications) -> bool:
+    return bool(applications.each) or applications.otherwise
+
+
+def is_test(location: str) -> bool:
+    """Whether a file has tests, by its name: pytest calls its functions."""
+    name = os.path.basename(location)
+    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
 
 
 NOTHING_SEEN = Seen()
@@ -64,6 +77,7 @@ class Survey:
         """All that was applied in a file."""
         for seen in self._seen.get(os.path.realpath(location), {}).values():
             yield from seen.programs.each
+            yield from seen.tests.each
             yield from seen.elsewhere.each
 
     def run_by(self, location: str) -> Sequence[Application]:
@@ -127,8 +141,12 @@ class Survey:
         workspace = interpreter.new_workspace(
             self._files, found.semantics, found.rows(), found.inferences, recorder
         )
-        interpreter.analysed(workspace, source.filename)
+        _, uses = interpreter.analysed(workspace, source.filename)
         self._found(source, recorder)
+        for location in uses.modules - {source.filename} if is_test(source.filename) else ():
+            tested = self._files.source(location)
+            for seen, applied in self._entries(tested, recorder) if tested else ():
+                _add(seen.tests, applied)
         for seen, applied in self._entries(source, recorder):
             _add(seen.elsewhere, applied)
 

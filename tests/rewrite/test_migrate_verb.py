@@ -138,6 +138,21 @@ def test_over_files(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "print(total(x), x.mean(0))" in other.read_text()
 
 
+def test_what_only_tests_call(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other file is seen as it becomes: its ``sum`` needs no names any more."""
+    program.write_text("def total(x, y):\n    return (x * y.align_as(x)).sum('C')\n")
+    tests = program.with_name("test_program.py")
+    tests.write_text(
+        "import torch\nfrom program import total\n\n\ndef test_total():\n"
+        "    x = torch.ones(6).view(2, 3).refine_names('N', 'C')\n"
+        "    y = total(x, torch.ones(3, names=('C',)))\n"
+        "    assert y.names == ('N',)\n    assert y.sum('N').item() == 6\n"
+    )
+    assert run(capsys, ".", "--to", "torch")[0] == 0
+    assert program.read_text() == "def total(x, y):\n    return (x * y.unsqueeze(0)).sum(1)\n"
+    assert "assert y.sum(0).item() == 6\n" in tests.read_text()
+
+
 def test_installs_before_what_needs_it(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.with_name("other.py").write_text(
         '"""A program."""\n\nfrom __future__ import annotations\n\n'
