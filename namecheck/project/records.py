@@ -14,8 +14,11 @@ from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Outcome
 from namecheck.syntax import Suppression
 
-Fixes: TypeAlias = Mapping[str, Fix | None]
-"""What fixes findings, by the digests of these; None where nothing does."""
+Fixes: TypeAlias = Mapping[str, Fix | int | None]
+"""What fixes findings, by the digests of these; None where nothing does.
+
+A number of bytes tells that it was not found out, though so many were checked.
+"""
 
 
 def found(answers: Iterable[tuple[Query, str | None]]) -> str:
@@ -37,13 +40,16 @@ def outcome(made: Outcome) -> str:
 
 def fixes(made: Fixes) -> str:
     """Fixes as text."""
-    told = {key: None if fix is None else _fix(fix) for key, fix in made.items()}
+    told = {key: _fix(fix) if isinstance(fix, Fix) else fix for key, fix in made.items()}
     return json.dumps(told, separators=(",", ":"))
 
 
 def fixes_again(text: str) -> Fixes:
     """Fixes out of a text; raises ValueError, TypeError, KeyError."""
-    return {key: None if fix is None else _fix_again(fix) for key, fix in json.loads(text).items()}
+    return {
+        key: _fix_again(fix) if isinstance(fix, list) else fix
+        for key, fix in json.loads(text).items()
+    }
 
 
 def digest_of(finding: Finding) -> str:

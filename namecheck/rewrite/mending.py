@@ -16,7 +16,7 @@ from namecheck.project.files import NOTHING
 from namecheck.rewrite import ignores
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Overlap, ordered
-from namecheck.rewrite.proposals import Proposals, State
+from namecheck.rewrite.proposals import Proposals, State, TooLong
 from namecheck.rewrite.trials import Shift, Trials, come, is_note
 
 # How often a file, and the whole, is gone over.
@@ -155,10 +155,16 @@ class _Mender:
 
     def _wanted(self, location: str, found: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
         """The fixes of the kinds that are wanted; of the others the number is kept."""
-        fixes = [(one, fix) for one in found if (fix := self._proposals.fix(one)) is not None]
+        fixes = [(one, fix) for one in found if (fix := self._fix(one)) is not None]
         wanted = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
         self._unsafe[location] = len(fixes) - len(wanted)
         return wanted
+
+    def _fix(self, finding: Finding) -> Fix | None:
+        try:
+            return self._proposals.fix(finding)
+        except TooLong:
+            return None
 
     def _combined(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
         """The file after all fixes that go together; None where there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from namecheck.findings import Finding, Fix
 from namecheck.project import Entry
@@ -13,6 +13,9 @@ from namecheck.project.records import digest_of
 
 if TYPE_CHECKING:
     from namecheck.project.cache import Cache
+
+# Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
+_PATIENCE: Final = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -35,25 +38,28 @@ def offer(
     `held` has contents, by location, that hold in place of those on the disk; the `cache`, which
     must not be used with it, has what was tried before.
     """
-    kept = _Kept(entries, cache)
+    kept = _Kept(entries, cache, min(limit, _PATIENCE))
     left = [finding for finding in findings if not kept.knows(finding)]
-    untried = _tried(kept, left, limit, held) if left else 0
-    kept.put()
-    found = {finding: fix for finding in findings if (fix := kept.fix(finding)) is not None}
-    return Offer(found, untried)
+    if left:
+        _try(kept, left, limit, held)
+        kept.put()
+    fixes = [(finding, kept.fix(finding)) for finding in findings]
+    found = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
+    return Offer(found, sum(isinstance(fix, int) for _, fix in fixes))
 
 
 class _Kept:
     """What is known of fixes, by the files that the findings stand in."""
 
-    def __init__(self, entries: Sequence[Entry], cache: Cache | None) -> None:
+    def __init__(self, entries: Sequence[Entry], cache: Cache | None, patience: int) -> None:
         self.entries = entries
+        self.patience = patience
         self._cache = cache
         self._locations = {entry.path: entry.location for entry in entries}
-        self._known: dict[str, tuple[dict[str, Fix | None], Reads]] = {}
+        self._known: dict[str, tuple[dict[str, Fix | int | None], Reads]] = {}
         self._fresh: set[str] = set()
 
-    def _of(self, location: str) -> tuple[dict[str, Fix | None], Reads]:
+    def _of(self, location: str) -> tuple[dict[str, Fix | int | None], Reads]:
         if location not in self._known:
             fixes, reads = {}, Reads()
             if self._cache is not None:
@@ -63,16 +69,20 @@ class _Kept:
         return self._known[location]
 
     def knows(self, finding: Finding) -> bool:
-        """Whether it was tried, or stands in a file that was not asked for."""
+        """Whether it was tried as long as it is to be, or stands in a file not asked for."""
         location = self._locations.get(finding.filename)
-        return location is None or digest_of(finding) in self._of(location)[0]
+        if location is None:
+            return True
+        fixes, key = self._of(location)[0], digest_of(finding)
+        fix = fixes.get(key)
+        return key in fixes and not (isinstance(fix, int) and fix < self.patience)
 
-    def fix(self, finding: Finding) -> Fix | None:
-        """The fix of a finding, as far as known."""
+    def fix(self, finding: Finding) -> Fix | int | None:
+        """The fix of a finding, as far as known; a number where it is not known."""
         location = self._locations.get(finding.filename)
-        return None if location is None else self._of(location)[0].get(digest_of(finding))
+        return None if location is None else self._of(location)[0].get(digest_of(finding), 0)
 
-    def learn(self, finding: Finding, fix: Fix | None, reads: Reads) -> None:
+    def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
         """Take in what was tried, and what was read for it."""
         location = self._locations[finding.filename]
         fixes, known = self._of(location)
@@ -87,22 +97,24 @@ class _Kept:
             self._cache.put_fixes(self.entries, made)
 
 
-def _tried(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> int:
-    """Try the fixes of findings; tells how many came too late."""
+def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> None:
+    """Try the fixes of findings, until so many bytes were checked."""
     from namecheck.rewrite.fixes import FIXES
-    from namecheck.rewrite.proposals import Proposals
+    from namecheck.rewrite.proposals import Proposals, TooLong
     from namecheck.rewrite.trials import Trials
 
     trials = Trials(kept.entries)
     trials.held.update(held)
-    proposals = Proposals(trials)
-    untried = 0
+    proposals = Proposals(trials, kept.patience)
+
+    def tried(finding: Finding) -> Fix | int | None:
+        try:
+            return proposals.fix(finding)
+        except TooLong:
+            return kept.patience
+
     for finding in findings:
         if finding.code not in FIXES:
             kept.learn(finding, None, Reads())
-        elif trials.spent > limit:
-            untried += 1
-        else:
-            fix, reads = trials.noted(lambda: proposals.fix(finding))  # noqa: B023
-            kept.learn(finding, fix, reads)
-    return untried
+        elif trials.spent <= limit:
+            kept.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023

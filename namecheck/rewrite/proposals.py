@@ -23,6 +23,9 @@ Stretch: TypeAlias = tuple[Point, Point]
 # How many findings one fix may mend, each of which shows when the one before it is gone.
 _LINKS: Final = 4
 
+# Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
+_PATIENCE: Final = 2_000_000
+
 
 @dataclass(frozen=True)
 class State:
@@ -43,11 +46,19 @@ class State:
         return State(document, (*self.shifts, shift), (*self.fixes, fix))
 
 
-class Proposals:
-    """The fixes that hold, for findings in files as they are held by the trials."""
+class TooLong(Exception):
+    """It takes too long to find out whether something mends a finding."""
 
-    def __init__(self, trials: Trials) -> None:
+
+class Proposals:
+    """The fixes that hold, for findings in files as they are held by the trials.
+
+    For one finding, a trial is begun as long as no more than `patience` bytes were checked for it.
+    """
+
+    def __init__(self, trials: Trials, patience: int = _PATIENCE) -> None:
         self._trials = trials
+        self.patience = patience
         self._documents: dict[str, Document | None] = {}
         self._before: dict[frozenset[str], tuple[tuple[Finding, ...], Reads]] = {}
         self._sites: dict[tuple[str, bytes], Site] = {}
@@ -80,7 +91,10 @@ class Proposals:
         return found
 
     def fix(self, finding: Finding) -> Fix | None:
-        """The fix of a finding; None where none holds, or it cannot be told which is meant."""
+        """The fix of a finding; None where none holds, or it cannot be told which is meant.
+
+        Raises `TooLong`.
+        """
         location = self._trials.location(finding.filename)
         if location is None or finding.code not in FIXES:
             return None
@@ -172,6 +186,7 @@ class _Trial:
         self._trials = trials
         self._location = location
         self._first = finding
+        self._begun = trials.spent
 
     @cached_property
     def _files(self) -> frozenset[str]:
@@ -198,6 +213,8 @@ class _Trial:
         """The file after a fix, and after those of what has shown by it, if all is well then."""
         if state is None:
             return None
+        if self._trials.spent - self._begun > self._proposals.patience:
+            raise TooLong
         before = self._proposals.findings(self._files)
         after = self._trials.findings(self._files, {self._location: state.document.data})
         shifts = {self._first.filename: state.shifts}

@@ -103,6 +103,20 @@ def test_findings_that_came_too_late_are_tried_the_next_time(folder: Path) -> No
     assert counts == [(1, 1), (2, 0), (2, 0)]
 
 
+def test_what_takes_too_long_is_left_to_another_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tried: list[Finding]
+) -> None:
+    annotated = "from torch import Tensor\nfrom typing import Annotated\n\n"
+    head = "def f(x: Annotated[Tensor, 'a b c']) -> Annotated[Tensor, 'a c']:\n"
+    write("use.py", f"{annotated}{head}    return x.mean(2)\n")
+    write("pkg/ops.py", "")
+    with monkeypatch.context() as impatient:
+        impatient.setattr(offers, "_PATIENCE", 1)
+        assert offered() == offered() == {}
+        assert len(tried) == 1
+    assert [fix.message for fix in offered().values()] == ["Take dim 1 in `x.mean(2)`."]
+
+
 EDITS: Final[dict[str, list[str | None]]] = {
     "use.py": [USE, USE.replace('("N",)', '("C",)'), USE.replace("2, n", "2, 3, n"), ""],
     "pkg/ops.py": [SHIFT, SHIFT.replace("+", "*"), SHIFT.replace("x + by", "by + x"), None],
