@@ -4,8 +4,9 @@ The row tells in `dtype` what becomes of the dtypes of the operands: a dtype, or
 `namecheck.rules.dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of
 several results each has its word. `needs` tells which dtypes an argument must have, and what torch
 says of others (``index = "int32 int64; IndexError: …"``); `lacks` which kernel torch does not have
-for some dtypes or categories (``"bitwise_and_cpu: floating complex"``). All of it is held against
-torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
+for some dtypes or categories (``"bitwise_and_cpu: floating complex"``), or what it says of them
+where it computes in one (``"complex; max(): does not support complex input"``). All of it is held
+against torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
 """
 
 from __future__ import annotations
@@ -260,13 +261,19 @@ def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | Non
 
 
 def _check_kernel(lacks: str, common: str) -> None:
-    kernel, _, words = lacks.partition(": ")
-    if not words or common not in stood_for(words):
+    """Refuse dtypes of which the row says that torch has no kernel, or what it says of them."""
+    if "; " in lacks:
+        dtypes, _, words = lacks.partition("; ")
+    else:
+        kernel, _, dtypes = lacks.partition(": ")
+        words = f"NotImplementedError: \"{kernel}\" not implemented for '{{spoken[0]}}'"
+    if not dtypes or common not in stood_for(dtypes):
         return
+    error, text = said(words, common)
     raise Contradiction(
         "NC304",
-        f"\"{kernel}\" not implemented for '{attributes.spoken(common)}'",
-        error="NotImplementedError",
+        text,
+        error=error,
         help="Cast the input with `.to(…)` to a dtype that the operator has.",
     )
 
@@ -282,7 +289,7 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
     allowed, _, words = need.partition("; ")
     name, _, other = names.partition(" ")
     if allowed == "alike":
-        one, two = (arguments.get(each) for each in name.split(","))
+        one, two = _pair(name, arguments)
         if not other or _picks(arguments.get(other.removeprefix("by ")), two):
             _check_alike(one, two, words, around)
         return
@@ -298,6 +305,18 @@ def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Aro
                 error=error,
                 help=f"The tensor is of dtype {given}: cast it with `.to(…)`.",
             )
+
+
+def _pair(names: str, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The two that must be alike; of several tensors in one argument the first that differ."""
+    first, _, second = names.partition(",")
+    if second:
+        return arguments.get(first), arguments.get(second)
+    every = list(tensors_in(arguments.get(first)))
+    for tensor in every[1:]:
+        if not attributes.may_be_one(every[0].dtype, tensor.dtype):
+            return every[0], tensor
+    return None, None
 
 
 def _stands(arguments: Mapping[str, Any], name: str, how: str, other: str) -> bool:

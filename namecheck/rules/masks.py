@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from namecheck.attributes import cpp, is_among, possible
 from namecheck.names import Answer, Contradiction
 from namecheck.rules.meetings import broadcast, unify
 from namecheck.rules.naming import labels
@@ -14,7 +13,7 @@ from namecheck.values import Dim, Dims, Tensor
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
     unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
-    _check_mask_and_value(mask, value)
+    _check_value(value)
     return unified
 
 
@@ -22,7 +21,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
-    _check_mask_and_value(mask, value)
+    _check_value(value)
     return unified
 
 
@@ -30,12 +29,6 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0)
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
     """The mask must align with the input; the result is flat (recorded: masked_select)."""
     _unified(input.dims, mask.dims)
-    if is_among(mask.dtype, frozenset({"bool", "uint8"})) is Answer.NO:
-        raise Contradiction(
-            "NC114",
-            "masked_select: expected BoolTensor for mask",
-            help="Compare, or call `.bool()`, to make a mask.",
-        )
     return Dims((Dim(None),))
 
 
@@ -71,18 +64,11 @@ def _unified(target: Dims, mask: Dims) -> Dims:
     return names
 
 
-def _check_mask_and_value(mask: Tensor, value: Tensor | float) -> None:
+def _check_value(value: Tensor | float) -> None:
     if isinstance(value, Tensor) and value.dims.min_rank > 0:
         raise Contradiction(
             "NC207",
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.dims.min_rank} dimension(s).",
             help="Fill with a number or with a tensor without dimensions.",
-        )
-    if is_among(mask.dtype, frozenset({"bool"})) is Answer.NO:
-        raise Contradiction(
-            "NC114",
-            "masked_fill_ only supports boolean masks, but got mask with dtype "
-            f"{cpp(possible(mask.dtype)[0])}",
-            help="Compare, or call `.bool()`, to make a mask.",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck.attributes import COMPLEXES, Category, is_among, of_category
+from namecheck.attributes import Category, is_among, of_category
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.rules.dim_map import joined, rearrange, without_right
 from namecheck.rules.grids import side_of_square
@@ -203,12 +203,6 @@ def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
 @rule
 def view_as_real(input: Tensor) -> Dims:
     """A new last dim of size 2 for the two parts (torch.view_as_real)."""
-    if is_among(input.dtype, COMPLEXES) is Answer.NO:
-        raise Contradiction(
-            "NC114",
-            "view_as_real is only supported for complex tensors",
-            help="Only complex tensors have two parts.",
-        )
     return joined(input.dims, Dims((Dim(None, 2),)))
 
 
@@ -221,10 +215,4 @@ def view_as_complex(input: Tensor) -> Dims:
 @rule
 def imag(input: Tensor) -> Dims:
     """The input's names; a real tensor has no imaginary part (recorded: imag)."""
-    if is_among(input.dtype, COMPLEXES) is Answer.NO:
-        raise Contradiction(
-            "NC114",
-            "imag is not implemented for tensors with non-complex dtypes.",
-            help="Only complex tensors have an imaginary part.",
-        )
     return input.dims
