@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from itertools import takewhile, zip_longest
 from typing import Final
 
 from namecheck.findings import Edit, Fix
-from namecheck.report.frame import Paint, visible
+from namecheck.report.frame import WIDTH, Paint, visible
 
 _SHOWN: Final = 12
+_LEAD: Final = 40
 
 
 def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[str]:
@@ -26,11 +28,13 @@ def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[
     told = paint("help", f"fix ({fix.applicability})")
     yield f"{indent} {paint('gutter', '=')} {told}: {visible(fix.message)}"
     changed = list(_changed(lines, after(lines, fix.edits)))
-    margin = min((_indent(text) for _, _, text in changed if text.strip()), default=0)
+    margin = min((_indent(text) for _, _, text, _ in changed if text.strip()), default=0)
     if changed:
         yield paint("gutter", f"{indent} |")
-    for number, sign, text in changed[:_SHOWN]:
-        row = f"{sign} {visible(text.expandtabs(4)[margin:])}".rstrip()
+    for number, sign, text, same in changed[:_SHOWN]:
+        ahead = len(text[:same].expandtabs(4))
+        part = _window(visible(text.expandtabs(4)[margin:]), ahead - margin)
+        row = f"{sign} {part}".rstrip()
         role = "removed" if sign == "-" else "added"
         yield f"{paint('gutter', f'{number:>{gutter}}')} {paint(role, row)}"
     if len(changed) > _SHOWN:
@@ -61,13 +65,32 @@ def after(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
     return left
 
 
-def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-    """The lines that go and come, each with its number in its own state of the file."""
+def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, str, str, int]]:
+    """The lines that go and come, each with its number in its own state of the file.
+
+    With each goes how many of its letters are those of the line on the other side.
+    """
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         if tag != "equal":
-            yield from ((n + 1, "-", old[n]) for n in range(i, i_end))
-            yield from ((n + 1, "+", new[n]) for n in range(j, j_end))
+            pairs = zip_longest(old[i:i_end], new[j:j_end], fillvalue="")
+            same = [_in_common(*pair) for pair in pairs]
+            yield from ((n + 1, "-", old[n], same[n - i]) for n in range(i, i_end))
+            yield from ((n + 1, "+", new[n], same[n - j]) for n in range(j, j_end))
+
+
+def _in_common(one: str, other: str) -> int:
+    """The number of letters with which both begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _window(text: str, changed: int) -> str:
+    """Of a long line the part in which it changes."""
+    if len(text) <= WIDTH:
+        return text
+    start = 0 if changed + _LEAD < WIDTH else changed - _LEAD
+    before, after = "…" if start else "", "…" if start + WIDTH < len(text) else ""
+    return f"{before}{text[start : start + WIDTH]}{after}"
 
 
 def _indent(text: str) -> int:

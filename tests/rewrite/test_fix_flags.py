@@ -156,6 +156,15 @@ def test_full_output_shows_the_fix(run: Run) -> None:
     )
 
 
+def test_of_a_long_line_the_part_is_shown_that_changes(run: Run) -> None:
+    put(SAFE.replace("print((x * row)", f"print({'0, ' * 99}(x * row){', 1' * 99}, (x)"))
+    removed, added = run()[1].splitlines()[-4:-2]
+    assert removed.startswith("5 - …, 0, 0, ")
+    assert "0, (x * row), 1, 1" in removed
+    assert "0, (x * row.align_as(x)), 1, 1" in added
+    assert max(len(removed), len(added)) == 126
+
+
 def test_json_carries_the_fix(run: Run) -> None:
     put(SAFE)
     put(HOPELESS, "b.py")
