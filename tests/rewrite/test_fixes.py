@@ -93,8 +93,15 @@ FORMS: Final[dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("path", PROGRAMS, ids=named)
+def formed() -> Iterator[object]:
+    """The programs in their forms; of nine forms each program has three every day."""
+    for row, path in enumerate(PROGRAMS):
+        for column, (name, form) in enumerate(FORMS.items()):
+            if os.environ.get("NAMECHECK_ALL_FILES") or (row + column) % 3 == 0:
+                yield pytest.param(path, form, id=f"{path.name}-{name}")
+
+
+@pytest.mark.parametrize(("path", "form"), list(formed()))
 def test_outside_the_edits_nothing_changes(path: Path, form: Callable[[bytes], bytes]) -> None:
     fixed = path.with_name(path.name.replace(".py", ".fixed.py")).read_bytes()
     assert mended(form(path.read_bytes()), path, ALL)[0] == form(fixed)
