@@ -367,6 +367,17 @@ def unfit_text(default: str) -> Contradiction:
     return misspelt(default, f"invalid dtype object: {_DEFAULTS}")
 
 
+def property_of(dtype: str, name: str) -> bool | None:
+    """``dtype.is_floating_point`` and the like; None of a word that is no such property."""
+    kind = category(dtype)
+    told = {
+        "is_floating_point": kind is Category.FLOATING,
+        "is_complex": kind is Category.COMPLEX,
+        "is_signed": kind is not Category.BOOL and not dtype.startswith("uint"),
+    }
+    return told.get(name)
+
+
 def real_of(dtype: str) -> str:
     """The dtype of the components of a complex one; any other is its own (torch.real)."""
     return _REAL_OF.get(dtype, dtype)

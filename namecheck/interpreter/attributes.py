@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Final
 
 from namecheck import attributes as dtypes
+from namecheck import operators
 from namecheck.attributes import layouts
 from namecheck.interpreter import joins, narrowing, placement, python_operators
 from namecheck.interpreter.machine import Activation, Machine
@@ -118,11 +119,18 @@ class Attributes:
                 return self._bind(found, value, value.cls, node, store, activation)
         if isinstance(value, Const) and value.value is None and not alone:
             self.machine.fail("AttributeError")
+        if isinstance(value, Const) and isinstance(value.value, Constant):
+            return self._of_constant(value.value, name)
         if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
             return Native(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
             return self._of_callable(value, name, store)
         return self.machine.fresh("attribute")
+
+    def _of_constant(self, constant: Constant, name: str) -> Value:
+        """``dtype.is_floating_point``; the rest of a constant of torch is not told."""
+        told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
+        return self.machine.fresh("attribute") if told is None else Const(told)
 
     def _of_opaque(
         self, value: Opaque, name: str, node: Node, store: Store, activation: Activation
@@ -398,7 +406,12 @@ class Attributes:
             return True if own is value else self.machine.expressions.truth(own, store)
         if isinstance(value, External):
             return True if value.path.startswith("builtins.") else None
-        return True
+        # What is asked of a dtype is no method: `dtype.is_floating_point`.
+        return None if isinstance(value, TorchMethod) and _asks_dtype(value.operator) else True
+
+
+def _asks_dtype(operator: str) -> bool:
+    return dtypes.property_of(dtypes.STANDARD_DEFAULT, operators.key_of(operator)) is not None
 
 
 def _owner(value: Value) -> Hashable | None:
