@@ -119,6 +119,16 @@ class Site:
             return None
         return Span(*span.end, span.end_line, span.end_column + len(text))
 
+    def quote(self, node: ast.AST) -> str:
+        """The quote that a text there is to have: not that of a string with interpolations."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.JoinedStr):
+            current = self._parents.get(current)
+        if current is None:
+            return '"'
+        around = self.text(current)
+        return "'" if around.lstrip("rRfF").startswith('"') else '"'
+
     # What is put there
 
     def behind(self, node: ast.expr, text: str) -> tuple[Edit, ...]:

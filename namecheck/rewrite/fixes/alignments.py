@@ -78,7 +78,8 @@ def _by_labels(own: Given, other: Given, site: Site, *, safe: bool) -> Iterator[
     if is_stable(model):
         call = f".align_as({site.text(model)})"
     elif None not in other.names:
-        call = f".align_to({', '.join(quoted(str(name)) for name in other.names)})"
+        quote = site.quote(node)
+        call = f".align_to({', '.join(quoted(str(name), quote) for name in other.names)})"
     else:
         return
     edits = _in_place_of_another(node, call, site) or site.behind(node, call)

@@ -44,7 +44,7 @@ def completed(finding: Finding, site: Site) -> Iterator[Fix]:
     missing = {name for name in asked if name is not None} - set(known)
     if len(missing) == 1:
         [name] = missing
-        words = ", ".join(quoted(one or name) for one in known)
+        words = ", ".join(quoted(one or name, site.quote(node)) for one in known)
         refining = f".refine_names({words})"
         text = " ".join(site.text(node).split())
         yield Fix(f"Name all dims of `{text}`: `{refining}`.", False, site.behind(node, refining))

@@ -48,17 +48,17 @@ def of_arguments(finding: Finding, site: Site) -> Iterator[Fix]:
         if node is None or not 2 <= len(names) <= _RANK:
             continue
         text = " ".join(site.text(node).split())
-        for order in _orders(given):
+        for order in _orders(given, site.quote(node)):
             yield Fix(f"Reorder the dims of `{text}`: `{order}`.", False, site.behind(node, order))
 
 
-def _orders(given: Given) -> Iterator[str]:
+def _orders(given: Given, quote: str) -> Iterator[str]:
     """The ways to bring the dims of a tensor into another order: by their labels, or two alone."""
     names = given.names or ()
     if given.labelled:
         for order in permutations(names):
             if order != names and None not in order:
-                yield f".align_to({', '.join(quoted(str(name)) for name in order)})"
+                yield f".align_to({', '.join(quoted(str(name), quote) for name in order)})"
         return
     for i, j in combinations(range(len(names)), 2):
         yield ".mT" if i == len(names) - 2 else f".transpose({i}, {j})"

@@ -55,10 +55,12 @@ def transposed_before(finding: Finding, site: Site) -> Iterator[Fix]:
 
 
 def _sizes(call: ast.expr | None) -> list[ast.expr]:
-    """The sizes that a view is asked for, as they are written."""
+    """The sizes that a view is asked for, as they are written; none that must keep their order."""
     if not isinstance(call, ast.Call) or call.keywords:
         return []
     written = call.args
     if len(written) == 1 and isinstance(written[0], (ast.Tuple, ast.List)):
         written = written[0].elts
-    return [] if any(isinstance(size, ast.Starred) for size in written) else written
+    fixed = (ast.Starred, ast.NamedExpr, ast.Await)
+    moves = not any(isinstance(inner, fixed) for size in written for inner in ast.walk(size))
+    return written if moves else []
