@@ -62,6 +62,8 @@ SILENT: Final = {
         ("device_of", "index_of_device", "is_on_cuda", "is_on_meta"), "no device is drawn"
     ),
     **dict.fromkeys(("is_sparse", "is_sparse_csr", "layout_of"), "no layout is drawn"),
+    "sparse_factory": "sizes that are not given follow from the indices",
+    "sparse_part": "it has as many dims as the tensor has dense ones, or batches",
     "result_type": "a number is drawn as a tensor of no known dtype, too",
     "unknown": "the row says so",
 }

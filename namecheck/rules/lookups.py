@@ -21,6 +21,8 @@ def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     """The dims of the index, under the input's names but for an axis at `dim` (torch.gather)."""
     place = locate(input.dims, dim)
     _check_ranks(input.dims, index.dims)
+    if input.dims.rank == 1 and index.dims.rank == 0:
+        return index.dims
     if input.dims.rank is None or input.dims.rank != index.dims.rank:
         several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
         return _vague(input.dims) if input.dims.open and several else OPEN

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from namecheck import memory
+from namecheck.attributes.layouts import STRIDED
 from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.rules import registry, strides
@@ -41,10 +42,15 @@ Arguments: TypeAlias = Mapping[str, Any]
 
 def of_result(answer: Any, row: Ordering, arguments: Arguments) -> Memory | list[Memory]:
     """The order of a result, of several a list; raises `Contradiction` where there is no view."""
-    if not row.word:
+    if not row.word or any(_is_sparse(arguments.get(name)) for name in row.operands):
         return UNKNOWN
     order: Memory | list[Memory] = WORDS[row.word](answer, row, arguments)
     return order
+
+
+def _is_sparse(value: Any) -> bool:
+    """Whether an argument is certainly a tensor that is not kept element by element."""
+    return isinstance(value, Tensor) and value.layout not in (STRIDED, UNKNOWN)
 
 
 def kept(result: Tensor, target: Tensor) -> Memory:

@@ -28,6 +28,7 @@ SECTIONS: Final = (
     "losses",
     "attention",
     "recurrent",
+    "sparse",
     "spatial",
     "blocks",
     "algebra",

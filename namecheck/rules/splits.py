@@ -198,6 +198,14 @@ def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length:
 
 
 @rule
+def slices(input: Tensor, dim: DimArgument | None = 0) -> Dims:
+    """A part of one dim, which keeps its name (torch.slice_copy)."""
+    if input.dims.rank == 0:
+        raise _refused("NC207", "slice() cannot be applied to a 0-dim tensor.")
+    return _piece(input.dims, locate(input.dims, dim), UNKNOWN)
+
+
+@rule
 def unbind(input: Tensor, dim: DimArgument | None = 0) -> tuple[Dims, ...] | Many:
     """One result for each index of `dim`, without that dim (recorded: unbind)."""
     if input.dims.rank == 0 and dim in (0, -1):

@@ -31,6 +31,8 @@ UNTRIED: Final = frozenset(
     {
         *("align_as", "align_to", "refine_names", "rename", "__deepcopy__", "as_subclass"),
         *("nn.TransformerDecoder", "nn.TransformerEncoder", "coalesce"),
+        *("values", "indices", "crow_indices", "col_indices", "ccol_indices", "row_indices"),
+        "sparse_compressed_tensor",
     }
 )
 

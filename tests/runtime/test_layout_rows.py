@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ import torch
 from namecheck.attributes.layouts import LAYOUTS, MEMORY_FORMATS, missing
 from namecheck.names import UNKNOWN
 from namecheck.operators import Operator, infer, table
-from namecheck.values import Tensor
+from namecheck.values import Dims, Tensor
 from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferred, samples
 from tests.runtime.test_memory_rows import LEFT_OUT, pairs
 
@@ -22,6 +22,13 @@ CONVERTED: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "sparse_coo": torch.Tensor.to_sparse,
     "sparse_csr": torch.Tensor.to_sparse_csr,
 }
+
+
+# What strided tensors do not have.
+OF_SPARSE: Final = (
+    *("coalesce", "values", "indices", "crow_indices", "col_indices"),
+    *("ccol_indices", "row_indices"),
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,8 @@ def test_a_result_has_the_layout_that_is_told(row: Operator) -> None:
 
 
 def refusing() -> list[tuple[Operator, str]]:
-    return [(row, layout) for row in rows() for layout in row.refuses if row.key != "coalesce"]
+    dense = [row for row in rows() if row.key not in OF_SPARSE]
+    return [(row, layout) for row in dense for layout in row.refuses]
 
 
 @pytest.mark.parametrize(("row", "layout"), refusing(), ids=lambda part: getattr(part, "key", part))
@@ -107,13 +115,40 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
     assert called
 
 
-@pytest.mark.parametrize("layout", ["strided", "sparse_csr"])
-def test_what_is_not_coalesced(layout: str) -> None:
+@pytest.mark.parametrize("layout", CONVERTED)
+@pytest.mark.parametrize("key", OF_SPARSE)
+def test_what_only_sparse_tensors_have(key: str, layout: str) -> None:
     tensor = Kept((2, 2), layout=layout)
-    told = infer("coalesce", laid(tensor)).contradiction
-    with pytest.raises(RuntimeError) as raised:
-        tensor.made().coalesce()
-    assert str(raised.value) == str(told)
+    told = infer(key, laid(tensor))
+    call = getattr(tensor.made(), key)
+    if told.contradiction is not None:
+        with pytest.raises(RuntimeError) as raised:
+            call()
+        assert str(raised.value) == str(told.contradiction)
+        return
+    real = call()
+    assert told.result.layout == str(real.layout).removeprefix("torch.")
+    assert told.result.dtype in (UNKNOWN, str(real.dtype).removeprefix("torch."))
+    assert told.result.dims.rank in (None, real.dim())
+
+
+@pytest.mark.parametrize("size", [(), ((2, 2),)], ids=["told by indices", "given"])
+@pytest.mark.parametrize("made", ["float64", "int64"])
+def test_what_is_made_of_indices_and_values(size: tuple[Any, ...], made: str) -> None:
+    values = torch.ones(2, dtype=getattr(torch, made))
+    places = {"coo": ([[0, 1], [0, 1]],), "csr": ([0, 1, 2], [0, 1]), "csc": ([0, 1, 2], [0, 1])}
+    for kind, indices in places.items():
+        function = getattr(torch, f"sparse_{kind}_tensor")
+        real = function(*map(torch.tensor, indices), values, *size)
+        told = infer(
+            f"torch.sparse_{kind}_tensor",
+            *(Tensor(Dims.of(None)) for _ in indices),
+            Tensor(Dims.of(None, sizes=[2]), made),
+            *size,
+        ).result
+        assert f"torch.{told.layout}" == str(real.layout)
+        assert told.dtype == made
+        assert told.dims.sizes == tuple(real.shape) or (not size and told.dims.open)
 
 
 def test_no_word_of_torch_is_taken_for_a_misspelt_one() -> None:

@@ -1,0 +1,28 @@
+"""Sparse tensors: what they are made of, and what is taken out of them (torch.sparse)."""
+
+from __future__ import annotations
+
+from namecheck.names import Unknown
+from namecheck.rules.registry import rule
+from namecheck.rules.shapes import Sizes
+from namecheck.values import OPEN, Dims, Tensor, new_dim
+
+
+@rule
+def sparse_factory(size: Sizes | None = None) -> Dims:
+    """A tensor of these sizes; else they follow from the indices (torch.sparse_coo_tensor)."""
+    if size is None or isinstance(size, Unknown):
+        return OPEN
+    return Dims(tuple(map(new_dim, size)))
+
+
+@rule
+def sparse_indices(input: Tensor) -> Dims:
+    """A row of indices for each sparse dim (torch.Tensor.indices)."""
+    return Dims.of(None, None)
+
+
+@rule
+def sparse_part(input: Tensor) -> Dims:
+    """Of as many dims as there are dense ones, or batches (torch.Tensor.values, crow_indices)."""
+    return OPEN
