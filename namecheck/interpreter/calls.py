@@ -334,6 +334,8 @@ class Calls:
         if call.arguments.open:
             gathered = torch.gathered(operator, args)
             if gathered is None:
+                if self.machine.recorder is not None:
+                    self.machine.recorder.open(call.node)
                 torch.forget(operator, args, call.kwargs, call.store)
                 return self.machine.fresh("result")
             args = gathered

@@ -82,12 +82,14 @@ class Applications:
     """The different times that operators were applied at one expression.
 
     `otherwise` tells that it was also reached without: its operands may have been no tensors;
-    `unknown` that what it is called on, or read of, may have been anything.
+    `unknown` that what it is called on, or read of, may have been anything; `open` that it had
+    arguments of which not even the number is known.
     """
 
     each: list[Application] = field(default_factory=list)
     otherwise: bool = False
     unknown: bool = False
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,11 @@ class Recorder:
         known = self._applications.setdefault(node, Applications())
         if application not in known.each:
             known.each.append(application)
+
+    def open(self, node: Node) -> None:
+        """A star brought an operator arguments that are not known."""
+        if self._keeps:
+            self._applications.setdefault(node, Applications()).open = True
 
     def _reached(self, node: Node) -> None:
         if node in self._applied:

@@ -36,12 +36,14 @@ def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) ->
     seen_there = seen.decisive
     if isinstance(node, ast.Call) and _makes(node, labels):
         return "no call of what is made here is seen"
-    if seen_there.otherwise and not seen_there.unknown:
+    if seen_there.otherwise and not (seen_there.unknown or seen_there.open):
         return None
     if not _speaks_of_names(node, labels):
         return None
     if not seen_there.otherwise:
         return "the analysis does not reach it"
+    if seen_there.open:
+        return "its arguments are not known"
     return "what this is called on is not known"
 
 

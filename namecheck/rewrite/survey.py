@@ -164,6 +164,7 @@ class Survey:
 def _add(known: Applications, more: Applications) -> None:
     known.otherwise |= more.otherwise
     known.unknown |= more.unknown
+    known.open |= more.open
     known.each += _new(known.each, more.each)
 
 
