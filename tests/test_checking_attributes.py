@@ -50,8 +50,17 @@ def test_only_where_it_is_asked_for(codes: Callable[..., list[str]]) -> None:
         ("def f(x: torch.Tensor):\n    mask = x > 0\n    return 1 - mask, x.long()", ["4 NC304"]),
         ("def f(x):\n    return torch.zeros(3, dtype=torch.flaot32)", ["3 NC306"]),
         ("def f():\n    for _ in range(9):\n        torch.arange(5).mean()", ["4 NC304"]),
-        ("def f():\n    def inner():\n        return torch.arange(5).mean()\n    inner()", []),
+        (
+            "def f():\n    def inner():\n        return torch.arange(5).mean()\n    inner()",
+            ["4 NC304"],
+        ),
         ("def f():\n    return torch.arange(5)\n\ndef g():\n    return f().mean()", []),
+        ("def f():\n    return torch.arange(5)\n\ndef g():\n    f().eq(1).mean()", ["6 NC304"]),
+        (
+            "def f():\n    return torch.arange(5)\n\ndef g():\n    return f()\n\n"
+            "def h():\n    g().eq(1).mean()",
+            [],
+        ),
         ("try:\n    torch.arange(5).mean()\nexcept RuntimeError:\n    pass", []),
         (
             "def f(y):\n    x = torch.arange(5)\n    if y:\n        x = x.float()\n"
@@ -85,6 +94,31 @@ def test_a_layer_is_known_to_the_methods_of_its_class(codes: Callable[..., list[
             return x.to(self.places.dtype)
     """
     assert codes(program) == ["12 NC304", "15 NC302"]
+
+
+def test_parameters_follow_and_what_is_made_in_forward_does_not(
+    codes: Callable[..., list[str]],
+) -> None:
+    program = """
+    import torch
+    from torch import nn
+
+    class Encoder(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.rnn = nn.GRU(size, size)
+            self.size = size
+
+        def forward(self, x):
+            return self.rnn(x, torch.zeros(1, x.shape[1], self.size))
+
+    def train():
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        model = Encoder(16).to(device)
+        return model(torch.randn(4, 7, 16, device=device))
+    """
+    assert codes(program) == ["12 NC401"]
+    assert codes(program.replace("self.size))", "self.size, device=x.device))")) == []
 
 
 def test_a_file_without_torch_is_not_looked_at(codes: Callable[..., list[str]]) -> None:

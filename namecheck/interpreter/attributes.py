@@ -378,6 +378,7 @@ class Attributes:
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
         if isinstance(target, Instance) and self.machine.modules.is_module(target):
             self.machine.modules.written(target, name, value, store)
+        self.machine.torch.placement.written(target, store)
         owner = _owner(target)
         if isinstance(target, External):
             module = self.machine.imports.frame(target.path, store)

@@ -380,7 +380,10 @@ class Calls:
         kwargs = {**dict(module.kwargs), **call.kwargs}
         if self.machine.rows[module.key].is_placed:
             placement = self.machine.torch.placement
-            kwargs["device"] = placement.of_layer(module, call.store, call.activation)
+            where = placement.of_layer("device", module, call.store, call.activation)
+            dtype = placement.of_layer("dtype", module, call.store, call.activation)
+            kwargs["device"] = where or NONE
+            kwargs["dtype"] = dtype or self.machine.fresh("dtype")
         arguments = Arguments(
             [*module.args, *call.args],
             kwargs,
@@ -481,7 +484,7 @@ class Calls:
             repeated += current.frame.scope is function.node
             current = current.caller
         if self.machine.brief:
-            return depth > 1
+            return depth > 2
         limit = SPARING_DEPTH if self.machine.sparing else CALL_DEPTH
         # On unknown arguments every level of a recursion says the same.
         return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)

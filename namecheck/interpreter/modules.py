@@ -38,11 +38,9 @@ from namecheck.values import Dim, Dims, Tensor, new_dim
 _SUBMODULES: Final = "_modules"
 # Counts how often modules were told to train or not: then `training` is another question.
 _MODE: Final = ("modules", "training")
-_MOVING_WORDS: Final = """
-float double half bfloat16 type requires_grad_ share_memory
-"""
-_PLACING_WORDS: Final = "to cpu cuda xpu to_empty"
-_SILENT_WORDS: Final = "zero_grad load_state_dict compile extra_repr"
+_RETURNING_WORDS: Final = "requires_grad_ share_memory"
+_MOVING_WORDS: Final = "to cpu cuda xpu to_empty float double half bfloat16 type"
+_SILENT_WORDS: Final = "zero_grad compile extra_repr"
 _OTHER_WORDS: Final = """
 register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook
 register_full_backward_pre_hook register_load_state_dict_post_hook register_state_dict_pre_hook
@@ -60,14 +58,15 @@ class Modules:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._kinds: dict[Address, bool] = {}
-        returning = dict.fromkeys(_MOVING_WORDS.split(), self._itself)
+        returning = dict.fromkeys(_RETURNING_WORDS.split(), self._itself)
         silent = dict.fromkeys(_SILENT_WORDS.split(), lambda receiver, call: NONE)
         unknown = dict.fromkeys(_OTHER_WORDS.split(), self._unknown)
         self._methods: Mapping[str, Callable[[Value, Call], Value]] = {
             **returning,
-            **{word: partial(self._moved, name=word) for word in _PLACING_WORDS.split()},
+            **{word: partial(self._moved, name=word) for word in _MOVING_WORDS.split()},
             **silent,
             **unknown,
+            "load_state_dict": self._load,
             "train": self._switch,
             "eval": self._switch,
             "apply": self._apply,
@@ -198,13 +197,17 @@ class Modules:
 
     def _moved(self, receiver: Value, call: Call, name: str) -> Value:
         """``module.to(device)``: its parameters follow, and what it is given does not."""
-        torch = self.machine.torch
-        where = torch.placement.aim(name, call)
-        if where is None:
+        placement = self.machine.torch.placement
+        where, dtype = placement.aim(name, call), placement.dtype_aim(name, call)
+        if where is None and dtype is None:
             return receiver
         for _, module in self._walk(receiver, Const(""), call.store):
-            if isinstance(module, TorchModule):
-                torch.placement.move(module, where, call.store, call.activation)
+            if not isinstance(module, TorchModule):
+                continue
+            if where is not None:
+                placement.move(module, where, call.store, call.activation)
+            if dtype is not None:
+                placement.cast(module, dtype, call.store, call.activation)
         return receiver
 
     def given_away(self, receiver: Value, store: Store) -> None:
@@ -212,7 +215,13 @@ class Modules:
         if self.is_module(receiver):
             for _, module in self._walk(receiver, Const(""), store):
                 if isinstance(module, TorchModule):
-                    self.machine.torch.placement.forget(module, store)
+                    self.machine.torch.placement.forget(module.address, store)
+
+    def _load(self, receiver: Value, call: Call) -> Value:
+        """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""
+        if call.argument(2, "assign", Const(False)) != Const(False):
+            self.given_away(receiver, call.store)
+        return NONE
 
     def _unknown(self, receiver: Value, call: Call) -> Value:
         self.machine.escapes.to_unknown(call)

@@ -11,6 +11,7 @@ from namecheck.attributes import devices
 from namecheck.attributes.devices import Chosen, Device
 from namecheck.interpreter.objects import (
     NONE,
+    Address,
     Alternative,
     Const,
     Key,
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
     from namecheck.interpreter.store import Store
 
 _DEFAULT: Final = ("torch", "default device")
+# What the methods of a module cast its parameters to, and the arguments that may ask for a dtype.
+LAYER_CASTS: Final = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+}
+_CASTING: Final = ("dtype", "dst_type", "tensor")
 
 
 def is_device(value: Value) -> bool:
@@ -113,6 +122,24 @@ def asked(key: Key) -> tuple[Hashable, Tensor] | None:
         case ("answer", "device" | "Tensor.device", (address, Tensor() as tensor)):
             return address, tensor
     return None
+
+
+def _is_dtype(value: Value) -> bool:
+    return (
+        isinstance(value, Const)
+        and isinstance(value.value, Constant)
+        and value.value.kind == "dtype"
+    )
+
+
+def _says_nothing(value: Value) -> bool:
+    """Whether a value is a flag, as ``non_blocking``, or a memory format."""
+    if not isinstance(value, Const):
+        return False
+    told = value.value
+    if isinstance(told, Constant):
+        return told.kind != "dtype"
+    return told is None or isinstance(told, (bool, int))
 
 
 class Placement:
@@ -208,6 +235,8 @@ class Placement:
             self.machine.report(wrong, call.node, call.store, call.activation)
         where = word if word != NONE else self._standing(call.store)
         self.move(layer, where, call.store, call.activation)
+        default = self.machine.torch.surroundings.default(call)
+        self.cast(layer, dtype if dtype != NONE else default, call.store, call.activation)
 
     def _standing(self, store: Store) -> Value:
         device = self.machine.torch.surroundings.around(store).device
@@ -217,14 +246,24 @@ class Placement:
         return self.machine.fresh("device") if written is None else written
 
     def move(self, layer: TorchModule, where: Value, store: Store, activation: Activation) -> None:
-        """The parameters of a layer are on this device now, as far as this run tells.
+        """The parameters of a layer are on this device now."""
+        self._note("device", where, layer, store, activation)
+
+    def cast(self, layer: TorchModule, dtype: Value, store: Store, activation: Activation) -> None:
+        """The parameters of a layer are of this dtype now."""
+        self._note("dtype", dtype, layer, store, activation)
+
+    def _note(
+        self, what: str, value: Value, layer: TorchModule, store: Store, activation: Activation
+    ) -> None:
+        """What the parameters of a layer are now, as far as this run tells.
 
         Another run, from another function on, does not know what has become of it meanwhile.
         """
         number = _root(activation)
-        known = where if number is not None else self.machine.fresh("device")
-        store.write(("placed", layer.address), NONE, known)
-        store.write(("placed by", layer.address), NONE, Const(number))
+        known = value if number is not None else self.machine.fresh(what)
+        store.write((f"{what} of", layer.address), NONE, known)
+        store.write((f"{what} by", layer.address), NONE, Const(number))
 
     def aim(self, name: str, call: Call) -> Value | None:
         """Where a method of a module moves its parameters; None where it does not."""
@@ -243,16 +282,39 @@ class Placement:
             return None
         return word
 
-    def forget(self, layer: TorchModule, store: Store) -> None:
-        """Nothing is known any more of where a layer is."""
-        if store.get(("placed", layer.address)) is not None:
-            store.write(("placed", layer.address), NONE, NONE)
+    def dtype_aim(self, name: str, call: Call) -> Value | None:
+        """What a method of a module casts its parameters to; None where it does not."""
+        if name in LAYER_CASTS:
+            return Const(Constant("dtype", LAYER_CASTS[name]))
+        if name not in ("to", "type"):
+            return None
+        given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
+        casts = [v for v in given if not (is_device(v) or is_choice(v) or _says_nothing(v))]
+        if len(casts) == 1 and _is_dtype(casts[0]):
+            return casts[0]
+        return self.machine.fresh("dtype") if casts else None
 
-    def of_layer(self, layer: TorchModule, store: Store, activation: Activation) -> Value:
-        """Where the parameters of a layer are; None where that is not known."""
-        found: Value = store.get(("placed", layer.address), NONE)
-        by: Value = store.get(("placed by", layer.address), NONE)
-        return found if by == Const(_root(activation)) else NONE
+    def written(self, target: Value, store: Store) -> None:
+        """A layer, or a tensor that it holds, is given another tensor."""
+        address = getattr(target, "address", None)
+        if isinstance(target, TorchModule):
+            self.forget(address, store)
+        elif isinstance(address, tuple) and address[0] == "held":
+            self.forget(address[1], store)
+
+    def forget(self, address: Address, store: Store) -> None:
+        """Nothing is known any more of where a layer is, nor of what dtype."""
+        for what in ("device", "dtype"):
+            if store.get((f"{what} of", address)) is not None:
+                store.write((f"{what} of", address), NONE, NONE)
+
+    def of_layer(
+        self, what: str, layer: TorchModule, store: Store, activation: Activation
+    ) -> Value | None:
+        """The ``device`` or the ``dtype`` of the parameters of a layer; None if not known."""
+        found: Value = store.get((f"{what} of", layer.address), NONE)
+        by: Value = store.get((f"{what} by", layer.address), NONE)
+        return found if by == Const(_root(activation)) and found != NONE else None
 
 
 def _root(activation: Activation) -> int | None:

@@ -105,6 +105,7 @@ class Operator:
             tuple(self.needs.items()),
             _at(self.lacks, overload),
             _at(self.into, overload),
+            self.is_placed,
         )
         taken = self.signatures[overload] if self.params else ()
         tensors = tuple(

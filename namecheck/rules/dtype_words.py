@@ -127,9 +127,11 @@ def said(words: str, *dtypes: str) -> tuple[str, str]:
     return found["error"] or "RuntimeError", text
 
 
-def mismatch(text: str) -> Contradiction:
+def mismatch(text: str, error: str = "RuntimeError") -> Contradiction:
     """Operands that must be of one dtype, and are not."""
-    return Contradiction("NC305", text, help="Cast one of them with `.to(other.dtype)`.")
+    return Contradiction(
+        "NC305", text, error=error, help="Cast one of them with `.to(other.dtype)`."
+    )
 
 
 def _of_data(default: str, operands: Sequence[Operand]) -> str:

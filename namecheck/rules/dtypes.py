@@ -44,6 +44,7 @@ class Typing:
     needs: tuple[tuple[str, str], ...] = ()
     lacks: str = ""
     into: str = ""
+    layer: bool = False
 
 
 def of_result(
@@ -67,10 +68,16 @@ def of_result(
         every = (words + words[-1:] * len(answer))[: len(answer)]
         written = target if isinstance(target, (tuple, list)) else ()
         return [
-            _of_one(word, _Part(place, "" if place else row.lacks, row.into), arguments, around, to)
+            _of_one(
+                word,
+                _Part(place, "" if place else row.lacks, row.into, row.layer),
+                arguments,
+                around,
+                to,
+            )
             for place, (word, to) in enumerate(itertools.zip_longest(every, written[: len(every)]))
         ]
-    return _of_one(words[0], _Part(0, row.lacks, row.into), arguments, around, target)
+    return _of_one(words[0], _Part(0, row.lacks, row.into, row.layer), arguments, around, target)
 
 
 class _Part(NamedTuple):
@@ -79,6 +86,7 @@ class _Part(NamedTuple):
     place: int
     lacks: str
     into: str
+    layer: bool
 
 
 def _of_one(
@@ -125,7 +133,7 @@ def _dtype(
 ) -> DType:
     """The dtype of a result by one word of the row."""
     told, names = _read(word)
-    asked = _asking(arguments)
+    asked = None if part.layer and names else _asking(arguments)
     if asked is not None and _asked(asked) is None:
         if isinstance(asked, str) and not asked.startswith("torch."):
             raise attributes.misspelt(asked, f"invalid type: '{asked}'", "ValueError")
@@ -281,7 +289,8 @@ def _check_kernel(lacks: str, common: str) -> None:
 def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Around) -> None:
     """Refuse arguments that certainly are not of the dtypes that they must have.
 
-    ``index`` is one argument, ``input,weight`` are two that must be alike; ``target below input``
+    ``index`` is one argument, ``input,weight`` are two that must be alike, ``input,dtype`` one and
+    the parameters of a layer; ``target below input``
     counts if the one has a dim less than the other, ``target like input`` if it has as many,
     ``condition with input`` if the other is given, ``input,value by index`` where a tensor picks
     the places that take several values.
@@ -311,7 +320,7 @@ def _pair(names: str, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
     """The two that must be alike; of several tensors in one argument the first that differ."""
     first, _, second = names.partition(",")
     if second:
-        return arguments.get(first), arguments.get(second)
+        return _alike(first, arguments), _alike(second, arguments)
     every = list(tensors_in(arguments.get(first)))
     for tensor in every[1:]:
         if not attributes.may_be_one(every[0].dtype, tensor.dtype):
@@ -347,6 +356,15 @@ def tensors_in(value: Any) -> Iterator[Tensor]:
             yield from tensors_in(part)
 
 
+def _alike(name: str, arguments: Mapping[str, Any]) -> Any:
+    """An argument; ``dtype`` stands for the parameters of a layer: of some floats if not told."""
+    given = arguments.get(name)
+    if name != "dtype":
+        return given
+    told = _asked(given) if isinstance(given, Constant) else None
+    return Tensor(dtype=told or attributes.one_of(FLOATINGS | attributes.COMPLEXES))
+
+
 def _check_alike(one: Any, other: Any, words: str, around: Around) -> None:
     """Refuse two tensors of different dtypes, where autocast does not make them alike."""
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
@@ -356,7 +374,8 @@ def _check_alike(one: Any, other: Any, words: str, around: Around) -> None:
     left, right = attributes.possible(one.dtype)[0], attributes.possible(other.dtype)[0]
     if around.autocast and {left, right} <= FLOATINGS:
         return
-    raise mismatch(said(words, left, right)[1])
+    error, text = said(words, left, right)
+    raise mismatch(text, error)
 
 
 def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:
