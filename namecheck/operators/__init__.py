@@ -96,7 +96,10 @@ def infer(
     try:
         return _apply(row, Call(key, form, inplace), args, kwargs, semantics, around)
     except signatures.Unbound:
-        return Inference(UNKNOWN, fits=False)
+        written: dict[int | str, Any] = {}
+        if "out" in kwargs:
+            written["out"] = _forgotten(kwargs["out"])
+        return Inference(UNKNOWN, written, fits=False)
     except Contradiction as contradiction:
         if around is not None and is_of_attributes(contradiction.code):
             # Names and sizes speak first, also those of what is written to.
@@ -319,8 +322,7 @@ def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
 def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
     """What tensors given as ``out=`` become, one after the other."""
     if isinstance(result, Unknown):
-        blank = tuple(map(_forgotten, out)) if isinstance(out, (tuple, list)) else _forgotten(out)
-        return Inference(UNKNOWN, {"out": blank})
+        return Inference(UNKNOWN, {"out": _forgotten(out)})
     results = result if isinstance(result, (tuple, list)) else (result,)
     outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)
     if len(outs) != len(results):
@@ -352,6 +354,8 @@ _UNRESIZED: Final = "NC205"
 
 
 def _forgotten(out: Any) -> Any:
+    if isinstance(out, (tuple, list)):
+        return tuple(map(_forgotten, out))
     return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
 
 
