@@ -121,6 +121,47 @@ def test_parameters_follow_and_what_is_made_in_forward_does_not(
     assert codes(program.replace("self.size))", "self.size, device=x.device))")) == []
 
 
+def test_tensors_of_a_module_follow_it(codes: Callable[..., list[str]]) -> None:
+    program = """
+    import torch
+    from torch import nn
+
+    class Shift(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.zeros(4))
+            self.register_buffer("mean", torch.zeros(4))
+            self.plain = torch.zeros(4)
+
+        def forward(self, x):
+            return x + self.mean + self.weight
+
+        def plainly(self, x):
+            return self.plain * x
+
+    def moved():
+        return Shift().to("cuda")(torch.randn(2, 4, device="cuda"))
+
+    def moved_back():
+        shift = Shift().cuda()
+        shift.cpu()
+        return shift(torch.randn(2, 4))
+
+    def left():
+        shift = Shift()
+        shift.to("cuda")
+        return shift.mean - torch.randn(2, 4)
+
+    def plain():
+        return Shift().to("cuda").plainly(torch.randn(2, 4, device="cuda"))
+
+    def weights():
+        layer = nn.Linear(4, 4).to("cuda")
+        return torch.randn(2, 4) @ layer.weight.t()
+    """
+    assert codes(program) == ["16 NC401", "29 NC401", "36 NC401"]
+
+
 def test_a_file_without_torch_is_not_looked_at(codes: Callable[..., list[str]]) -> None:
     with mock.patch.object(interpreter, "briefly") as looked:
         assert codes("import numpy as torch\n\ntorch.arange(5).mean()\n") == []

@@ -380,8 +380,8 @@ class Calls:
         kwargs = {**dict(module.kwargs), **call.kwargs}
         if self.machine.rows[module.key].is_placed:
             placement = self.machine.torch.placement
-            where = placement.of_layer("device", module, call.store, call.activation)
-            dtype = placement.of_layer("dtype", module, call.store, call.activation)
+            where = placement.noted("device", module.address, call.store, call.activation)
+            dtype = placement.noted("dtype", module.address, call.store, call.activation)
             kwargs["device"] = where or NONE
             kwargs["dtype"] = dtype or self.machine.fresh("dtype")
         arguments = Arguments(

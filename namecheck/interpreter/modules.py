@@ -201,21 +201,26 @@ class Modules:
         where, dtype = placement.aim(name, call), placement.dtype_aim(name, call)
         if where is None and dtype is None:
             return receiver
-        for _, module in self._walk(receiver, Const(""), call.store):
-            if not isinstance(module, TorchModule):
-                continue
+        for address in self._held(receiver, call.store):
             if where is not None:
-                placement.move(module, where, call.store, call.activation)
+                placement.move(address, where, call.store, call.activation)
             if dtype is not None:
-                placement.cast(module, dtype, call.store, call.activation)
+                placement.cast(address, dtype, call.store, call.activation)
         return receiver
+
+    def _held(self, receiver: Value, store: Store) -> Iterator[Address]:
+        """The layers below a module, and the tensors that hang on it and on these."""
+        for _, module in self._walk(receiver, Const(""), store):
+            if isinstance(module, TorchModule):
+                yield module.address
+            elif isinstance(module, Instance):
+                yield from list(self.machine.torch.placement.tensors(module, store))
 
     def given_away(self, receiver: Value, store: Store) -> None:
         """Unknown code has a module, and may move it."""
         if self.is_module(receiver):
-            for _, module in self._walk(receiver, Const(""), store):
-                if isinstance(module, TorchModule):
-                    self.machine.torch.placement.forget(module.address, store)
+            for address in self._held(receiver, store):
+                self.machine.torch.placement.forget(address, store)
 
     def _load(self, receiver: Value, call: Call) -> Value:
         """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""

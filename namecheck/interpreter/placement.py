@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from namecheck import attributes
 from namecheck.attributes import devices
@@ -14,13 +14,15 @@ from namecheck.interpreter.objects import (
     Address,
     Alternative,
     Const,
+    Instance,
     Key,
     Opaque,
+    TensorValue,
     TorchModule,
     Union,
     Value,
 )
-from namecheck.names import UNKNOWN
+from namecheck.names import UNKNOWN, Unknown
 from namecheck.rules.devices import asked_for
 from namecheck.values import Constant, Tensor
 
@@ -147,6 +149,8 @@ class Placement:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        # The addresses of parameters and buffers.
+        self._of_modules: set[Address] = set()
 
     def device(self, call: Call) -> Value:
         """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
@@ -234,9 +238,9 @@ class Placement:
             wrong = attributes.misspelt(dtype.value, text)
             self.machine.report(wrong, call.node, call.store, call.activation)
         where = word if word != NONE else self._standing(call.store)
-        self.move(layer, where, call.store, call.activation)
+        self.move(layer.address, where, call.store, call.activation)
         default = self.machine.torch.surroundings.default(call)
-        self.cast(layer, dtype if dtype != NONE else default, call.store, call.activation)
+        self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.activation)
 
     def _standing(self, store: Store) -> Value:
         device = self.machine.torch.surroundings.around(store).device
@@ -245,25 +249,55 @@ class Placement:
         written: Value | None = store.get(_DEFAULT)
         return self.machine.fresh("device") if written is None else written
 
-    def move(self, layer: TorchModule, where: Value, store: Store, activation: Activation) -> None:
-        """The parameters of a layer are on this device now."""
-        self._note("device", where, layer, store, activation)
+    def belongs(self, tensor: TensorValue) -> None:
+        """A tensor is a parameter, or a buffer."""
+        self._of_modules.add(tensor.address)
 
-    def cast(self, layer: TorchModule, dtype: Value, store: Store, activation: Activation) -> None:
+    def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
+        """The addresses of the parameters and buffers that are attributes of a module."""
+        for key, value in store.gathered().items():
+            if isinstance(key, tuple) and len(key) == 2 and key[0] == module.address:
+                each = (
+                    [c.value for c in value.alternatives] if isinstance(value, Union) else [value]
+                )
+                yield from (
+                    tensor.address
+                    for tensor in each
+                    if isinstance(tensor, TensorValue) and tensor.address in self._of_modules
+                )
+
+    def move(self, address: Address, where: Value, store: Store, activation: Activation) -> None:
+        """The parameters of a layer, or the tensor of a module, are on this device now."""
+        self._note("device", where, address, store, activation)
+
+    def cast(self, address: Address, dtype: Value, store: Store, activation: Activation) -> None:
         """The parameters of a layer are of this dtype now."""
-        self._note("dtype", dtype, layer, store, activation)
+        self._note("dtype", dtype, address, store, activation)
 
     def _note(
-        self, what: str, value: Value, layer: TorchModule, store: Store, activation: Activation
+        self, what: str, value: Value, address: Address, store: Store, activation: Activation
     ) -> None:
-        """What the parameters of a layer are now, as far as this run tells.
+        """What belongs to a module is so now, as far as this run tells.
 
         Another run, from another function on, does not know what has become of it meanwhile.
         """
         number = _root(activation)
         known = value if number is not None else self.machine.fresh(what)
-        store.write((f"{what} of", layer.address), NONE, known)
-        store.write((f"{what} by", layer.address), NONE, Const(number))
+        store.write((f"{what} of", address), NONE, known)
+        store.write((f"{what} by", address), NONE, Const(number))
+
+    def followed(self, value: Value, lowered: Any, store: Store, activation: Activation) -> Any:
+        """An operand; what belongs to a module is where the module was moved to."""
+        if not isinstance(value, TensorValue) or not isinstance(lowered, Tensor):
+            return lowered
+        owner = _owner(value.address)
+        if isinstance(lowered.device, Unknown) and (
+            owner is not value.address or owner in self._of_modules
+        ):
+            where = self.noted("device", owner, store, activation)
+            if where is not None:
+                return replace(lowered, device=self._lowered(where, store))
+        return lowered
 
     def aim(self, name: str, call: Call) -> Value | None:
         """Where a method of a module moves its parameters; None where it does not."""
@@ -296,11 +330,8 @@ class Placement:
 
     def written(self, target: Value, store: Store) -> None:
         """A layer, or a tensor that it holds, is given another tensor."""
-        address = getattr(target, "address", None)
-        if isinstance(target, TorchModule):
-            self.forget(address, store)
-        elif isinstance(address, tuple) and address[0] == "held":
-            self.forget(address[1], store)
+        if isinstance(target, (TensorValue, TorchModule)):
+            self.forget(_owner(target.address), store)
 
     def forget(self, address: Address, store: Store) -> None:
         """Nothing is known any more of where a layer is, nor of what dtype."""
@@ -308,12 +339,12 @@ class Placement:
             if store.get((f"{what} of", address)) is not None:
                 store.write((f"{what} of", address), NONE, NONE)
 
-    def of_layer(
-        self, what: str, layer: TorchModule, store: Store, activation: Activation
+    def noted(
+        self, what: str, address: Address, store: Store, activation: Activation
     ) -> Value | None:
-        """The ``device`` or the ``dtype`` of the parameters of a layer; None if not known."""
-        found: Value = store.get((f"{what} of", layer.address), NONE)
-        by: Value = store.get((f"{what} by", layer.address), NONE)
+        """The ``device`` or the ``dtype`` of what belongs to a module; None if not known."""
+        found: Value = store.get((f"{what} of", address), NONE)
+        by: Value = store.get((f"{what} by", address), NONE)
         return found if by == Const(_root(activation)) and found != NONE else None
 
 
@@ -324,3 +355,11 @@ def _root(activation: Activation) -> int | None:
         outermost = outermost.caller
     frame = outermost.frame
     return None if frame.cls is not None else frame.number
+
+
+def _owner(address: Address) -> Address:
+    """The layer that a tensor is a weight of, else what has the address itself."""
+    if isinstance(address, tuple) and len(address) == 3 and address[0] == "held":
+        layer: Address = address[1]
+        return layer
+    return address

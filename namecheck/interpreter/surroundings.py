@@ -103,7 +103,9 @@ class Surroundings:
         held = joins.held(value, store)
         dtype = castable(held.tensor.dtype)
         tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
-        return TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
+        own = TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
+        self.machine.torch.placement.belongs(own)
+        return own
 
 
 @lru_cache(maxsize=64)

@@ -190,7 +190,8 @@ class TorchCalls:
         every = (*args, *kwargs.values())
         if any(self._has_failed(value, store) for value in every):
             return self._nothing(operator, args, kwargs, node, store)
-        given = [self.lower(arg, store) for arg in args]
+        follow = self.placement.followed
+        given = [follow(arg, self.lower(arg, store), store, activation) for arg in args]
         words = {name: self.lower(value, store) for name, value in kwargs.items()}
         inputs = (*given, *words.values())
         informed = all(map(_is_known, inputs))

@@ -10,7 +10,7 @@ from namecheck.rules.meetings import unify
 from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Many, Position, Size, Tensor, locate
+from namecheck.values import ANYWHERE, Dim, Dims, Many, Position, Size, Tensor, locate
 
 
 @rule
@@ -147,10 +147,21 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
 @rule
 def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The integral over `dim`, at the places `x` (torch.trapezoid)."""
-    whole = y.dims
-    if x is not None and x.dims.rank != 1:
-        whole = unify(y.dims, x.dims)
-    return reduce(whole, [locate(whole, dim)], False)
+    whole, place = _integrand(y, x, dim)
+    return reduce(whole, [place], False)
+
+
+def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument | None) -> tuple[Dims, Position]:
+    """What is integrated, and along which of its dims: a number counts the dims of `y`."""
+    if x is None or x.dims.rank == 1:
+        return y.dims, locate(y.dims, dim)
+    whole = unify(y.dims, x.dims)
+    if x.dims.rank is not None and x.dims.rank <= y.dims.min_rank:
+        return whole, locate(whole, dim)
+    if not isinstance(dim, int):
+        return whole.sizeless(), locate(whole, dim)
+    counted = locate(y.dims, dim) if y.dims.rank else ANYWHERE
+    return whole.sizeless(), counted
 
 
 @rule
@@ -168,11 +179,10 @@ def differs_along(
 @rule
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
+    whole, place = _integrand(y, x, dim)
     if x is None or x.dims.rank == 1:
-        place = locate(y.dims, dim)
-        return resized(y.dims, place, _lessened(y.dims[place].size, 1))
-    whole = unify(y.dims, x.dims)
-    return resized(whole, locate(whole, dim))
+        return resized(whole, place, _lessened(whole[place].size, 1))
+    return resized(whole, place)
 
 
 @rule
