@@ -12,6 +12,7 @@ contradiction. Every program that then leaves other values is printed, and the c
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import random
 import sys
@@ -134,7 +135,7 @@ def described(value: Any, depth: int = 0) -> Any:
     """What is compared of a value: tensors by their elements, the rest by what it is made of."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
-    if depth > _DEPTH or isinstance(value, (type, types.ModuleType, types.FunctionType)):
+    if depth > _DEPTH or isinstance(value, (type, types.ModuleType)) or inspect.isroutine(value):
         return None
     if isinstance(value, dict):
         items = value.items()
@@ -172,6 +173,9 @@ def difference(left: Any, right: Any, place: str) -> str | None:
 
 
 def _numbers(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is torch.sparse_csr:
+        parts = tensor.crow_indices(), tensor.col_indices(), tensor.values()
+        return torch.cat([_numbers(part).flatten() for part in parts])
     dense = tensor.to_dense()
     return torch.view_as_real(dense.resolve_conj()) if dense.is_complex() else dense.double()
 
