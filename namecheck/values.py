@@ -212,11 +212,6 @@ class Dims:
         words += [naming.show_name(dim.name) for dim in self.suffix]
         return "[" + ", ".join(words) + "]"
 
-    def without_sizes(self) -> Dims:
-        """The same names, of any sizes."""
-        prefix, suffix = (tuple(Dim(dim.name) for dim in p) for p in (self.prefix, self.suffix))
-        return Dims(prefix, suffix, self.open)
-
     def brief(self) -> str:
         """The dims for a reader: ``N C=3 ... _``, where ``_`` has no name and ``?`` is unknown."""
         words = [_brief(dim) for dim in self.prefix]

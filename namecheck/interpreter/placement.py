@@ -32,13 +32,9 @@ if TYPE_CHECKING:
     from namecheck.interpreter.store import Store
 
 _DEFAULT: Final = ("torch", "default device")
-# What the methods of a module cast its parameters to, and the arguments that may ask for a dtype.
-LAYER_CASTS: Final = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-}
+# The methods of a module that cast its parameters as those of a tensor do, and the arguments of
+# others that may ask for a dtype.
+_CASTS: Final = ("float", "double", "half", "bfloat16")
 _CASTING: Final = ("dtype", "dst_type", "tensor")
 
 
@@ -288,10 +284,10 @@ class Placement:
 
     def followed(self, value: Value, lowered: Any, store: Store, activation: Activation) -> Any:
         """An operand; what belongs to a module is where the module was moved to."""
-        if not isinstance(value, TensorValue) or not isinstance(lowered, Tensor):
+        if not isinstance(lowered, Tensor) or not isinstance(lowered.device, Unknown):
             return lowered
-        owner = _owner(value.address)
-        if isinstance(lowered.device, Unknown) and (
+        owner = _owner(value.address) if isinstance(value, TensorValue) else None
+        if isinstance(value, TensorValue) and (
             owner is not value.address or owner in self._of_modules
         ):
             where = self.noted("device", owner, store, activation)
@@ -318,8 +314,8 @@ class Placement:
 
     def dtype_aim(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
-        if name in LAYER_CASTS:
-            return Const(Constant("dtype", LAYER_CASTS[name]))
+        if name in _CASTS:
+            return Const(Constant("dtype", self.machine.rows[name].dtype))
         if name not in ("to", "type"):
             return None
         given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]

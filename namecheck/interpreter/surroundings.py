@@ -8,8 +8,9 @@ unless the file itself, or the one that is checked, speaks of it (docs/semantics
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from namecheck import attributes
@@ -18,7 +19,7 @@ from namecheck.interpreter import joins
 from namecheck.interpreter.machine import Machine
 from namecheck.interpreter.objects import NONE, Const, TensorValue, Value
 from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN
+from namecheck.names import UNKNOWN, Contradiction
 from namecheck.rules import dtypes
 from namecheck.values import Constant
 
@@ -54,13 +55,7 @@ class Surroundings:
     def set_default(self, call: Call) -> Value:
         """``torch.set_default_dtype(dtype)``."""
         dtype = call.argument(0, "d")
-        wrong = None
-        if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
-            wrong = attributes.unfit(dtype.value.name)
-        elif isinstance(dtype, Const) and isinstance(dtype.value, str):
-            wrong = attributes.unfit_text(dtype.value)
-        if wrong is not None:
-            self.machine.report(wrong, call.node, call.store, call.activation)
+        self._check(dtype, attributes.unfit, attributes.unfit_text, call)
         call.store.write(_DEFAULT, NONE, dtype)
         return NONE
 
@@ -73,17 +68,31 @@ class Surroundings:
 
     def limits(self, call: Call, *, floating: bool) -> Value:
         """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
-        dtype = call.argument(0, "type")
+        name = "finfo" if floating else "iinfo"
+        text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
+        self._check(
+            call.argument(0, "type"),
+            partial(attributes.limited, floating=floating),
+            partial(attributes.misspelt, message=text),
+            call,
+        )
+        return self.machine.fresh("limits")
+
+    def _check(
+        self,
+        dtype: Value,
+        of_dtype: Callable[[str], Contradiction | None],
+        of_text: Callable[[str], Contradiction],
+        call: Call,
+    ) -> None:
+        """Report a dtype that does not do here, or a string in its place."""
         wrong = None
         if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
-            wrong = attributes.limited(dtype.value.name, floating=floating)
+            wrong = of_dtype(dtype.value.name)
         elif isinstance(dtype, Const) and isinstance(dtype.value, str):
-            name = "finfo" if floating else "iinfo"
-            text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
-            wrong = attributes.misspelt(dtype.value, text)
+            wrong = of_text(dtype.value)
         if wrong is not None:
             self.machine.report(wrong, call.node, call.store, call.activation)
-        return self.machine.fresh("limits")
 
     def parameter(self, call: Call) -> Value:
         """``nn.Parameter(x)`` has the names of x."""

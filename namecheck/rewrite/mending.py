@@ -16,6 +16,7 @@ from namecheck.project.files import NOTHING
 from namecheck.rewrite import ignores
 from namecheck.rewrite.documents import Document
 from namecheck.rewrite.edits import Overlap, ordered
+from namecheck.rewrite.offers import PATIENCE
 from namecheck.rewrite.proposals import Proposals, State, TooLong
 from namecheck.rewrite.trials import Shift, Trials, come, is_note
 
@@ -88,7 +89,7 @@ class _Mender:
     ) -> None:
         self._trials = Trials(entries)
         self._trials.held.update(held)
-        self._proposals = Proposals(self._trials)
+        self._proposals = Proposals(self._trials, PATIENCE)
         self._wishes = wishes
         self._findings = tuple(finding for finding in findings if not is_note(finding))
         self._changed: dict[str, _File] = {}

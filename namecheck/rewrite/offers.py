@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from namecheck.project.cache import Cache
 
 # Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
-_PATIENCE: Final = 2_000_000
+PATIENCE: Final = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def offer(
     `held` has contents, by location, that hold in place of those on the disk; the `cache`, which
     must not be used with it, has what was tried before.
     """
-    kept = _Kept(entries, cache, min(limit, _PATIENCE))
+    kept = _Kept(entries, cache, min(limit, PATIENCE))
     left = [finding for finding in findings if not kept.knows(finding)]
     if left:
         _try(kept, left, limit, held)

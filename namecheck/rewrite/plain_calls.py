@@ -117,7 +117,7 @@ def _differences(each: Sequence[Application]) -> str:
     told = dict.fromkeys(", ".join(map(repr, _texts(one))) for one in each)
     if len(told) > 1:
         return f"names: {'; '.join(filter(None, told))}"
-    layouts = dict.fromkeys(_reference(one).without_sizes().brief() for one in each)
+    layouts = dict.fromkeys(_reference(one).sizeless().brief() for one in each)
     return f"layouts: {'; '.join(layouts)}"
 
 

@@ -23,9 +23,6 @@ Stretch: TypeAlias = tuple[Point, Point]
 # How many findings one fix may mend, each of which shows when the one before it is gone.
 _LINKS: Final = 4
 
-# Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
-_PATIENCE: Final = 2_000_000
-
 
 @dataclass(frozen=True)
 class State:
@@ -56,7 +53,7 @@ class Proposals:
     For one finding, a trial is begun as long as no more than `patience` bytes were checked for it.
     """
 
-    def __init__(self, trials: Trials, patience: int = _PATIENCE) -> None:
+    def __init__(self, trials: Trials, patience: int) -> None:
         self._trials = trials
         self.patience = patience
         self._documents: dict[str, Document | None] = {}

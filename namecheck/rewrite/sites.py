@@ -71,6 +71,10 @@ class Site:
         """An expression as it is written."""
         return self.source.segment(self.source.span(node))
 
+    def line(self, node: ast.expr) -> str:
+        """An expression as it is written, on one line."""
+        return " ".join(self.text(node).split())
+
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The innermost statement that a node is in."""
         current: ast.AST | None = node

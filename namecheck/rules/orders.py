@@ -141,9 +141,14 @@ def _tensors(arguments: Arguments, names: tuple[str, ...]) -> Iterator[Tensor | 
                 yield None
 
 
+def _operand(row: Ordering, arguments: Arguments) -> Any:
+    """The first operand, None where there is none."""
+    return arguments.get(row.operands[0]) if row.operands else None
+
+
 def _first(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """The order of the first operand, where there are no gaps."""
-    first = arguments.get(row.operands[0]) if row.operands else None
+    first = _operand(row, arguments)
     if not isinstance(first, Tensor) or isinstance(first.memory, Gapped):
         return UNKNOWN
     return first.memory
@@ -151,13 +156,13 @@ def _first(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 def _same(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """The first operand by another name."""
-    first = arguments.get(row.operands[0]) if row.operands else None
+    first = _operand(row, arguments)
     return first.memory if isinstance(first, Tensor) else UNKNOWN
 
 
 def _stretched(answer: Any, row: Ordering, arguments: Arguments) -> Any:
     """Each tensor at the sizes of the result, without a copy (torch.Tensor.expand)."""
-    value = arguments.get(row.operands[0]) if row.operands else None
+    value = _operand(row, arguments)
     if isinstance(answer, Tensor):
         return _at_sizes_of(answer, value)
     if not isinstance(value, (tuple, list)) or not isinstance(answer, (tuple, list)):
@@ -171,7 +176,7 @@ def _strided(
     """Of a view whose strides the call tells."""
 
     def told(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-        tensor = arguments.get(row.operands[0]) if row.operands else None
+        tensor = _operand(row, arguments)
         closed = isinstance(answer, Tensor) and not answer.dims.open
         if not closed or not isinstance(tensor, Tensor) or tensor.dims.open:
             return UNKNOWN
@@ -203,7 +208,7 @@ def _formatted(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 def _kept_order(row: Ordering, arguments: Arguments) -> Memory:
     """That of the first operand; it is dense in what is new, and may have gaps in the other."""
-    first = arguments.get(row.operands[0]) if row.operands else None
+    first = _operand(row, arguments)
     if not isinstance(first, Tensor) or (isinstance(first.memory, Gapped) and not row.new):
         return UNKNOWN
     return memory.computed(first.memory, first.dims.sizes)
@@ -285,8 +290,7 @@ def _traced(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Tensor, A
 
     None where nothing is known of the order.
     """
-    name = row.operands[0] if row.operands else ""
-    tensor = arguments.get(name)
+    tensor = _operand(row, arguments)
     if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
         return None
     order = memory.order_in(tensor.memory)
@@ -296,7 +300,7 @@ def _traced(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Tensor, A
         return tensor, answer
     apart = Dims(tuple(Dim(dim.name, dim.size, dim.purposeful) for dim in tensor.dims.prefix))
     probe = replace(tensor, dims=apart)
-    return probe, registry.called(registry.load()[row.rule], {**arguments, name: probe})
+    return probe, registry.called(registry.load()[row.rule], {**arguments, row.operands[0]: probe})
 
 
 def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
@@ -383,7 +387,7 @@ def _reshaped(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
 
 def _seen(answer: Any, row: Ordering, arguments: Arguments) -> tuple[Answer, Memory]:
-    tensor = arguments.get(row.operands[0])
+    tensor = _operand(row, arguments)
     if not isinstance(tensor, Tensor) or not isinstance(answer, Tensor):
         return Answer.MAYBE, UNKNOWN
     if tensor.memory == CONTIGUOUS and not isinstance(arguments.get("dtype"), (Constant, Unknown)):

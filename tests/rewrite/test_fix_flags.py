@@ -260,17 +260,22 @@ def test_a_read_only_file_stays_and_the_others_are_fixed(
     assert out.splitlines()[-1] == "1 fixed, 1 left."
 
 
+def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[bytes], object]) -> None:
+    """Another does something between the check of a file and its writing."""
+    write = Document.write
+
+    def late(document: Document, data: bytes) -> None:
+        act(data)
+        write(document, data)
+
+    monkeypatch.setattr(Document, "write", late)
+
+
 def test_what_is_changed_by_another_meanwhile_stays(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(SAFE)
-    write = Document.write
-
-    def late(document: Document, data: bytes) -> None:
-        path.write_text(HOPELESS)
-        write(document, data)
-
-    monkeypatch.setattr(Document, "write", late)
+    before_writing(monkeypatch, lambda data: path.write_text(HOPELESS))
     status, out, err = run("--fix", "--output-format", "concise")
     assert status == 2
     assert "it has changed since it was read" in err
@@ -282,13 +287,7 @@ def test_what_another_run_has_made_so_already_is_well(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(SAFE)
-    write = Document.write
-
-    def late(document: Document, data: bytes) -> None:
-        path.write_bytes(data)
-        write(document, data)
-
-    monkeypatch.setattr(Document, "write", late)
+    before_writing(monkeypatch, path.write_bytes)
     assert run("--fix") == (0, "1 fixed, 0 left.\n", "")
     assert path.read_text() == FIXED
 

@@ -111,7 +111,7 @@ def test_what_takes_too_long_is_left_to_another_run(
     write("use.py", f"{annotated}{head}    return x.mean(2)\n")
     write("pkg/ops.py", "")
     with monkeypatch.context() as impatient:
-        impatient.setattr(offers, "_PATIENCE", 1)
+        impatient.setattr(offers, "PATIENCE", 1)
         assert offered() == offered() == {}
         assert len(tried) == 1
     assert [fix.message for fix in offered().values()] == ["Take dim 1 in `x.mean(2)`."]

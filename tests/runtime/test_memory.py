@@ -94,20 +94,25 @@ def test_is_contiguous(draw: random.Random) -> None:
             assert guess is (Answer.YES if real else Answer.NO)
 
 
+def is_viewed(tensor: torch.Tensor, order: memory.Memory, new: Sequence[int]) -> bool:
+    """Whether torch has a view of these sizes; what is told of it must be so."""
+    sizes = tuple(tensor.shape)
+    answer = memory.can_be_viewed(order, sizes, new)
+    try:
+        view = tensor.view(new)
+    except RuntimeError:
+        assert answer is Answer.NO, (sizes, order, new)
+        assert memory.viewed(order, sizes, new) is UNKNOWN
+        return False
+    assert answer is Answer.YES, (sizes, order, new)
+    assert holds(view, memory.viewed(order, sizes, new)), (sizes, order, new)
+    return True
+
+
 def test_views(draw: random.Random) -> None:
     seen = {True: 0, False: 0}
     for tensor, order in tensors(draw):
-        sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
-        answer = memory.can_be_viewed(order, sizes, new)
-        try:
-            view = tensor.view(new)
-        except RuntimeError:
-            assert answer is Answer.NO, (sizes, order, new)
-            assert memory.viewed(order, sizes, new) is UNKNOWN
-        else:
-            assert answer is Answer.YES, (sizes, order, new)
-            assert holds(view, memory.viewed(order, sizes, new)), (sizes, order, new)
-        seen[answer is Answer.YES] += order != CONTIGUOUS
+        seen[is_viewed(tensor, order, regrouped(draw, tensor.shape))] += order != CONTIGUOUS
     assert min(seen.values()) > ROUNDS / 10
 
 
@@ -214,16 +219,8 @@ def test_gaps(draw: random.Random) -> None:
 def test_views_of_what_has_gaps(draw: random.Random) -> None:
     seen = {True: 0, False: 0}
     for tensor, found in gapped(draw):
-        sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
-        answer = memory.can_be_viewed(found, sizes, new)
-        try:
-            view = tensor.view(new)
-        except RuntimeError:
-            assert answer is Answer.NO, (sizes, found, new)
-        else:
-            assert answer is Answer.YES, (sizes, found, new)
-            assert holds(view, memory.viewed(found, sizes, new)), (sizes, found, new)
-        seen[answer is Answer.YES] += isinstance(found, Gapped)
+        new = regrouped(draw, tensor.shape)
+        seen[is_viewed(tensor, found, new)] += isinstance(found, Gapped)
     assert min(seen.values()) > ROUNDS / 20
 
 

@@ -19,5 +19,5 @@ def cast(finding: Finding, site: Site) -> Iterator[Fix]:
             continue
         if KINDS[own.dtype].category < KINDS[other.dtype].category:
             call = f".to(torch.{other.dtype})"
-            text = " ".join(site.text(node).split())
+            text = site.line(node)
             yield Fix(f"Cast `{text}`: `{call}`.", False, site.behind(node, call))

@@ -26,7 +26,7 @@ def another(finding: Finding, site: Site) -> Iterator[Fix]:
         tried = range(-_RANK, 0) if number < 0 else range(_RANK)
         for other in tried:
             if other != number:
-                text = " ".join(site.text(call).split())
+                text = site.line(call)
                 edit = site.replaced(index, str(other))
                 yield Fix(f"Take dim {other} in `{text}`.", False, (edit,))
 

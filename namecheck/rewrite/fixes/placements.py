@@ -29,7 +29,7 @@ def moved(finding: Finding, site: Site) -> Iterator[Fix]:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".cpu", ".to")):
             continue  # it was moved there on purpose
         call = f".to({where})"
-        text = " ".join(site.text(node).split())
+        text = site.line(node)
         yield Fix(f"Move `{text}`: `{call}`.", False, site.behind(node, call))
 
 
@@ -42,7 +42,7 @@ def to_host(finding: Finding, site: Site) -> Iterator[Fix]:
     for own in given:
         node = site.expression(own.span)
         if node is not None and own.device not in _NOWHERE:
-            text = " ".join(site.text(node).split())
+            text = site.line(node)
             yield Fix(f"Copy `{text}` to the CPU: `.cpu()`.", True, site.behind(node, ".cpu()"))
 
 

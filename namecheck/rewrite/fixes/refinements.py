@@ -46,7 +46,7 @@ def completed(finding: Finding, site: Site) -> Iterator[Fix]:
         [name] = missing
         words = ", ".join(quoted(one or name, site.quote(node)) for one in known)
         refining = f".refine_names({words})"
-        text = " ".join(site.text(node).split())
+        text = site.line(node)
         yield Fix(f"Name all dims of `{text}`: `{refining}`.", False, site.behind(node, refining))
 
 

@@ -47,7 +47,7 @@ def of_arguments(finding: Finding, site: Site) -> Iterator[Fix]:
         node, names = site.expression(given.span), given.names or ()
         if node is None or not 2 <= len(names) <= _RANK:
             continue
-        text = " ".join(site.text(node).split())
+        text = site.line(node)
         for order in _orders(given, site.quote(node)):
             yield Fix(f"Reorder the dims of `{text}`: `{order}`.", False, site.behind(node, order))
 
@@ -71,7 +71,7 @@ def _transposed(given: Given, site: Site) -> Iterator[Fix]:
     if _ends_transposed(node, len(given.names or ())):
         yield from _as_it_was(node, site)
     else:
-        text = " ".join(site.text(node).split())
+        text = site.line(node)
         yield Fix(f"Transpose `{text}`: `.mT`.", False, site.behind(node, ".mT"))
 
 
