@@ -52,7 +52,7 @@ def of_result(
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
     word, names = _read(row.word)
-    every = [(name, t) for name in names or row.operands for t in tensors_in(arguments.get(name))]
+    every = _places(names or row.operands, arguments)
     if word == "alike" and not row.makes and not row.layer:
         found = {tensor.device for _, tensor in every}
         if isinstance(target, Tensor):
@@ -73,6 +73,18 @@ def of_result(
     if asked is None and row.makes and word != "cuda" and not _is_modelled(arguments):
         return UNKNOWN if every else around.device
     return _device(word, every, asked, row.broadcasts)
+
+
+def _places(names: tuple[str, ...], arguments: Mapping[str, Any]) -> list[Place]:
+    """The tensors in some arguments; mostly one is in each."""
+    found: list[Place] = []
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, Tensor):
+            found.append((name, value))
+        elif value is not None:
+            found.extend((name, tensor) for tensor in tensors_in(value))
+    return found
 
 
 @cache

@@ -138,12 +138,12 @@ def _dtype(
         if isinstance(asked, str) and not asked.startswith("torch."):
             raise attributes.misspelt(asked, f"invalid type: '{asked}'", "ValueError")
         return UNKNOWN
-    operands = [choice for name in names for choice in operands_of(arguments.get(name), around)]
+    operands = _operands(names, arguments, around)
     if around.autocast and any(_may_float(choice) for choice in operands):
         return _asked(asked) or told.constant or UNKNOWN
     if not told.takes(len(operands)):
         return _asked(asked) or UNKNOWN
-    if any(not choice for choice in operands):
+    if () in operands:
         settled = _asked(asked) or told.constant
         return UNKNOWN if settled is None else _written(settled, told, part, asked, written)
     return _evaluated(
@@ -234,6 +234,20 @@ def operands_of(value: Any, around: Around = STANDARD) -> Iterator[tuple[Operand
         yield ()
 
 
+def _operands(
+    names: Sequence[str], arguments: Mapping[str, Any], around: Around
+) -> list[tuple[Operand, ...]]:
+    """What each tensor and each number in some arguments may be; mostly one tensor is in each."""
+    found: list[tuple[Operand, ...]] = []
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, Tensor):
+            found.append(_of_tensor(value))
+        elif value is not None:
+            found.extend(operands_of(value, around))
+    return found
+
+
 def _of_tensor(tensor: Tensor) -> tuple[Operand, ...]:
     return _choices(tensor.dtype, _priorities(tensor.dims))
 
@@ -246,11 +260,14 @@ def _choices(dtype: DType, priorities: tuple[Priority, ...]) -> tuple[Operand, .
 
 
 def _priorities(dims: Dims) -> tuple[Priority, ...]:
-    if dims.rank == 0:
-        return (Priority.ZERO_DIM,)
-    if dims.min_rank:
-        return (Priority.DIMENSIONED,)
-    return (Priority.DIMENSIONED, Priority.ZERO_DIM)
+    if dims.prefix or dims.suffix:
+        return _DIMENSIONED
+    return _EITHER if dims.open else _ZERO_DIM
+
+
+_DIMENSIONED: Final = (Priority.DIMENSIONED,)
+_ZERO_DIM: Final = (Priority.ZERO_DIM,)
+_EITHER: Final = (Priority.DIMENSIONED, Priority.ZERO_DIM)
 
 
 def _of_number(value: complex, around: Around) -> Iterator[Operand]:

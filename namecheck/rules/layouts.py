@@ -41,10 +41,10 @@ def of_result(row: Keeping, arguments: Mapping[str, Any], *, written: bool) -> s
     What is `written` to a tensor, or asks for a dtype, is not told of: other kernels do that.
     """
     own = _of(arguments.get(row.operands[0])) if row.operands else UNKNOWN
-    words = row.refuses.get(own) if row.refuses and isinstance(own, str) else None
-    other = written or isinstance(arguments.get("dtype"), (Constant, Unknown))
-    if words is not None and not other:
-        raise _refused(str(own), words)
+    if row.refuses and isinstance(own, str) and own in row.refuses:
+        other = written or isinstance(arguments.get("dtype"), (Constant, Unknown))
+        if not other:
+            raise _refused(own, row.refuses[own])
     return _layout(row, arguments, own)
 
 

@@ -9,7 +9,7 @@ tests/runtime/test_memory_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -42,8 +42,11 @@ Arguments: TypeAlias = Mapping[str, Any]
 
 def of_result(answer: Any, row: Ordering, arguments: Arguments) -> Memory | list[Memory]:
     """The order of a result, of several a list; raises `Contradiction` where there is no view."""
-    if not row.word or any(_is_sparse(arguments.get(name)) for name in row.operands):
+    if not row.word:
         return UNKNOWN
+    for name in row.operands:
+        if _is_sparse(arguments.get(name)):
+            return UNKNOWN
     order: Memory | list[Memory] = WORDS[row.word](answer, row, arguments)
     return order
 
@@ -97,7 +100,7 @@ def _preserved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
         return UNKNOWN
     tensors: list[Tensor] = []
     for each in _tensors(arguments, row.operands):
-        if each is None or (isinstance(each.memory, Gapped) and not row.new):
+        if each is None or (not row.new and isinstance(each.memory, Gapped)):
             return UNKNOWN
         tensors.append(each)
     if not tensors or not isinstance(answer, Tensor):
@@ -111,17 +114,20 @@ def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
     One that has a single dim, or none, has no say beside one that is stretched nowhere; nothing is
     told of others that are stretched, unless all dims are as they stand.
     """
-    orders = {each: memory.computed(each.memory, each.dims.sizes) for each in tensors}
-    if set(orders.values()) == {CONTIGUOUS}:
+    orders = [memory.computed(each.memory, each.dims.sizes) for each in tensors]
+    if orders.count(CONTIGUOUS) == len(orders):
         return CONTIGUOUS
-    weighty = [each for each in tensors if not _is_thin(each.dims)] or tensors[:1]
-    found = {orders[each] for each in weighty}
+    if len(tensors) == 1:
+        return orders[0]
+    known = list(zip(orders, tensors, strict=True))
+    weighty = [each for each in known if not _is_thin(each[1].dims)] or known[:1]
+    found = {order for order, _ in weighty}
     if len(found) > 1:
         return UNKNOWN
     [order] = found
-    if isinstance(order, Unknown) or len(tensors) == 1:
+    if isinstance(order, Unknown):
         return order
-    whole = [same_shape(each.dims, dims) is Answer.YES for each in weighty]
+    whole = [same_shape(each.dims, dims) is Answer.YES for _, each in weighty]
     return order if all(whole) or (order == CONTIGUOUS and any(whole)) else UNKNOWN
 
 
@@ -129,16 +135,17 @@ def _is_thin(dims: Dims) -> bool:
     return not dims.open and sum(size != 1 for size in dims.sizes) < 2
 
 
-def _tensors(arguments: Arguments, names: tuple[str, ...]) -> Iterator[Tensor | None]:
+def _tensors(arguments: Arguments, names: tuple[str, ...]) -> list[Tensor | None]:
     """The tensors in some arguments; None for what may be any."""
+    found: list[Tensor | None] = []
     for name in names:
         value = arguments.get(name)
-        parts = value if isinstance(value, (tuple, list)) else (value,)
-        for part in parts:
+        for part in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(part, Tensor):
-                yield part
+                found.append(part)
             elif isinstance(part, (Unknown, Many)):
-                yield None
+                found.append(None)
+    return found
 
 
 def _operand(row: Ordering, arguments: Arguments) -> Any:
@@ -230,7 +237,7 @@ def _suggested(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
 
     Which of the two it is cannot be told from sizes of 1.
     """
-    tensors = list(_tensors(arguments, row.operands[:1]))
+    tensors = _tensors(arguments, row.operands[:1])
     if not tensors or any(each is None or not _is_plain(each) for each in tensors):
         return UNKNOWN
     orders = {each.memory for each in tensors if each is not None}
