@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.mypy_plugin.projects import Project, seeded
+from tests.mypy_plugin.projects import Project, seeded, small
 
 SEED: Final = """\
 import torch
@@ -38,5 +38,13 @@ def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(tmp_path: Path, torch_cache: Path) -> Iterator[Project]:
     """An empty project."""
     made = seeded(tmp_path / "project", torch_cache)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def small_project(tmp_path: Path) -> Iterator[Project]:
+    """An empty project, where mypy finds a torch of a few lines and reads it in a moment."""
+    made = small(tmp_path)
     yield made
     made.stop()

@@ -53,20 +53,20 @@ def test_edits_and_back(project: Project) -> None:
     assert len(agree("recheck")) == 1
 
 
-def test_a_fine_grained_cache_and_settings(project: Project) -> None:
-    project.write(CHAIN)
-    first = project.mypy("--cache-fine-grained", ".").told
+def test_a_fine_grained_cache_and_settings(small_project: Project) -> None:
+    small_project.write(CHAIN)
+    first = small_project.mypy("--cache-fine-grained", ".").told
     assert len(first) == 1
     flags = ("run", "--", "--use-fine-grained-cache", ".")
-    assert told(project.daemon(*flags)) == first
-    project.replace("lib.py", '"N", "C"', '"N", "K"')
-    assert told(project.daemon(*flags)) == project.namecheck(".") != first
-    project.replace("lib.py", '"N", "K"', '"N", "C"')
-    assert told(project.daemon(*flags)) == first
-    project.settings('[tool.namecheck]\nignore = ["NC103"]\n')
-    assert told(project.daemon(*flags)) == set()
-    project.settings("")
-    assert told(project.daemon(*flags)) == first
+    assert told(small_project.daemon(*flags)) == first
+    small_project.replace("lib.py", '"N", "C"', '"N", "K"')
+    assert told(small_project.daemon(*flags)) == small_project.namecheck(".") != first
+    small_project.replace("lib.py", '"N", "K"', '"N", "C"')
+    assert told(small_project.daemon(*flags)) == first
+    small_project.settings('[tool.namecheck]\nignore = ["NC103"]\n')
+    assert told(small_project.daemon(*flags)) == set()
+    small_project.settings("")
+    assert told(small_project.daemon(*flags)) == first
 
 
 def test_revealed_names(project: Project) -> None:

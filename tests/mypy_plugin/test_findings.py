@@ -116,7 +116,13 @@ def test_cold_and_warm(project: Project) -> None:
     first = agree(project)
     assert first == {("top.py", 5, "Name 'C' not found in Tensor['N'].")}
     assert agree(project) == first
-    assert agree(project, "--no-incremental", ".") == first
+
+
+def test_without_a_cache(small_project: Project) -> None:
+    small_project.write(CHAIN)
+    first = agree(small_project)
+    assert first == {("top.py", 5, "Name 'C' not found in Tensor['N'].")}
+    assert agree(small_project, "--no-incremental", ".") == first
 
 
 def test_an_edit_two_imports_away(project: Project) -> None:
@@ -215,11 +221,11 @@ def test_a_shadow_file(project: Project, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("follow", ["silent", "skip"])
-def test_follow_imports(project: Project, follow: str) -> None:
-    project.write(CHAIN)
-    project.write({"lib.py": LIB + "\n\nmake().sum('Q')\n"})
-    run = project.mypy(f"--follow-imports={follow}", "top.py")
-    assert run.told == {told for told in project.namecheck(".") if told[0] == "top.py"}
+def test_follow_imports(small_project: Project, follow: str) -> None:
+    small_project.write(CHAIN)
+    small_project.write({"lib.py": LIB + "\n\nmake().sum('Q')\n"})
+    run = small_project.mypy(f"--follow-imports={follow}", "top.py")
+    assert run.told == {told for told in small_project.namecheck(".") if told[0] == "top.py"}
     assert ("top.py", 5, "Name 'C' not found in Tensor['N'].") in run.told
 
 
