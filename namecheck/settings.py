@@ -208,26 +208,46 @@ def places(directory: str) -> Iterator[str]:
 def above(directory: str) -> Settings:
     """The settings of the nearest pyproject.toml, from a directory upward, that has a section.
 
-    Raises `SettingsError`.
+    A nearer one that has none tells which torch is meant, if it depends on one. Raises
+    `SettingsError`.
     """
+    torch = ""
     for folder in (directory, *parents(directory)):
         found = of_directory(folder)
         if found is not None:
-            return found
-    return Settings()
+            return replace(found, torch=torch or found.torch)
+        torch = torch or torch_of_directory(folder)
+    return Settings(torch=torch)
 
 
 def of_directory(directory: str) -> Settings | None:
     """The settings in the pyproject.toml of this very directory, if it has the section."""
     path = os.path.join(directory, "pyproject.toml")
+    data = _contents(path)
+    return read(data, path) if b"namecheck" in data else None
+
+
+def torch_of_directory(directory: str) -> str:
+    """The versions of torch that the pyproject.toml of this very directory depends on, if any."""
+    data = _contents(os.path.join(directory, "pyproject.toml"))
+    if b"torch" not in data:
+        return ""
+    import tomllib
+
+    try:
+        return _torch_of(tomllib.loads(data.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return ""  # without a section of ours it is not for us to tell
+
+
+def _contents(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except FileNotFoundError:
-        return None
+        return b""
     except OSError as error:
         raise SettingsError(f"{path}: {_reason(error)}") from error
-    return read(data, path) if b"namecheck" in data else None
 
 
 def project_root(directory: str) -> str:
@@ -243,17 +263,17 @@ def read(data: bytes, path: str) -> Settings | None:
     import tomllib
 
     try:
-        tool = tomllib.loads(data.decode()).get("tool")
+        whole = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from error
+    tool = whole.get("tool")
     section = tool.get("namecheck") if isinstance(tool, dict) else None
     if section is None:
         return None
     if not isinstance(section, dict):
         raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
     values: dict[str, Any] = {"root": os.path.dirname(path) or "."}
-    project = tomllib.loads(data.decode()).get("project")
-    values["torch"] = _torch_of(project)
+    values["torch"] = _torch_of(whole)
     for key, value in section.items():
         if key not in _READERS:
             raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
@@ -270,28 +290,40 @@ def read(data: bytes, path: str) -> Settings | None:
 
 _WITHOUT_NAMES: Final = (2, 13)
 _REQUIREMENT: Final = re.compile(r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)")
-_LOWEST: Final = re.compile(r"(?:>=|==|~=|>)\s*(\d+)\.(\d+)")
+_LOWEST: Final = re.compile(r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?")
+_BOUND: Final = re.compile(r"(?:>=?|<=?|==|~=|\^)\s*\d")
 
 
 def requires(requirement: str, version: tuple[int, int]) -> bool:
     """Whether a requirement (``torch>=2.13,<3``) asks for this version of torch at least."""
     found = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
     lowest = _LOWEST.findall(found["versions"]) if found else ()
-    return any((int(major), int(minor)) >= version for major, minor in lowest)
+    return any((int(major), int(minor or 0)) >= version for major, minor in lowest)
 
 
-def _torch_of(project: Any) -> str:
+def _torch_of(whole: Mapping[str, Any]) -> str:
     """Which torch a project depends on, as its own pyproject.toml tells."""
-    listed = project.get("dependencies") if isinstance(project, dict) else None
-    for requirement in listed if isinstance(listed, list) else ():
+    for requirement in _items(_within(whole, "project", "dependencies")):
         if isinstance(requirement, str) and (found := _REQUIREMENT.match(requirement)):
             return found["versions"].strip()
-    return ""
+    told = _within(whole, "tool", "poetry", "dependencies", "torch")
+    told = told.get("version") if isinstance(told, dict) else told
+    return told if isinstance(told, str) and _BOUND.match(told) else ""
+
+
+def _within(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _versions(value: Any) -> str:
     text = _string(value)
-    if not _LOWEST.search(text):
+    if not _BOUND.match(text):
         raise ValueError(f'versions like ">=2.13" are wanted, not {_shown(value)}')
     return text
 

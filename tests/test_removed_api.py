@@ -70,6 +70,7 @@ def test_a_program_that_installs_answers_for_its_files(tmp_path: Path) -> None:
         ("torch == 2.14.1", True),
         ("torch[opt] (>=2.13,<3) ; python_version>'3'", True),
         ("torch~=3.0", True),
+        ("torch>=3", True),
         ("torch", False),
         ("torch>=2.9", False),
         ("torch<2.13", False),
@@ -84,10 +85,37 @@ def test_which_torch_is_meant(requirement: str, means: bool) -> None:
     assert read.removed_api is means
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[project]\ndependencies = ["torch>=2.13"]\n', ["NC701"]),
+        ('[tool.poetry.dependencies]\ntorch = "^2.13"\n', ["NC701"]),
+        ('[tool.poetry.dependencies]\ntorch = { version = ">=2.13" }\n', ["NC701"]),
+        ('[project]\ndependencies = ["torch>=2.9"]\n', []),
+        ('[project]\ndependencies = "torch>=2.13"\n', []),
+        ("no toml, torch>=2.13", []),
+    ],
+)
+def test_dependencies_tell_it_without_a_section(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "m.py").write_text(USES)
+    (package / "pyproject.toml").write_text(text)
+    (tmp_path / "pyproject.toml").write_text('[tool.namecheck]\nselect = ["NC7"]\n')
+    for path in (tmp_path, package, package / "m.py"):
+        result = project.check(Walk().entries([str(path)]), jobs=1)
+        assert [finding.code for finding in result.findings] == expected
+
+
 def test_the_setting_goes_before_the_dependencies() -> None:
     text = '[project]\ndependencies = ["torch>=2.13"]\n[tool.namecheck]\ntorch = ">=2.10"\n'
     read = settings.read(text.encode(), "pyproject.toml")
     assert read is not None
     assert not read.removed_api
+    older = settings.read(text.replace(">=2.10", "<2.13").encode(), "pyproject.toml")
+    assert older is not None
+    assert not older.removed_api
     with pytest.raises(settings.SettingsError, match=r'versions like ">=2[.]13"'):
         settings.read(b"[tool.namecheck]\ntorch = 'new'\n", "pyproject.toml")

@@ -125,7 +125,8 @@ class Walk:
             return
         if any(child.name == "pyproject.toml" for child in children):
             nearer = settings.of_directory(path)
-            found = found if nearer is None else self._adjust(nearer)
+            torch = settings.torch_of_directory(path) if nearer is None else ""
+            found = found.over(torch=torch or None) if nearer is None else self._adjust(nearer)
         below = "" if path == "." else os.path.join(path, "")
         wholly = os.path.join(whole, "")
         for child in children:

@@ -28,6 +28,27 @@ def _gives_names(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value in ("names", *_OF_TENSORS)
 
 
+def may_be_left(tree: ast.AST) -> bool:
+    """Whether an earlier run may have left places in a file: its annotations tell the names."""
+    subscripts = [node for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
+    told = [node for each in subscripts if _annotates(each) for node in ast.walk(each.slice)]
+    words = {word for node in told for word in _text(node).split()}
+    inside = set(map(id, told))
+    return bool(words) and any(
+        (isinstance(node, ast.Attribute) and node.attr == "names")
+        or (_text(node) in words and id(node) not in inside)
+        for node in ast.walk(tree)
+    )
+
+
+def _annotates(node: ast.Subscript) -> bool:
+    return getattr(node.value, "attr", getattr(node.value, "id", "")) == "Annotated"
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
 def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) -> str | None:
     """Why a place is left that speaks of the names of a tensor; None where it does not.
 

@@ -68,8 +68,10 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
             result.append(Migrated(entry.path, None, None, failure=_reason(error)))
         else:
             found += [] if document is None else [(entry, document)]
-    if any(candidates.uses_names(document.source.tree) for _, document in found):
-        survey = _surveyed(found)
+    trees = [document.source.tree for _, document in found]
+    uses = any(map(candidates.uses_names, trees))
+    if uses or (road is Road.TORCH and any(map(candidates.may_be_left, trees))):
+        survey = _surveyed(found, doubts=uses)
         found += _reached(entries, found, survey)
         if road is Road.NAMECHECK:
             result += _to_namecheck(found, survey, unsafe)
@@ -109,8 +111,8 @@ def _reason(error: Refused | OSError) -> str:
     return f"{error.finding.message} ({error.finding.code}, line {at.line})"
 
 
-def _surveyed(found: Sequence[tuple[Entry, Document]]) -> Survey:
-    survey = Survey()
+def _surveyed(found: Sequence[tuple[Entry, Document]], *, doubts: bool) -> Survey:
+    survey = Survey(doubts=doubts)
     for entry, document in found:
         survey.run(document.source, entry.settings)
     return survey

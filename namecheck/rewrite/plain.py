@@ -103,8 +103,10 @@ class Plain:
             return
         if found is not None:
             self._change(node, found)
-        elif not seen.decisive.each and (reason := candidates.doubt(node, seen, self._labels)):
-            self._leave(node, reason)
+        elif self._survey.doubts and not seen.decisive.each:
+            reason = candidates.doubt(node, seen, self._labels)
+            if reason is not None:
+                self._leave(node, reason)
 
     def _change(self, node: ast.expr, found: Becomes) -> None:
         """Rewrite a place; a call that may do more than give a value does not go with it."""

@@ -148,7 +148,7 @@ class _Plan:
         """What one application asks for; None for nothing."""
         key = operators.key_of(application.operator)
         special = _SPECIAL.get(key)
-        if special is None and not (_speaks_of_names(application) or self._may_speak(application)):
+        if special is None and not (self._speaks(application) or self._may_speak(application)):
             return None
         if application.contradiction is not None:
             contradiction = application.contradiction
@@ -164,9 +164,16 @@ class _Plan:
         """An argument as it is counted in the source."""
         return key - self._offset if isinstance(key, int) else key
 
+    def _speaks(self, application: Application) -> bool:
+        """Whether a dim is told by name, or new names are given."""
+        return _speaks_of_names(application) and any(
+            key in _NEW_NAMES or (_has_text(value) and (parameter is None or _is_dims(parameter)))
+            for key, value, parameter in self._given(application)
+        )
+
     def _may_speak(self, application: Application) -> bool:
         """Whether a dim of a tensor that has names may be told by name, for all that is known."""
-        if not _has_unknown(application):
+        if not _has_unknown(application) or _first_dims(application) is None:
             return False
         dims = any(
             value is UNKNOWN and parameter is not None and _is_dims(parameter)
@@ -437,13 +444,20 @@ def _complete(dims: Dims) -> Dims:
 
 def _reference(application: Application) -> Dims:
     """The dims that names are looked up in: those of the first tensor."""
+    dims = _first_dims(application)
+    if dims is None:
+        raise Unsettled("what it is applied to is not known")
+    return dims
+
+
+def _first_dims(application: Application) -> Dims | None:
     for value in (*application.given, *(value for _, value in application.keywords)):
         first = value[0] if isinstance(value, (tuple, list)) and value else value
         if isinstance(first, Many):
             first = first.each
         if isinstance(first, Tensor):
             return first.dims
-    raise Unsettled("what it is applied to is not known")
+    return None
 
 
 def _position(word: Any, dims: Dims) -> tuple[int | None, int | None]:

@@ -40,7 +40,8 @@ def _last(files: Sequence[Migrated], written: bool) -> str:
     if not changed and not left and not failed:
         return "Nothing to migrate."
     done = "Rewrote" if written else "Would rewrite"
-    parts = [f"{done} {counted(sites, 'place')} in {counted(len(changed), 'file')}"]
+    of_files = f"{counted(sites, 'place')} in {counted(len(changed), 'file')}"
+    parts = [f"{done} {of_files if changed else 'nothing'}"]
     if left:
         parts.append(f"left {counted(left, 'place')}")
     if failed:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from namecheck import interpreter
 from namecheck.findings import Finding, Span
@@ -60,9 +61,13 @@ NOTHING_SEEN = Seen()
 
 
 class Survey:
-    """What is seen of some files, by location."""
+    """What is seen of some files, by location.
 
-    def __init__(self, files: ProjectFiles | None = None) -> None:
+    With `doubts`, what was not seen may be a tensor that has names.
+    """
+
+    def __init__(self, files: ProjectFiles | None = None, *, doubts: bool = True) -> None:
+        self.doubts: Final = doubts
         self._files = ProjectFiles() if files is None else files
         self._seen: dict[str, dict[Position, Seen]] = {}
         self._faults: dict[str, str] = {}

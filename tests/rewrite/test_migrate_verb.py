@@ -107,6 +107,20 @@ def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None
     )
 
 
+def test_what_is_left_is_told_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Annotations tell the names by now; what others call by these words is none of ours."""
+    program.write_text(f"{LEFT}\n\ndef show(x, data):\n    print(x, data.names)\n\nshow(x, f)\n")
+    assert run(capsys, "program.py", "--to", "torch")[0] == 1
+    left = "program.py:7:12: left `x.sum(dim)`: it is reached with several names: 'N'; 'C'\n"
+    for _ in range(2):
+        status, out, _ = run(capsys, "program.py", "--to", "torch")
+        assert (status, out) == (1, f"{left}Rewrote nothing; left 1 place.\n")
+    program.write_text(program.read_text().replace(', f(x, "C")', ""))
+    assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Rewrote 1 place in 1 file.\n")
+    assert "return x.sum(0)\n" in program.read_text()
+    assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Nothing to migrate.\n")
+
+
 def test_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_text(LEFT)
     status, out, _ = run(capsys, "program.py", "--to", "torch", "--check", "--format", "json")
@@ -236,3 +250,18 @@ def test_constants_that_nothing_uses_any_more(
     assert run(capsys, "program.py", "--to", "torch")[0] == 0
     becomes = f'from typing import Annotated\n\n{head}_N = "N"  # the batch\n{tail}'
     assert program.read_text() == becomes
+
+
+def test_texts_and_values_that_are_no_names(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern of einops, and dims that are not known of what may be no tensor."""
+    program.write_text(
+        f"{PROGRAM}\n"
+        "from einops.layers.torch import Rearrange\n"
+        'net = torch.nn.Sequential(Rearrange("n (h c) -> n h c", h=1), torch.nn.ReLU())\n'
+        "net(x.rename(None))\n\n\n"
+        "def merged(values, dim):\n"
+        "    return torch.cat(values, dim=dim(values))\n"
+    )
+    assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Rewrote 3 places in 1 file.\n")
