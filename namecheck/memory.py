@@ -215,6 +215,14 @@ def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[
     return [place for place in places if sizes[place] not in left_out]
 
 
+def overlaps(memory: Gapped, sizes: Sequence[Size]) -> bool:
+    """Whether certainly several elements are one in memory, for a dim is stretched."""
+    return any(
+        step == 0 and not isinstance(size, Unknown) and size != 1
+        for step, size in zip(memory.steps, sizes, strict=True)
+    )
+
+
 def order_of(steps: Sequence[int], sizes: Sequence[int]) -> Memory:
     """The order of a tensor with these strides and sizes, which are all known."""
     order = sorted(range(len(sizes)), key=lambda place: (-steps[place], sizes[place] == 1))

@@ -10,7 +10,17 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck import signatures
-from namecheck.rules import devices, dtypes, facets, layouts, orders, outputs, refusals, registry
+from namecheck.rules import (
+    devices,
+    dtypes,
+    facets,
+    layouts,
+    orders,
+    outputs,
+    overlaps,
+    refusals,
+    registry,
+)
 from namecheck.shipped import Shipped, shipped
 from namecheck.signatures import Signature
 
@@ -42,7 +52,8 @@ class Operator:
     said in `namecheck.rules.dtypes`, what `into` tells of outputs in `namecheck.rules.outputs`,
     what `device` tells in `namecheck.rules.devices`, what
     `memory` tells of their order in `namecheck.rules.orders`, what `layout` and `refuses` tell of
-    layouts in `namecheck.rules.layouts`.
+    layouts in `namecheck.rules.layouts`, what `overlaps` tells of tensors that are written to in
+    `namecheck.rules.overlaps`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -63,6 +74,7 @@ class Operator:
     device: str = ""
     memory: str = ""
     layout: str = ""
+    overlaps: str = ""
     refuses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     returns: tuple[str, ...] = ()
@@ -117,7 +129,8 @@ class Operator:
         keeping = layouts.Keeping(
             self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
         )
-        return facets.Telling(typing, self._placing(overload), order, keeping)
+        apart = self.names in overlaps.REFUSED_BY and not self.overlaps
+        return facets.Telling(typing, self._placing(overload), order, keeping, apart)
 
     def _placing(self, overload: int) -> devices.Placing:
         """What the row tells of devices, by its word, its signature and the rule for its names."""

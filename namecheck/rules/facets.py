@@ -13,18 +13,22 @@ from itertools import repeat
 from typing import Any
 
 from namecheck.attributes import Around
-from namecheck.rules import devices, dtypes, layouts, orders
+from namecheck.rules import devices, dtypes, layouts, orders, overlaps
 from namecheck.values import Many, Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """What the row of an operator tells of attributes, for one overload."""
+    """What the row of an operator tells of attributes, for one overload.
+
+    `apart` tells that what is written to must not overlap itself.
+    """
 
     typing: dtypes.Typing
     placing: devices.Placing
     order: orders.Ordering
     keeping: layouts.Keeping
+    apart: bool
 
 
 def told(
@@ -41,6 +45,8 @@ def told(
     """
     if around is None:
         return answer
+    if target is not None and row.apart:
+        overlaps.check(answer, target)
     dtype = dtypes.of_result(answer, row.typing, arguments, around, target)
     device = devices.of_result(row.placing, arguments, around, target)
     layout = layouts.of_result(row.keeping, arguments, written=target is not None)

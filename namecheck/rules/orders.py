@@ -17,7 +17,7 @@ from namecheck import memory
 from namecheck.attributes.layouts import STRIDED
 from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules import registry, strides
+from namecheck.rules import overlaps, registry, strides
 from namecheck.rules.dim_map import same_shape
 from namecheck.values import Constant, Dim, Dims, Many, Size, Tensor
 
@@ -334,52 +334,6 @@ def _as_cut(tensor: Tensor, dims: Dims) -> Memory:
     return memory.moved(tensor.memory, places, tensor.dims.sizes, dims.sizes, cut)
 
 
-def _indexed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """Ints take a dim away, slices cut it, None puts a new one in; other indices make a copy."""
-    tensor, index = arguments.get("input"), arguments.get("index")
-    if not isinstance(answer, Tensor) or answer.dims.open:
-        return UNKNOWN
-    if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
-        return UNKNOWN
-    sources: list[int | None] = []
-    cut: dict[int, Size] = {}
-    place = 0
-    parts = list(index) if isinstance(index, tuple) else [index]
-    taken = sum(part is not None and part is not ... for part in parts)
-    for part in [*parts, *([] if any(part is ... for part in parts) else [...])]:
-        if part is None:
-            sources.append(None)
-            continue
-        if part is ...:
-            until = place + len(tensor.dims.prefix) - taken
-            sources += range(place, until)
-            place = until
-            continue
-        if isinstance(part, slice):
-            sources.append(place)
-            step = 1 if part.step is None else part.step
-            if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
-                cut[place] = step if type(step) is int else UNKNOWN
-        elif type(part) is not int:
-            return _gathered(tensor, parts)
-        place += 1
-    if place != len(tensor.dims.prefix):
-        return UNKNOWN
-    return memory.moved(tensor.memory, sources, tensor.dims.sizes, answer.dims.sizes, cut)
-
-
-def _gathered(tensor: Tensor, parts: list[Any]) -> Memory:
-    """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
-    plain = all(
-        part is ...
-        or isinstance(part, (int, slice, list))
-        or (isinstance(part, Tensor) and (part.memory == CONTIGUOUS or part.dims.rank == 1))
-        for part in parts
-    )
-    several = all(size != 1 and not isinstance(size, Unknown) for size in tensor.dims.sizes)
-    return CONTIGUOUS if plain and several and tensor.memory == CONTIGUOUS else UNKNOWN
-
-
 def _viewed(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """A view of other sizes; raises NC501 where there certainly is none (Tensor.view)."""
     return _seen(answer, row, arguments)[1]
@@ -444,7 +398,8 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "convolves": _channels_last,
     "moves": _moved,
     "cuts": _cut,
-    "indexes": _indexed,
+    "indexes": _strided(strides.of_index),
+    "assigns": overlaps.assigned,
     "views": _viewed,
     "reshapes": _reshaped,
     "joins": _joined,

@@ -1,4 +1,4 @@
-"""The order in memory of views whose strides the call tells: windows, diagonals, what is asked for.
+"""The order in memory of views whose strides the call tells: windows, diagonals, indices, as asked.
 
 Held against torch 2.13 by tests/runtime/test_memory.py, through `namecheck.operators.infer`.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from namecheck import memory
-from namecheck.memory import Memory
+from namecheck.memory import CONTIGUOUS, Memory
 from namecheck.names import UNKNOWN, Unknown
-from namecheck.values import Dims, Tensor, locate
+from namecheck.values import Dims, Size, Tensor, locate
 
 
 def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
@@ -44,7 +44,49 @@ def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
     return memory.laid(given, dims.sizes)
 
 
-def _steps(tensor: Tensor) -> list[memory.Size] | None:
+def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
+    """Ints take a dim away, slices cut it, None puts a new one in; other indices make a copy."""
+    index = arguments.get("index")
+    sources: list[int | None] = []
+    cut: dict[int, Size] = {}
+    place = 0
+    parts = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(part is not None and part is not ... for part in parts)
+    for part in [*parts, *([] if any(part is ... for part in parts) else [...])]:
+        if part is None:
+            sources.append(None)
+            continue
+        if part is ...:
+            until = place + len(tensor.dims.prefix) - taken
+            sources += range(place, until)
+            place = until
+            continue
+        if isinstance(part, slice):
+            sources.append(place)
+            step = 1 if part.step is None else part.step
+            if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
+                cut[place] = step if type(step) is int else UNKNOWN
+        elif type(part) is not int:
+            return _gathered(tensor, parts)
+        place += 1
+    if place != len(tensor.dims.prefix):
+        return UNKNOWN
+    return memory.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes, cut)
+
+
+def _gathered(tensor: Tensor, parts: list[Any]) -> Memory:
+    """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
+    plain = all(
+        part is ...
+        or isinstance(part, (int, slice, list))
+        or (isinstance(part, Tensor) and (part.memory == CONTIGUOUS or part.dims.rank == 1))
+        for part in parts
+    )
+    several = all(size != 1 and not isinstance(size, Unknown) for size in tensor.dims.sizes)
+    return CONTIGUOUS if plain and several and tensor.memory == CONTIGUOUS else UNKNOWN
+
+
+def _steps(tensor: Tensor) -> list[Size] | None:
     if isinstance(tensor.memory, Unknown) or tensor.dims.open:
         return None
     return list(memory.strides(tensor.memory, tensor.dims.sizes))

@@ -26,7 +26,7 @@ from namecheck.runtime import Contradicted, installed, runtime
 from tests.fixture_reader import FIXTURES, REVEALED, Program
 
 # Of what torch refuses itself, and of an argument of the wrong type, the words are torch's.
-_TORCHS: Final = re.compile(r"NC2\d\d|NC114|NC30[2-7]|NC4\d\d|NC50[1-4]")
+_TORCHS: Final = re.compile(r"NC2\d\d|NC114|NC30[2-7]|NC4\d\d|NC50[1-5]")
 
 
 # These pages speak of devices that not every machine has.
