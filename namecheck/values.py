@@ -390,11 +390,20 @@ class Maybe:
 class Constant:
     """A constant of torch: ``Constant("dtype", "float32")``.
 
-    The kinds are dtype, device, layout and memory_format.
+    The kinds are dtype, device, layout and memory_format. As text it is what torch prints.
     """
 
     kind: str
     name: str
+
+    def __str__(self) -> str:
+        return self.name if self.kind == "device" else f"torch.{self.name}"
+
+    def __repr__(self) -> str:
+        if self.kind != "device":
+            return str(self)
+        kind, _, index = self.name.partition(":")
+        return f"device(type='{kind}', index={index})" if index else f"device(type='{kind}')"
 
 
 class SomeNumber(float):

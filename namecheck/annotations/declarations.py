@@ -16,6 +16,7 @@ from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
 from namecheck.annotations.wording import Site
+from namecheck.attributes import devices
 from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.values import Tensor
 
@@ -339,10 +340,24 @@ def _device(node: ast.expr) -> str | None:
         return None
     match [each.value for each in node.args if isinstance(each, ast.Constant)]:
         case [str(device)]:
-            return device
+            word = device
         case [str(device), int(index)]:
-            return f"{device}:{index}"
-    return None
+            word = f"{device}:{index}"
+        case _:
+            return None
+    return word if devices.refusal(word) is None else None
+
+
+def words(annotation: ast.expr) -> Iterator[ast.expr]:
+    """What ``Annotated`` has of torch beside a tensor: ``torch.float32``, ``torch.device(…)``."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            name = _dotted(node.value)
+            if name is not None and name.rpartition(".")[2] == "Annotated":
+                for part in node.slice.elts[1:]:
+                    path = _dotted(part.func if isinstance(part, ast.Call) else part)
+                    if path is not None and path.startswith("torch."):
+                        yield part
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -199,7 +199,9 @@ def missing(word: str) -> Contradiction | None:
 
 # Dtypes of torch that the document does not tell of; more of these may come than are known here.
 _FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
-_LOOKS: Final = re.compile(r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])")
+_LOOKS: Final = re.compile(
+    r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])|float(8_e(4m3|5m2|8m0)|4_e2m1)\w*"
+)
 _WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: quantized
 _STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
 
@@ -211,6 +213,8 @@ def _slips(word: str) -> Iterator[str]:
         if len(word) > 4 and word != "short":  # without its h it is `sort`
             yield word[:place] + word[place - 1 :]
             yield word[:place] + word[place + 1 :]
+    if len(word) > 3:
+        yield word + word[-1]
 
 
 _SLIPS: Final = frozenset(

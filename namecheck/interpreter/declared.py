@@ -168,6 +168,15 @@ def fields(node: ast.ClassDef) -> Mapping[str, ast.expr]:
     }
 
 
+def words_of(node: Function) -> Iterator[ast.expr]:
+    """The words of torch that the annotations of a function have beside tensors."""
+    spec = node.args
+    every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+    for annotation in (*(each and each.annotation for each in every), node.returns):
+        if isinstance(annotation, (ast.Subscript, ast.BinOp)):
+            yield from declarations.words(annotation)
+
+
 def axes_of(declared: Declared) -> frozenset[str]:
     """The names of all dims that are declared."""
     if isinstance(declared, Declaration):

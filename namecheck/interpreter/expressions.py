@@ -35,6 +35,7 @@ from namecheck.interpreter.objects import (
 )
 from namecheck.interpreter.store import Fact, Store
 from namecheck.syntax import Located as Node
+from namecheck.values import Constant
 
 if TYPE_CHECKING:
     from namecheck.interpreter.attributes import Attributes
@@ -439,7 +440,11 @@ class Expressions:
     def _formatted(self, node: ast.FormattedValue, store: Store, activation: Activation) -> Value:
         value = self.value(node.value, store, activation)
         spec = NONE if node.format_spec is None else self.value(node.format_spec, store, activation)
-        if isinstance(value, Const) and spec == NONE and isinstance(value.value, (str, int)):
+        if (
+            isinstance(value, Const)
+            and spec == NONE
+            and isinstance(value.value, (str, int, Constant))
+        ):
             if node.conversion == ord("r"):
                 return Const(repr(value.value))
             return Const(str(value.value))

@@ -196,6 +196,7 @@ class Libraries:
             return self._initialise(path.removesuffix(".__init__"), call.args[0], call)
         operator = torch.function(path)
         if operator is None:
+            torch.placement.spoken(path, call)
             if key.startswith("nn.init."):
                 return call.argument(0, "tensor")
             # What torch changes in place keeps its names.

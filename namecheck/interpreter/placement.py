@@ -140,6 +140,15 @@ def _says_nothing(value: Value) -> bool:
     return told is None or isinstance(told, (bool, int))
 
 
+# Calls that are not followed: the name of their first parameter, a device.
+_SPEAKING: Final = {
+    "torch.autocast": "device_type",
+    "torch.amp.autocast": "device_type",
+    "torch.amp.autocast_mode.autocast": "device_type",
+    "torch.Generator": "device",
+}
+
+
 class Placement:
     """Makes devices, and remembers what is made on which."""
 
@@ -195,6 +204,12 @@ class Placement:
         self._check(device, call)
         call.store.write(_DEFAULT, NONE, device)
         return NONE
+
+    def spoken(self, path: str, call: Call) -> None:
+        """A call of torch that is not followed; some of them take a device first."""
+        name = _SPEAKING.get(path)
+        if name is not None:
+            self._check(call.argument(0, name), call)
 
     def _check(self, word: Value, call: Call) -> bool:
         """Report a string that names no device; whether it was one."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namecheck.interpreter import guards, joins, merges, narrowing, placement, python_operators
+from namecheck.interpreter.declared import words_of
 from namecheck.interpreter.guards import Guard
 from namecheck.interpreter.loops import Loops
 from namecheck.interpreter.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
@@ -464,6 +465,8 @@ class Statements:
             self.machine.expressions.value(decorator, store, activation)
             for decorator in node.decorator_list
         ]
+        for word in words_of(node):
+            self.machine.expressions.value(word, store, activation)
         value: Value = self.function(node, store, activation)
         for where, decorator in zip(
             reversed(node.decorator_list), reversed(decorators), strict=True

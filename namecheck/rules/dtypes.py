@@ -11,6 +11,7 @@ against torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ from namecheck.attributes import (
     KINDS,
     STANDARD,
     Around,
-    Category,
     DType,
     Operand,
     Priority,
@@ -121,11 +121,22 @@ def _asked(asked: Any) -> str | None:
     return None
 
 
-_OF_CLASSES: Final = {
-    f"{kind.spoken}Tensor": name
-    for name, kind in KINDS.items()
-    if not kind.shell and kind.category is not Category.COMPLEX
-}
+_OF_CLASSES: Final = {f"{kind.spoken}Tensor": name for name, kind in KINDS.items()}
+
+
+def _check_class(word: str) -> None:
+    """Refuse a string that is not the name of an old class, or is spelt much like one."""
+    module, _, name = word.rpartition(".")
+    near = difflib.get_close_matches(name, _OF_CLASSES, 1, _CLOSE) if module == "torch" else ()
+    if near and not name.startswith("Q"):  # quantized
+        text, help_ = f"invalid type: '{word}'", f"Did you mean 'torch.{near[0]}'?"
+        raise Contradiction("NC306", text, error="ValueError", help=help_)
+    if not word.startswith("torch."):
+        raise attributes.misspelt(word, f"invalid type: '{word}'", "ValueError")
+
+
+# How much alike a misspelt class must be to one of torch.
+_CLOSE: Final = 0.85
 
 
 def _dtype(
@@ -135,8 +146,8 @@ def _dtype(
     told, names = _read(word)
     asked = None if part.layer and names else _asking(arguments)
     if asked is not None and _asked(asked) is None:
-        if isinstance(asked, str) and not asked.startswith("torch."):
-            raise attributes.misspelt(asked, f"invalid type: '{asked}'", "ValueError")
+        if isinstance(asked, str):
+            _check_class(asked)
         return UNKNOWN
     operands = _operands(names, arguments, around)
     if around.autocast and any(_may_float(choice) for choice in operands):
