@@ -15,6 +15,7 @@ from namecheck.rules import (
     dtypes,
     facets,
     layouts,
+    needs,
     orders,
     outputs,
     overlaps,
@@ -48,12 +49,12 @@ class Operator:
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. What `dtype`, `needs` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`, what `into` tells of outputs in `namecheck.rules.outputs`,
-    what `device` tells in `namecheck.rules.devices`, what
-    `memory` tells of their order in `namecheck.rules.orders`, what `layout` and `refuses` tell of
-    layouts in `namecheck.rules.layouts`, what `overlaps` tells of tensors that are written to in
-    `namecheck.rules.overlaps`.
+    the call of the layer is the operator. What `dtype` and `lacks` tell of elements is
+    said in `namecheck.rules.dtypes`, what `needs` tells in `namecheck.rules.needs`, what `into`
+    tells of outputs in `namecheck.rules.outputs`, what `device` tells in
+    `namecheck.rules.devices`, what `memory` tells of their order in `namecheck.rules.orders`, what
+    `layout` and `refuses` tell of layouts in `namecheck.rules.layouts`, what `overlaps` tells of
+    tensors that are written to in `namecheck.rules.overlaps`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -114,7 +115,7 @@ class Operator:
     def _telling(self, overload: int) -> facets.Telling:
         typing = dtypes.Typing(
             self.dtype,
-            tuple(self.needs.items()),
+            tuple(needs.read(names, need) for names, need in self.needs.items()),
             _at(self.lacks, overload),
             _at(self.into, overload),
             self.is_placed,
@@ -138,8 +139,10 @@ class Operator:
         taken = self.signatures[overload] if self.params else signatures.of(rule) if rule else ()
         operands = tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING)
         makes = any(p.name == "device" and "device" in p.kinds for p in taken)
+        made = [parameter.name for parameter in signatures.parse(self.ctor)]
+        switches = tuple(name for name in made if name in _SWITCHES)
         return devices.Placing(
-            self.device, operands, self.names in _BROADCASTING, makes, self.is_placed
+            self.device, operands, self.names in _BROADCASTING, makes, self.is_placed, switches
         )
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
@@ -161,6 +164,8 @@ class Operator:
 
 # The kinds of parameters that take tensors.
 _TAKING: Final = frozenset({"tensor", "tensors", "any"})
+# What a layer is made with that asks for its parameters and buffers.
+_SWITCHES: Final = frozenset({"affine", "elementwise_affine", "track_running_stats"})
 # The rules of operators that broadcast all they are given.
 _BROADCASTING: Final = frozenset({"unifies_names_from_inputs", "clamp"})
 
@@ -255,6 +260,8 @@ def _fault_of(row: Any) -> str | None:
     if fault := dtypes.fault_of(row.get("dtype", "")) or devices.fault_of(row.get("device", "")):
         return fault
     if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
+        return fault
+    if fault := next(filter(None, map(needs.fault_of, row.get("needs", {}).values())), None):
         return fault
     if fault := next(filter(None, map(outputs.fault_of, _strings(row.get("into", ())))), None):
         return fault

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 from namecheck.attributes import Around, devices
 from namecheck.attributes.devices import CPU, META, Chosen, Device
 from namecheck.names import UNKNOWN, Contradiction
-from namecheck.rules.dtypes import tensors_in
+from namecheck.rules.needs import tensors_in
 from namecheck.values import Constant, Tensor
 
 Place: TypeAlias = tuple[str, Tensor]
@@ -34,7 +34,8 @@ class Placing:
 
     `word` is that of the row, `operands` the parameters that take tensors. What `broadcasts` does
     not move a tensor without dims from another device either; what `makes` a tensor has a
-    parameter for its device. The parameters of a `layer` are on one too.
+    parameter for its device. The parameters of a `layer` are on one too: of some it has those that
+    one of `switches` asks for, arguments that it is made with.
     """
 
     word: str
@@ -42,6 +43,7 @@ class Placing:
     broadcasts: bool
     makes: bool
     layer: bool
+    switches: tuple[str, ...] = ()
 
 
 def of_result(
@@ -65,7 +67,7 @@ def of_result(
         _check_index(every)
     if word == "alike" and not row.makes:
         written = [("out", target)] if isinstance(target, Tensor) else []
-        if row.layer and arguments.get("device") is not None:
+        if row.layer and arguments.get("device") is not None and _has_parameters(row, arguments):
             written.append(("parameters", Tensor(device=asked_for(arguments["device"]))))
         _check_alike([*every, *written], row.broadcasts, len(every), target is not None)
     if word == "cast":
@@ -73,6 +75,11 @@ def of_result(
     if asked is None and row.makes and word != "cuda" and not _is_modelled(arguments):
         return UNKNOWN if every else around.device
     return _device(word, every, asked, row.broadcasts)
+
+
+def _has_parameters(row: Placing, arguments: Mapping[str, Any]) -> bool:
+    """Whether a layer surely has parameters, or buffers."""
+    return not row.switches or any(arguments.get(name) is True for name in row.switches)
 
 
 def _places(names: tuple[str, ...], arguments: Mapping[str, Any]) -> list[Place]:

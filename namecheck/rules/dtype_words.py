@@ -144,15 +144,19 @@ def _of_data(default: str, operands: Sequence[Operand]) -> str:
 def _subtracted(default: str, operands: Sequence[Operand]) -> str:
     bools = [operand.dtype == "bool" for operand in operands]
     if any(bools):
-        what = (
-            "with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-            "instead."
-            if all(bools)
-            else "with a bool tensor is not supported. If you are trying to invert a mask, use "
-            "the `~` or `logical_not()` operator instead."
-        )
-        raise Contradiction("NC304", f"Subtraction, the `-` operator, {what}")
+        raise subtraction_of_bools(both=all(bools))
     return _promoted(default, operands)
+
+
+def subtraction_of_bools(*, both: bool) -> Contradiction:
+    """What torch says where it subtracts a bool tensor, or one from another."""
+    what = (
+        "with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        if both
+        else "with a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or `logical_not()` operator instead."
+    )
+    return Contradiction("NC304", f"Subtraction, the `-` operator, {what}")
 
 
 def _powered(default: str, operands: Sequence[Operand]) -> str:
@@ -166,12 +170,17 @@ def _powered(default: str, operands: Sequence[Operand]) -> str:
 
 def _negated(default: str, operands: Sequence[Operand]) -> str:
     if operands[0].dtype == "bool":
-        raise Contradiction(
-            "NC304",
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead.",
-        )
+        raise negation_of_bools()
     return operands[0].dtype
+
+
+def negation_of_bools() -> Contradiction:
+    """What torch says where it negates a bool tensor."""
+    return Contradiction(
+        "NC304",
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
 
 
 def _summed(common: str, default: str) -> str:
@@ -198,13 +207,18 @@ def _double(common: str, default: str) -> str:
 def _averaged(default: str, operands: Sequence[Operand]) -> str:
     dtype = operands[0].dtype
     if dtype in INTEGRALS:
-        raise Contradiction(
-            "NC304",
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or "
-            f"complex dtype. Got: {spoken(dtype)}",
-            help="Cast the input with `.float()`, or give `dtype=`.",
-        )
+        raise mean_of_integers(dtype)
     return dtype
+
+
+def mean_of_integers(dtype: str) -> Contradiction:
+    """What torch says where it takes the mean of integers or bools."""
+    return Contradiction(
+        "NC304",
+        "mean(): could not infer output dtype. Input dtype must be either a floating point or "
+        f"complex dtype. Got: {spoken(dtype)}",
+        help="Cast the input with `.float()`, or give `dtype=`.",
+    )
 
 
 def _counted(common: str, default: str) -> str:

@@ -2,10 +2,10 @@
 
 The row tells in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
 `namecheck.rules.dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of
-several results each has its word. `needs` tells which dtypes an argument must have, and what torch
-says of others (``index = "int32 int64; IndexError: …"``); `lacks` which kernel torch does not have
-for some dtypes or categories (``"bitwise_and_cpu: floating complex"``), or what it says of them
-where it computes in one (``"complex; max(): does not support complex input"``). All of it is held
+several results each has its word. `needs` tells which dtypes an argument must have
+(`namecheck.rules.needs`); `lacks` which kernel torch does not have for some dtypes or categories
+(``"bitwise_and_cpu: floating complex"``), or what it says of them where it computes in one
+(``"complex; max(): does not support complex input"``). All of it is held
 against torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
 """
 
@@ -30,8 +30,9 @@ from namecheck.attributes import (
     Priority,
 )
 from namecheck.names import UNKNOWN, Answer, Contradiction
-from namecheck.rules import outputs
-from namecheck.rules.dtype_words import WORDS, Word, fixed, mismatch, said, stood_for
+from namecheck.rules import needs, outputs
+from namecheck.rules.dtype_words import WORDS, Word, fixed, said, stood_for
+from namecheck.rules.needs import Need
 from namecheck.sizes import Expression
 from namecheck.values import Constant, Dims, Many, SomeNumber, Tensor
 
@@ -41,7 +42,7 @@ class Typing:
     """What the row of an operator tells of dtypes."""
 
     dtype: str = ""
-    needs: tuple[tuple[str, str], ...] = ()
+    needs: tuple[Need, ...] = ()
     lacks: str = ""
     into: str = ""
     layer: bool = False
@@ -59,8 +60,8 @@ def of_result(
     `target` is the tensor that is written to, in place or as ``out=``, if there is one. The last
     word holds for all further results.
     """
-    for names, need in row.needs:
-        _check_need(names, need, arguments, around)
+    for need in row.needs:
+        needs.check(need, arguments, around)
     words = row.dtype.split()
     if not words:
         return _of_asked(arguments)
@@ -312,98 +313,6 @@ def _check_kernel(lacks: str, common: str) -> None:
         error=error,
         help="Cast the input with `.to(…)` to a dtype that the operator has.",
     )
-
-
-def _check_need(names: str, need: str, arguments: Mapping[str, Any], around: Around) -> None:
-    """Refuse arguments that certainly are not of the dtypes that they must have.
-
-    ``index`` is one argument, ``input,weight`` are two that must be alike, ``input,dtype`` one and
-    the parameters of a layer; ``target below input``
-    counts if the one has a dim less than the other, ``target like input`` if it has as many,
-    ``condition with input`` if the other is given, ``input,value by index`` where a tensor picks
-    the places that take several values.
-    """
-    allowed, _, words = need.partition("; ")
-    name, _, other = names.partition(" ")
-    if allowed == "alike":
-        one, two = _pair(name, arguments)
-        if not other or _picks(arguments.get(other.removeprefix("by ")), two):
-            _check_alike(one, two, words, around)
-        return
-    if other and not _stands(arguments, name, *other.split()):
-        return
-    for tensor in tensors_in(arguments.get(name)):
-        if attributes.is_among(tensor.dtype, stood_for(allowed)) is Answer.NO:
-            given = attributes.possible(tensor.dtype)[0]
-            error, text = said(words, given)
-            raise Contradiction(
-                "NC304",
-                text,
-                error=error,
-                help=f"The tensor is of dtype {given}: cast it with `.to(…)`.",
-            )
-
-
-def _pair(names: str, arguments: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The two that must be alike; of several tensors in one argument the first that differ."""
-    first, _, second = names.partition(",")
-    if second:
-        return _alike(first, arguments), _alike(second, arguments)
-    every = list(tensors_in(arguments.get(first)))
-    for tensor in every[1:]:
-        if not attributes.may_be_one(every[0].dtype, tensor.dtype):
-            return every[0], tensor
-    return None, None
-
-
-def _stands(arguments: Mapping[str, Any], name: str, how: str, other: str) -> bool:
-    one, two = arguments.get(name), arguments.get(other)
-    if how == "with":
-        return two is not None
-    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
-        return False
-    if one.dims.rank is None or two.dims.rank is None:
-        return False
-    return one.dims.rank == two.dims.rank - (how == "below")
-
-
-def _picks(index: Any, values: Any) -> bool:
-    """Whether a tensor with dims is part of an index, and there are several values."""
-    several = isinstance(values, Tensor) and values.dims.min_rank > 0
-    return several and any(tensor.dims.min_rank for tensor in tensors_in(index))
-
-
-def tensors_in(value: Any) -> Iterator[Tensor]:
-    """All tensors in an argument; of a slice none."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Many):
-        yield value.each
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from tensors_in(part)
-
-
-def _alike(name: str, arguments: Mapping[str, Any]) -> Any:
-    """An argument; ``dtype`` stands for the parameters of a layer: of some floats if not told."""
-    given = arguments.get(name)
-    if name != "dtype":
-        return given
-    told = _asked(given) if isinstance(given, Constant) else None
-    return Tensor(dtype=told or attributes.one_of(FLOATINGS | attributes.COMPLEXES))
-
-
-def _check_alike(one: Any, other: Any, words: str, around: Around) -> None:
-    """Refuse two tensors of different dtypes, where autocast does not make them alike."""
-    if not isinstance(one, Tensor) or not isinstance(other, Tensor):
-        return
-    if attributes.may_be_one(one.dtype, other.dtype):
-        return
-    left, right = attributes.possible(one.dtype)[0], attributes.possible(other.dtype)[0]
-    if around.autocast and {left, right} <= FLOATINGS:
-        return
-    error, text = said(words, left, right)
-    raise mismatch(text, error)
 
 
 def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:

@@ -17,7 +17,7 @@ import torch
 
 from namecheck import memory, signatures
 from namecheck.memory import Memory
-from namecheck.operators import Inference, Operator, infer
+from namecheck.operators import Inference, Operator, infer, table
 from namecheck.signatures import REQUIRED, Parameter, Signature
 from namecheck.values import Constant, Dims, Tensor
 
@@ -258,6 +258,16 @@ class Sample:
             self, args=args, kwargs={k: _retyped(v, rest) for k, v in self.kwargs.items()}
         )
 
+    def with_layer(self, dtype: str) -> Sample:
+        """The same call of a layer whose parameters are of this dtype."""
+        assert isinstance(self.function, Layer)
+        return replace(self, function=replace(self.function, dtype=dtype))
+
+    @property
+    def has_parameters(self) -> bool:
+        """Whether it is the call of a layer that may be made of a dtype."""
+        return isinstance(self.function, Layer) and table()[self.operator].is_placed
+
     @property
     def varied(self) -> int:
         """How many tensors have a dtype that is varied."""
@@ -357,16 +367,24 @@ def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Layer:
-    """A class of ``torch.nn`` as a function of what it is made with, and of tensors."""
+    """A class of ``torch.nn`` as a function of what it is made with, and of tensors.
+
+    Its parameters are of a `dtype`, if that is empty of that of the first tensor of floats.
+    """
 
     made: Callable[..., torch.nn.Module]
     settings: int
+    dtype: str = ""
 
     def __call__(self, *args: Any) -> Any:
         layer = self.made(*args[: self.settings])
         tensors = args[self.settings :]
-        dtype = next((t.dtype for t in tensors if t.dtype.is_floating_point), torch.float32)
-        return layer.to(dtype)(*tensors)
+        dtypes = [str(tensor.dtype).removeprefix("torch.") for tensor in tensors]
+        return layer.to(getattr(torch, self.cast(dtypes)))(*tensors)
+
+    def cast(self, dtypes: Sequence[str]) -> str:
+        """What the parameters are of, where it is called with tensors of these dtypes."""
+        return self.dtype or next((dtype for dtype in dtypes if "float" in dtype), "float32")
 
 
 def _signatures(row: Operator, form: str) -> list[Signature]:
@@ -463,6 +481,8 @@ def lowered(value: Any, told: Callable[[Slot], Tensor]) -> Any:
 def inferred(sample: Sample, told: Callable[[Slot], Tensor]) -> Inference:
     """What is inferred of the call of a sample."""
     kwargs = {key: lowered(value, told) for key, value in sample.kwargs.items()}
+    if sample.has_parameters and isinstance(sample.function, Layer):
+        kwargs["dtype"] = Constant("dtype", sample.function.cast(sample.dtypes))
     return infer(sample.operator, *(lowered(value, told) for value in sample.args), **kwargs)
 
 
