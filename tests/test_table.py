@@ -152,7 +152,7 @@ class Declared:
             native = name
         else:
             native = f"{module.replace('.', '_')}_{name}"
-        if form in self.native.get(native, ()):
+        if form in self.native.get(native, self.native.get(f"_{native}", ())):
             return True
         return not (module and form == "f") and name.rstrip("=") in self.python.get(form, ())
 

@@ -2,9 +2,10 @@
 
 What is computed from strided tensors is strided, and so is what a factory makes that is asked for
 nothing else. A row's `layout` tells what else there is: a layout, or that of the first operand
-(``first``, ``coo`` if that is sparse_coo). `refuses` tells what torch says of a first operand of
-some layout, as ``sparse_coo = "aten::exp"``: the kernel that it does not have, or its words. All of
-it is held against torch 2.13 by tests/runtime/test_layout_rows.py.
+(``first``, ``coo`` if that is sparse_coo), or of a ``product`` of matrices. `refuses` tells what
+torch says of a first operand of some layout, as ``sparse_coo = "aten::exp"``: the kernel that it
+does not have, or its words. All of it is held against torch 2.13 by
+tests/runtime/test_layout_rows.py.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _of(value: Any) -> str | Unknown | None:
 
 def fault_of(word: str) -> str | None:
     """What is wrong with the word of a row, if anything is."""
-    words = ("", "first", "coo", "unknown", *LAYOUTS)
+    words = ("", "first", "coo", "product", "unknown", *LAYOUTS)
     return None if word in words else f"layout: unknown word '{word}'"
 
 
@@ -76,13 +77,23 @@ def _layout(row: Keeping, arguments: Mapping[str, Any], own: str | Unknown | Non
         return row.word
     if row.word == "first" or (row.word == "coo" and own == SPARSE):
         return own or UNKNOWN
+    if row.word == "product":
+        return _of_product({_of(arguments.get(name)) for name in row.operands} - {None})
     for name in row.counted:
         if _of(arguments.get(name)) not in (STRIDED, None):
             return UNKNOWN
     return STRIDED
 
 
-_BACKENDS: Final = {SPARSE: "SparseCPU"}
+def _of_product(layouts: set[str | Unknown | None]) -> str | Unknown:
+    """What a strided matrix has part in is strided; of sparse ones it is sparse (torch.mm)."""
+    if STRIDED in layouts:
+        return STRIDED
+    return SPARSE if layouts == {SPARSE} else UNKNOWN
+
+
+_WAY_OUT: Final = {STRIDED: "to_sparse"}
+_BACKENDS: Final = {SPARSE: "SparseCPU", STRIDED: "CPU"}
 
 
 def _refused(layout: str, words: str) -> Contradiction:
@@ -97,5 +108,5 @@ def _refused(layout: str, words: str) -> Contradiction:
         "NC503",
         text,
         error=error or "RuntimeError",
-        help=f"The tensor is kept as {layout}: call `to_dense()` first.",
+        help=f"The tensor is kept as {layout}: call `{_WAY_OUT.get(layout, 'to_dense')}()` first.",
     )

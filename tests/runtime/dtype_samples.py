@@ -89,9 +89,16 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
 Order: TypeAlias = Callable[[int], tuple[int, ...]]
 
 
+CONVERTED: Final[Mapping[str, Callable[[torch.Tensor], torch.Tensor]]] = {
+    "strided": lambda tensor: tensor,
+    "sparse_coo": torch.Tensor.to_sparse,
+    "sparse_csr": torch.Tensor.to_sparse_csr,
+}
+
+
 @dataclass(frozen=True)
 class Slot:
-    """A tensor of a call: its shape, whether its dtype is varied, its order in memory.
+    """A tensor of a call: its shape, whether its dtype is varied, its order in memory, its layout.
 
     With a `source` it is cut from a dense tensor of these sizes, or one of 1 is stretched.
     """
@@ -101,12 +108,13 @@ class Slot:
     dtype: str = "float32"
     order: tuple[int, ...] = ()
     source: Callable[[int], int] | None = None
+    layout: str = "strided"
 
     def made(self) -> torch.Tensor:
         order = self.order or tuple(range(len(self.shape)))
         dense = torch.ones([self.sizes[place] for place in order])
         whole = dense.to(getattr(torch, self.dtype)).permute([*map(order.index, range(len(order)))])
-        return whole[tuple(map(slice, self.shape))].expand(self.shape)
+        return CONVERTED[self.layout](whole[tuple(map(slice, self.shape))].expand(self.shape))
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -175,6 +183,11 @@ CALLS: Final[Mapping[str, tuple[Any, ...]]] = {
     "nn.functional.nll_loss": (of(2, 2), places(2)),
     "nn.NLLLoss": (of(2, 2), places(2)),
     "empty_permuted": ((2, 2), (0, 1)),
+    "sparse.log_softmax": (Slot((2, 2), layout="sparse_coo"), 0),
+    "sparse.softmax": (Slot((2, 2), layout="sparse_coo"), 0),
+    "sparse.sum": (Slot((2, 2), layout="sparse_coo"), 0),
+    "sparse.mm": (Slot((2, 2), layout="sparse_coo"), of(2, 2)),
+    "sparse.addmm": (of(2, 2), Slot((2, 2), layout="sparse_coo"), of(2, 2)),
     "sparse_coo_tensor": (places(2, 2), of(2), (2, 2)),
     "sparse_csr_tensor": ([0, 1, 2], [0, 1], of(2), (2, 2)),
     "sparse_csc_tensor": ([0, 1, 2], [0, 1], of(2), (2, 2)),

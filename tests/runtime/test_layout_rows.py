@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -13,32 +12,23 @@ from namecheck.attributes.layouts import LAYOUTS, MEMORY_FORMATS, missing
 from namecheck.names import UNKNOWN
 from namecheck.operators import Operator, infer, table
 from namecheck.values import Dims, Tensor
-from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferred, samples
+from tests.runtime.dtype_samples import (
+    CONVERTED,
+    Sample,
+    Slot,
+    dims_of,
+    everyday,
+    inferred,
+    samples,
+)
 from tests.runtime.test_memory_rows import LEFT_OUT, pairs
 
 SHAPES: Final = ((4, 4), (2, 2), (3, 4), (2, 4, 2, 2), (2, 2, 2))
-CONVERTED: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
-    "strided": lambda tensor: tensor,
-    "sparse_coo": torch.Tensor.to_sparse,
-    "sparse_csr": torch.Tensor.to_sparse_csr,
-}
-
-
 # What strided tensors do not have.
 OF_SPARSE: Final = (
     *("coalesce", "values", "indices", "crow_indices", "col_indices"),
     *("ccol_indices", "row_indices"),
 )
-
-
-@dataclass(frozen=True)
-class Kept(Slot):
-    """A tensor of some layout."""
-
-    layout: str = "strided"
-
-    def made(self) -> torch.Tensor:
-        return CONVERTED[self.layout](super().made())
 
 
 def rows() -> list[Operator]:
@@ -56,12 +46,12 @@ def first_of(sample: Sample, layout: str) -> Sample | None:
     if place is None:
         return None
     slot = args[place]
-    args[place] = Kept(slot.shape, slot.varied, slot.dtype, layout=layout)
+    args[place] = Slot(slot.shape, slot.varied, slot.dtype, layout=layout)
     return Sample(sample.operator, sample.function, tuple(args), sample.kwargs)
 
 
 def laid(slot: Slot) -> Tensor:
-    return Tensor(dims_of(slot), slot.dtype, layout=getattr(slot, "layout", "strided"))
+    return Tensor(dims_of(slot), slot.dtype, layout=slot.layout)
 
 
 def otherwise(sample: Sample) -> Iterator[str]:
@@ -118,7 +108,7 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
 @pytest.mark.parametrize("layout", CONVERTED)
 @pytest.mark.parametrize("key", OF_SPARSE)
 def test_what_only_sparse_tensors_have(key: str, layout: str) -> None:
-    tensor = Kept((2, 2), layout=layout)
+    tensor = Slot((2, 2), layout=layout)
     told = infer(key, laid(tensor))
     call = getattr(tensor.made(), key)
     if told.contradiction is not None:
