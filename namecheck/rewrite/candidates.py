@@ -49,13 +49,26 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def doubt(node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str]) -> str | None:
+def classes_of(tree: ast.AST) -> frozenset[str]:
+    """What a file calls by names that are not torch's: its own classes, and what it imports."""
+    own: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            own.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] != "torch":
+            own.update(alias.asname or alias.name for alias in node.names)
+    return frozenset(own)
+
+
+def doubt(
+    node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str], classes: frozenset[str]
+) -> str | None:
     """Why a place is left that speaks of the names of a tensor; None where it does not.
 
-    `labels` are the names that tensors have in the file.
+    `labels` are the names that tensors have in the file, `classes` the classes of its own.
     """
     seen_there = seen.decisive
-    if isinstance(node, ast.Call) and _makes(node, labels):
+    if isinstance(node, ast.Call) and _makes(node, labels, classes):
         return "no call of what is made here is seen"
     if seen_there.otherwise and not (seen_there.unknown or seen_there.open):
         return None
@@ -82,13 +95,14 @@ def _speaks_of_names(node: ast.Call | ast.Attribute, labels: frozenset[str]) -> 
     )
 
 
-def _makes(node: ast.Call, labels: frozenset[str]) -> bool:
+def _makes(node: ast.Call, labels: frozenset[str], classes: frozenset[str]) -> bool:
     """Whether it makes a layer, or a partial function, of a name."""
     called = node.func
     word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     if word.startswith("partial"):
         return any(_tells(each, labels) for each in (*node.args[1:], *_values(node)))
-    if f"nn.{word}" not in operators.table():
+    own = isinstance(called, ast.Name) and word in classes
+    if own or f"nn.{word}" not in operators.table():
         return False
     return any(_tells(each, labels) for each in (*node.args, *_values(node)))
 

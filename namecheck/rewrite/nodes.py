@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import libcst
 
-from namecheck.rewrite.plain_calls import ALIAS, SIZES, VALUES, Becomes, Key
+from namecheck.rewrite.plain_calls import ALIAS, PLACE, SIZES, VALUES, Becomes, Key
 from namecheck.rewrite.trees import Change
 
 
@@ -70,6 +70,8 @@ def with_arguments(call: libcst.Call, changes: Mapping[Key, str | None]) -> libc
             arguments.append(arg.with_changes(value=_sizes(arg.value)))
         elif text == VALUES:
             arguments.append(arg.with_changes(value=_in_place("tuple(named.values())", arg.value)))
+        elif text is not None and text.endswith(PLACE):
+            arguments.append(arg.with_changes(value=_in_place(text, arg.value)))
         elif text is not None:
             arguments += _in_place_of(arg, text)
         elif arguments and arg is call.args[-1]:

@@ -56,6 +56,7 @@ class Plain:
         self._tells_apart |= any(map(self._begins_gradient, ast.walk(document.source.tree)))
         self._labels = survey.labels(location)
         self._bound = bound_in(document.source.tree)
+        self._classes = candidates.classes_of(document.source.tree)
         self._outline = Outline(document.source)
         self._annotations = Annotations(document.source, self._outline, annotate)
         self._changes: dict[ast.AST, Becomes] = {}
@@ -104,7 +105,7 @@ class Plain:
         if found is not None:
             self._change(node, found)
         elif self._survey.doubts and not seen.decisive.each:
-            reason = candidates.doubt(node, seen, self._labels)
+            reason = candidates.doubt(node, seen, self._labels, self._classes)
             if reason is not None:
                 self._leave(node, reason)
 
@@ -287,10 +288,11 @@ class Plain:
 
     def _quoted(self, node: ast.expr, change: Becomes) -> Becomes:
         """Inside of an f-string the other quotes are written."""
-        quote = self._outline.quotes.get(node)
-        if quote != "'" or change.text is None:
+        if self._outline.quotes.get(node) != "'":
             return change
-        return replace(change, text=change.text.replace("'", '"'))
+        text = change.text and change.text.replace("'", '"')
+        arguments = {key: told and told.replace("'", '"') for key, told in change.arguments.items()}
+        return replace(change, text=text, arguments=arguments)
 
 
 def _labels(dims: Dims) -> tuple[str | None, ...]:

@@ -32,6 +32,10 @@ SIZES: Final = "sizes"
 VALUES: Final = "values"
 
 
+# In place of a name that is not always the same: of where it stands in the literal names.
+PLACE: Final = ".index(named)"
+
+
 # In place of methods that are called on: what is another tensor of the same elements.
 ALIAS: Final = "[...]"
 
@@ -46,8 +50,8 @@ class Becomes:
 
     It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`
     the receiver is still evaluated); or it keeps its form, and its `arguments`, as they are counted
-    in the source, are replaced (by SIZES, VALUES: the sizes are left), or removed where there is no
-    text.
+    in the source, are replaced (by SIZES, VALUES: the sizes are left; by what ends with PLACE: with
+    themselves in it), or removed where there is no text.
     `dims` are those of the result where it had names that go.
     """
 
@@ -78,7 +82,7 @@ def becomes(node: ast.expr, seen: Seen, source: Source, rows: Rows) -> Becomes |
         if options is not None or not _has_unknown(application):
             each.append(options)
             counted.append(application)
-    agreed = _agreed([one or _Options({}) for one in each], plan)
+    agreed = _agreed([one or _Options({}) for one in each], counted, plan)
     if agreed is None:
         raise Unsettled(f"it is reached with several {_differences(counted)}")
     return agreed
@@ -94,7 +98,9 @@ class _Options:
     dims: Dims | None = None
 
 
-def _agreed(each: Sequence[_Options], plan: _Plan) -> Becomes | None:
+def _agreed(
+    each: Sequence[_Options], counted: Sequence[Application], plan: _Plan
+) -> Becomes | None:
     """What all times agree on; None where they do not."""
     whole = {(one.text, one.suffix) for one in each}
     if len(whole) > 1:
@@ -105,11 +111,24 @@ def _agreed(each: Sequence[_Options], plan: _Plan) -> Becomes | None:
         lists = [one.arguments.get(key, ()) for one in each]
         common = [option for option in lists[0] if all(option in other for other in lists)]
         if not common:
+            common = _looked_up(key, counted)
+        if not common:
             return None
         arguments[plan.place(key)] = common[0]
     dims = [one.dims for one in each]
     same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
     return Becomes(text, suffix, arguments, same)
+
+
+def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
+    """The place of a name in the layout, if all times have one layout, and a name of it."""
+    layouts = {_reference(one) for one in each}
+    told = [dict([*enumerate(one.given), *one.keywords]).get(key) for one in each]
+    [dims, *others] = {dims.names if dims.complete else () for dims in layouts}
+    words = [naming.word(name) for name in dims]
+    known = all(isinstance(name, str) and words.count(name) == 1 for name in told)
+    begun = any(one.begun is not None for one in each)
+    return [] if others or begun or not known else [f"{tuple(words)!r}{PLACE}"]
 
 
 def _differences(each: Sequence[Application]) -> str:
