@@ -144,7 +144,7 @@ def _dtype(
     word: str, part: _Part, arguments: Mapping[str, Any], around: Around, written: DType
 ) -> DType:
     """The dtype of a result by one word of the row."""
-    rounding = arguments.get("rounding_mode")
+    rounding: object = arguments.get("rounding_mode")
     if rounding is UNKNOWN:
         return UNKNOWN
     word = word if rounding is None else "promotes"  # a quotient of integers is one then
