@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -14,6 +15,7 @@ from namecheck.rewrite.edits import Edit
 from namecheck.rewrite.imports import insertion_point, leading_imports
 from namecheck.rewrite.plain_calls import is_of_names
 from namecheck.rewrite.survey import Survey, is_test
+from namecheck.settings import parents
 from namecheck.syntax import Source
 
 
@@ -22,12 +24,15 @@ def installation(
 ) -> Edit | None:
     """The edit that puts names on torch; none where that is done, or not this file's business.
 
-    It is the business of a file that uses the API when it is imported or run, and of one with a
-    part under ``if __name__ == "__main__"``. The call stands behind the imports, if none of them
-    can need it: one of a file that names dimensions may, and ``from torch import …`` takes
-    functions as they are then. With `shared` another file may have put the names there before.
+    It is the business of a file that uses the API when it is imported or run, of one whose tests
+    use it, and of one with a part under ``if __name__ == "__main__"``. The call stands behind the
+    imports, if none of them can need it: one of a file that names dimensions may, and
+    ``from torch import …`` takes functions as they are then. With `shared` another file may have
+    put the names there before.
     """
     if has_install(source.tree) or not _starts(source, survey):
+        return None
+    if is_test(source.filename) and _is_prepared(source.filename, files):
         return None
     imports = leading_imports(source.tree)
     lines = [] if _imports_namecheck(source.tree) else ["import namecheck"]
@@ -83,8 +88,17 @@ def _imports_namecheck(tree: ast.Module) -> bool:
     )
 
 
+def _is_prepared(location: str, files: ProjectFiles) -> bool:
+    """Whether a ``conftest.py`` that pytest imports before some tests puts the names on torch."""
+    for folder in parents(location):
+        source = files.source(os.path.join(folder, "conftest.py"))
+        if source is not None and has_install(source.tree):
+            return True
+    return False
+
+
 def _starts(source: Source, survey: Survey) -> bool:
-    """Whether names are used by running the file as a program."""
+    """Whether names are used by running the file as a program, or its tests."""
     return has_main(source.tree) or any(
         is_of_names(application) for application in survey.run_by(source.filename)
     )

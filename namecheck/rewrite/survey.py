@@ -86,7 +86,7 @@ class Survey:
             yield from seen.elsewhere.each
 
     def run_by(self, location: str) -> Sequence[Application]:
-        """What running a file as a program applied."""
+        """What running a file as a program applied, or its tests."""
         return self._run_by.get(location, ())
 
     def contradictions(self, location: str) -> Sequence[Finding]:
@@ -148,12 +148,15 @@ class Survey:
         )
         _, uses = interpreter.analysed(workspace, source.filename)
         self._found(source, recorder)
-        for location in uses.modules - {source.filename} if is_test(source.filename) else ():
+        tests = is_test(source.filename)
+        for location in uses.modules - {source.filename} if tests else ():
             tested = self._files.source(location)
             for seen, applied in self._entries(tested, recorder) if tested else ():
                 _add(seen.tests, applied)
+                here += applied.each
         for seen, applied in self._entries(source, recorder):
             _add(seen.elsewhere, applied)
+            here += applied.each if tests else ()
 
     def _found(self, source: Source, recorder: Recorder) -> None:
         known = self._findings.setdefault(os.path.realpath(source.filename), {})

@@ -167,6 +167,26 @@ def test_what_only_tests_call(program: Path, capsys: pytest.CaptureFixture[str])
     assert "assert y.sum(0).item() == 6\n" in tests.read_text()
 
 
+def test_tests_install_where_no_conftest_does(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text("def total(x):\n    return x.refine_names('N', 'C').sum('C')\n")
+    tests = program.with_name("test_program.py")
+    tests.write_text(
+        "import torch\n\nfrom program import total\n\n\ndef test_total():\n"
+        "    assert total(torch.ones(2, 3)).tolist() == [3, 3]\n"
+    )
+    assert run(capsys, ".", "--check") == (1, "Would rewrite 1 place in 1 file.\n", "")
+    conftest = program.with_name("conftest.py")
+    conftest.write_text("import namecheck\n\nnamecheck.install()\n")
+    assert run(capsys, ".") == (0, "Nothing to migrate.\n", "")
+    conftest.unlink()
+    assert run(capsys, ".")[0] == 0
+    install = "import namecheck\n\nif not namecheck.installed():\n    namecheck.install()\n"
+    assert install in tests.read_text()
+    assert run(capsys, ".") == (0, "Nothing to migrate.\n", "")
+
+
 def test_installs_before_what_needs_it(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.with_name("other.py").write_text(
         '"""A program."""\n\nfrom __future__ import annotations\n\n'
