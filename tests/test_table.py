@@ -95,7 +95,7 @@ def parameters_of(row: Operator) -> set[str]:
 
 def test_words_for_dtypes_tell_of_arguments_that_there_are() -> None:
     for row in table().values():
-        for word in row.dtype.split():
+        for word in " ".join(row.dtype).split():
             name, _, told = word.removesuffix(")").partition("(")
             operands = told.split(",") if told else WORDS[name].operands if name in WORDS else ()
             if not WORDS.get(name, fixed("bool")).bare:

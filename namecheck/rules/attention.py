@@ -87,6 +87,8 @@ def multihead_attention(
     need_weights: Flag = True,
     attn_mask: Tensor | Unknown | None = None,
     average_attn_weights: Flag = True,
+    add_bias_kv: Flag = False,
+    add_zero_attn: Flag = False,
 ) -> tuple[Dims, Dims | Unknown | None]:
     """The query's dims, and the weights of queries and keys (nn.MultiheadAttention)."""
     call = "MultiheadAttention"
@@ -109,7 +111,10 @@ def multihead_attention(
             check_one(call, what, _of_batch(q, batch_first), _of_batch(dims, batch_first))
     _check_masks(call, q, k, batch_first, key_padding_mask, attn_mask)
     result = joined(without_right(q, 1), Dims((_features(q, embed_dim),)))
-    return result, _weights(q, k, batch_first, need_weights, average_attn_weights, num_heads)
+    weights = _weights(q, k, batch_first, need_weights, average_attn_weights, num_heads)
+    if isinstance(weights, Dims) and (add_bias_kv, add_zero_attn) != (False, False):
+        weights = joined(without_right(weights, 1), Dims((ANY_DIM,)))  # more keys than were given
+    return result, weights
 
 
 def _features(dims: Dims, width: Size) -> Dim:

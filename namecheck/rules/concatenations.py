@@ -51,9 +51,11 @@ def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     if not isinstance(place, int) and any(map(_has_axes, real)):
         return reduce(join_dims, [dims.sizeless() for dims in real])
     named_lists = _named(lists)
-    whole = _unified(lists if named_lists else real, place)
+    if named_lists is Answer.MAYBE and len(real) < len(lists):
+        return OPEN
+    whole = _unified(real if named_lists is Answer.NO else lists, place)
     if not real:
-        return whole if named_lists else Dims((Dim(None, 0),))
+        return whole if named_lists is Answer.YES else Dims((Dim(None, 0),))
     _check_shapes(real, place)
     if not isinstance(place, int):
         return whole.sizeless()
@@ -88,8 +90,10 @@ def _has_axes(dims: Dims) -> bool:
     return any(isinstance(name, Axis) for name in dims.names)
 
 
-def _named(lists: Sequence[Dims]) -> bool:
-    return any(dims.named() is not Answer.NO for dims in lists)
+def _named(lists: Sequence[Dims]) -> Answer:
+    """Whether any tensor has a name."""
+    answers = {dims.named() for dims in lists}
+    return next((a for a in (Answer.YES, Answer.MAYBE) if a in answers), Answer.NO)
 
 
 def _skipped(dims: Dims) -> bool:

@@ -99,6 +99,14 @@ def _lost(default: str, operands: Sequence[Operand]) -> str:
     return default if dtype in INTEGRALS else dtype
 
 
+def _gathered(default: str, operands: Sequence[Operand]) -> str:
+    """Promoted; integers may be added up on the way, and are int64 then (torch.sum)."""
+    dtype = _promoted(default, operands)
+    if dtype in INTEGRALS:
+        raise Untold
+    return dtype
+
+
 CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
     each.name.lower(): attributes.of_category(each) for each in Category
 }
@@ -283,6 +291,8 @@ WORDS: Final[dict[str, Word]] = {
     "doubles": Word(_promoted, _double, _TWO),
     "distances": Word(_floating, _real, _TWO),
     "spans": Word(_promoted, _real, _TWO),
+    "adds": Word(_gathered, _own, _ONE),
+    "gathers": Word(_gathered, _real, _TWO),
     "losses": Word(_lost, _own, _TWO),
     "averages": Word(_promoted, _averaging, _TWO),
     "gaps": Word(_lost, _real, _TWO),

@@ -156,7 +156,7 @@ def spectrogram(
     """The batch, frequencies, times, and real and imaginary parts (torch.stft)."""
     if input.dims.rank is None or isinstance(return_complex, Unknown):
         return OPEN
-    parts = () if return_complex else (Dim(None, 2),)
+    parts = () if return_complex is not False else (Dim(None, 2),)
     count = n_fft if onesided is False else UNKNOWN
     return joined(without_right(input.dims, 1), Dims((Dim(None, count), Dim(None), *parts)))
 

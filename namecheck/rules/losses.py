@@ -127,6 +127,21 @@ def classifies(
 
 
 @rule
+def classifies_rows(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | Unknown | None = None,
+    reduction: Word = "mean",
+    size_average: bool | Unknown | None = None,
+    reduce: bool | Unknown | None = None,
+) -> Dims:
+    """As `classifies`; of one row the target may have a dim, too (multi_margin_loss)."""
+    if input.dims.rank is not None and input.dims.rank < 2:
+        return _reduced(target.dims, reduction, size_average, reduce)
+    return classifies(input, target, weight, reduction, size_average, reduce)
+
+
+@rule
 def cross_entropy(
     input: Tensor,
     target: Tensor,

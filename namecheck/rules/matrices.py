@@ -251,9 +251,12 @@ def solves_least_squares(input: Tensor, b: Tensor) -> tuple[Dims, Unknown, Unkno
 
 
 @rule
-def solves_by_factors(B: Tensor) -> Dims:
-    """The dims of the right side, where the matrix is given by factors (torch.cholesky_solve)."""
-    return B.dims
+def solves_by_factors(B: Tensor, factors: Tensor) -> Dims:
+    """The right side; there is one for each of the factors' batch (torch.cholesky_solve)."""
+    if B.dims.rank is None or factors.dims.rank is None:
+        return OPEN
+    batch = broadcast(without_right(B.dims, 2), without_right(factors.dims, 2))
+    return joined(batch, Dims(B.dims.prefix[-2:]))
 
 
 @rule
@@ -296,9 +299,7 @@ def cov_natively(input: Tensor) -> Dims:
 @rule
 def powers(x: Tensor, N: Size | None = None) -> Dims:
     """A row of powers for each element (torch.vander)."""
-    if x.dims.rank == 0:
-        raise Contradiction("NC207", "vander: x must be a one-dimensional tensor.")
-    last = x.dims.from_right(1) or ANY_DIM
+    elements = Dims((Dim(None, 1),)) if x.dims.rank == 0 else x.dims
     if N is None:
-        return joined(x.dims, Dims((_twin(last),)))
-    return joined(x.dims, Dims((Dim() if isinstance(N, Unknown) else new_dim(N),)))
+        return joined(elements, Dims((_twin(elements.from_right(1) or ANY_DIM),)))
+    return joined(elements, Dims((Dim() if isinstance(N, Unknown) else new_dim(N),)))

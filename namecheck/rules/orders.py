@@ -83,6 +83,13 @@ def _fresh(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     return CONTIGUOUS
 
 
+def _reduced(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """One number; where nothing is reduced, as the dims stand if all operands lie so."""
+    if isinstance(answer, Tensor) and answer.dims.rank == 0:
+        return CONTIGUOUS
+    return CONTIGUOUS if _preserved(answer, row, arguments) == CONTIGUOUS else UNKNOWN
+
+
 def _given(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     """Made of numbers in nested lists; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
     data = arguments.get("data")
@@ -210,7 +217,20 @@ def _formatted(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     order = FORMATS.get(word)
     if order and isinstance(answer, Tensor):
         check_rank(answer.dims, word)
+    if order == CONTIGUOUS and not row.new and not _is_copied(row, arguments):
+        return UNKNOWN
     return UNKNOWN if order is None else order
+
+
+def _is_copied(row: Ordering, arguments: Arguments) -> bool:
+    """Whether a tensor that is asked for as its dims stand lies so, or is certainly copied.
+
+    Of what is not channels last nothing is copied (recorded: ``x.t().to(memory_format=…)``).
+    """
+    first = _operand(row, arguments)
+    if row.setting or not isinstance(first, Tensor):
+        return bool(row.setting)
+    return first.memory in (CONTIGUOUS, FORMATS["channels_last"], FORMATS["channels_last_3d"])
 
 
 def _kept_order(row: Ordering, arguments: Arguments) -> Memory:
@@ -387,6 +407,7 @@ def _recurrent(answer: Any, row: Ordering, arguments: Arguments) -> Any:
 
 WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "fresh": _fresh,
+    "loses": _reduced,
     "given": _given,
     "preserves": _preserved,
     "first": _first,
@@ -421,15 +442,16 @@ _RULES: Final = {
     "stretches": "expand expand_as broadcast_tensors",
     "fresh": """
         vector_of factory filled_factory new_sized arange eye scalar triangle
-        unifies_names_of_inputs_to_scalar removes_dimensions removes_listed_dimensions
+        removes_dimensions removes_listed_dimensions
         removes_dimensions_twice reduces_all_or_one removes_one_dimension_twice logsumexp
         to_scalar kthvalue topk keeps_names_along_optional keeps_names_along
-        compares_alike cross_entropy
+        cross_entropy
         matmul matmul_reflected bmm mm mv dot vdot inner outer linear linear_module
         recurs_once recurs_once_gated recurs_once_with_cell
         embedding embedding_module one_hot index_select gather take masked_select masked_fill
         repeat tile normalizes_last searchsorted bucketize bincount multinomial
     """,
+    "loses": "unifies_names_of_inputs_to_scalar compares_alike",
     "given": "from_data new_data as_given",
     "moves": """
         permutes_dimensions permute movedim transposes_matrix transposes_matrix_in_place

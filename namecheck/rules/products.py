@@ -175,7 +175,7 @@ def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
     if pairs is None:
         return OPEN
     for one, other in pairs:
-        if differ(left[one], right[other]):
+        if differ(left[one], right[other]) and 1 not in (left[one].size, right[other].size):
             raise Contradiction(
                 "NC202",
                 f"contracted dimensions need to match, but first has size {left[one].size} in dim "

@@ -98,7 +98,8 @@ def diff(
     """The input's dims, fewer along `dim`, with what is put before and behind (torch.diff)."""
     _check_rank(input.dims, 1, "diff expects input to be at least one-dimensional")
     place = locate(input.dims, dim)
-    parts = [part for part in (prepend, input, append) if part is not None]
+    around = () if n == 0 else (prepend, append)
+    parts = [part for part in (*around[:1], input, *around[1:]) if part is not None]
     whole = cat(parts, dim) if len(parts) > 1 else input.dims
     return resized(whole, place, _lessened(whole[place].size, n))
 

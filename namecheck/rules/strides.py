@@ -18,7 +18,7 @@ def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memo
     """Windows of a dim that start at a distance, side by side as a last dim (Tensor.unfold)."""
     steps, place = _steps(tensor), locate(tensor.dims, arguments.get("dimension"))
     distance = arguments.get("step")
-    if steps is None or not isinstance(place, int) or type(distance) is not int:
+    if not steps or not isinstance(place, int) or type(distance) is not int:
         return UNKNOWN
     steps.append(steps[place])
     steps[place] = memory.times(steps[place], distance)

@@ -46,6 +46,7 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
     "train": True,
     "reduce": "sum",
     "reduction": "sum",
+    "rounding_mode": "floor",
     "upper": True,
     "num_classes": 3,
     "data": [1.0, 2.0],
@@ -82,6 +83,25 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("in1_features", "in2_features", "embed_dim", "d_model", "num_channels"), 2),
     **dict.fromkeys(("num_embeddings", "embedding_dim"), 2),
     **dict.fromkeys(("num_heads", "nhead", "padding", "lambd", "negative_slope"), 1),
+}
+
+
+# What may be given besides, and changes what the result is.
+SETTINGS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "reduction": ("none", "mean", "sum"),
+    "keepdim": (True,),
+    "dtype": (torch.float64,),
+    "memory_format": (torch.contiguous_format,),
+    "return_indices": (True,),
+    "return_counts": (True,),
+    "largest": (False,),
+    "descending": (True,),
+    "right": (True,),
+    "unbiased": (False,),
+    "onesided": (False,),
+    "return_complex": (True,),
+    "sparse_grad": (True,),
+    "log_target": (True,),
 }
 
 
@@ -336,18 +356,28 @@ def everyday(rows: Sequence[Operator]) -> Sequence[Operator]:
 
 
 def samples(row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES) -> Iterator[Sample]:
-    """For every form and overload of a row a call that torch accepts, if one is found."""
+    """For every form and overload of a row calls that torch accepts, if some are found."""
     for form in row.forms:
         for place in _places(row, form):
             operator, function = place
-            if row.key in CALLS:
-                yield Sample(operator, function, CALLS[row.key], {})
-                continue
+            given = Sample(operator, function, CALLS[row.key], {}) if row.key in CALLS else None
+            if given is not None:
+                yield given
             for signature in _signatures(row, form):
                 tried = _tried(operator, function, signature, shapes)
-                found = next(filter(_works, tried), None)
+                found = given or next(filter(_works, tried), None)
                 if found is not None:
-                    yield found
+                    if found is not given:
+                        yield found
+                    yield from filter(_works, _settled(found, signature))
+
+
+def _settled(sample: Sample, signature: Signature) -> Iterator[Sample]:
+    """The same call with one setting more, of those that `SETTINGS` tells of."""
+    names = {p.name for p in signature[len(sample.args) :] if p.default is not REQUIRED}
+    for name in () if isinstance(sample.function, Layer) else SETTINGS:
+        for value in SETTINGS[name] if name in names - sample.kwargs.keys() else ():
+            yield replace(sample, kwargs={**sample.kwargs, name: value})
 
 
 def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -488,6 +518,8 @@ def lowered(value: Any, told: Callable[[Slot], Tensor]) -> Any:
         return type(value)(lowered(part, told) for part in value)
     if isinstance(value, torch.dtype):
         return Constant("dtype", str(value).removeprefix("torch."))
+    if isinstance(value, torch.memory_format):
+        return Constant("memory_format", str(value).removeprefix("torch."))
     return value
 
 
