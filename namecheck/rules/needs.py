@@ -121,14 +121,15 @@ def _counts(need: Need, arguments: Mapping[str, Any]) -> bool:
 
 
 def is_so(word: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether an argument surely is given and true, ``name=value``, or ``name<0``."""
+    """Whether an argument surely is given and true, ``name=value``, or ``name<number``."""
     name, equals, value = word.partition("=")
     if equals:
         return str(arguments.get(name)) == value
-    given = arguments.get(name.removesuffix("<0"))
+    name, less, limit = word.partition("<")
+    given = arguments.get(name)
     if isinstance(given, (Expression, SomeNumber)) or not isinstance(given, (bool, int, float)):
         return False
-    return given < 0 if name.endswith("<0") else bool(given)
+    return given < float(limit) if less else bool(given)
 
 
 def _picks(index: Any, values: Any) -> bool:

@@ -90,7 +90,6 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
 SETTINGS: Final[Mapping[str, tuple[Any, ...]]] = {
     "reduction": ("none", "mean", "sum"),
     "keepdim": (True,),
-    "dtype": (torch.float64,),
     "memory_format": (torch.contiguous_format,),
     "return_indices": (True,),
     "return_counts": (True,),

@@ -44,6 +44,10 @@ OTHER_WORDS: Final = (
 )
 
 
+# What is given to other overloads than those with ``out=``.
+WITHOUT_OUTPUT: Final = frozenset({"memory_format", "descending"})
+
+
 def written() -> list[Operator]:
     return [row for row in table().values() if "o" in row.forms and row.dtype]
 
@@ -53,6 +57,8 @@ def calls(row: Operator) -> Iterator[Sample]:
     takes_dtype = any(p.name == "dtype" for signature in row.signatures for p in signature)
     for sample in samples(row):
         if sample.operator.startswith("Tensor.") or sample.operator.endswith("_"):
+            continue
+        if not WITHOUT_OUTPUT.isdisjoint(sample.kwargs):
             continue
         for dtype in DTYPES if sample.slots else DTYPES[:1]:
             yield sample.with_dtypes((dtype,))
