@@ -378,12 +378,16 @@ class Calls:
         if not self.machine.torch.has(module.key, "cl"):
             return self.machine.fresh("result")
         kwargs = {**dict(module.kwargs), **call.kwargs}
-        if self.machine.rows[module.key].is_placed:
+        row = self.machine.rows[module.key]
+        if row.is_placed:
             placement = self.machine.torch.placement
             where = placement.noted("device", module.address, call.store, call.activation)
             dtype = placement.noted("dtype", module.address, call.store, call.activation)
             kwargs["device"] = where or NONE
             kwargs["dtype"] = dtype or self.machine.fresh("dtype")
+            if row.is_laid:
+                laid = placement.noted("format", module.address, call.store, call.activation)
+                kwargs["weight_format"] = laid or NONE
         arguments = Arguments(
             [*module.args, *call.args],
             kwargs,

@@ -199,13 +199,16 @@ class Modules:
         """``module.to(device)``: its parameters follow, and what it is given does not."""
         placement = self.machine.torch.placement
         where, dtype = placement.aim(name, call), placement.dtype_aim(name, call)
-        if where is None and dtype is None:
+        laid = call.kwargs.get("memory_format", NONE)
+        if where is None and dtype is None and laid == NONE:
             return receiver
         for address in self._held(receiver, call.store):
             if where is not None:
                 placement.move(address, where, call.store, call.activation)
             if dtype is not None:
                 placement.cast(address, dtype, call.store, call.activation)
+            if laid != NONE:
+                placement.lay(address, laid, call.store, call.activation)
         return receiver
 
     def _held(self, receiver: Value, store: Store) -> Iterator[Address]:

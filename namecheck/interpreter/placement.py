@@ -252,6 +252,9 @@ class Placement:
         self.move(layer.address, where, call.store, call.activation)
         default = self.machine.torch.surroundings.default(call)
         self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.activation)
+        if self.machine.rows[layer.key].is_laid:
+            order = Const(Constant("memory_format", "contiguous_format"))
+            self.lay(layer.address, order, call.store, call.activation)
 
     def _standing(self, store: Store) -> Value:
         device = self.machine.torch.surroundings.around(store).device
@@ -284,6 +287,10 @@ class Placement:
     def cast(self, address: Address, dtype: Value, store: Store, activation: Activation) -> None:
         """The parameters of a layer are of this dtype now."""
         self._note("dtype", dtype, address, store, activation)
+
+    def lay(self, address: Address, order: Value, store: Store, activation: Activation) -> None:
+        """The weights of a layer are of this memory format now."""
+        self._note("format", order, address, store, activation)
 
     def _note(
         self, what: str, value: Value, address: Address, store: Store, activation: Activation
@@ -345,15 +352,15 @@ class Placement:
             self.forget(_owner(target.address), store)
 
     def forget(self, address: Address, store: Store) -> None:
-        """Nothing is known any more of where a layer is, nor of what dtype."""
-        for what in ("device", "dtype"):
+        """Nothing is known any more of where a layer is, nor of what dtype or order."""
+        for what in ("device", "dtype", "format"):
             if store.get((f"{what} of", address)) is not None:
                 store.write((f"{what} of", address), NONE, NONE)
 
     def noted(
         self, what: str, address: Address, store: Store, activation: Activation
     ) -> Value | None:
-        """The ``device`` or the ``dtype`` of what belongs to a module; None if not known."""
+        """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
         found: Value = store.get((f"{what} of", address), NONE)
         by: Value = store.get((f"{what} by", address), NONE)
         return found if by == Const(_root(activation)) and found != NONE else None

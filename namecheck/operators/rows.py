@@ -97,6 +97,11 @@ class Operator:
         return any(p.name == "device" for p in signatures.parse(self.ctor))
 
     @cached_property
+    def is_laid(self) -> bool:
+        """Whether it is a layer of which the order of the weights in memory counts."""
+        return any(p.name == "weight_format" for p in signatures.parse(self.ctor))
+
+    @cached_property
     def declares_out(self) -> bool:
         """Whether some overload has no ``out=``, so that the table tells which has."""
         return any(p.name == "out" for signature in self.signatures for p in signature)

@@ -287,16 +287,32 @@ def _plain(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
     return CONTIGUOUS if found == CONTIGUOUS else UNKNOWN
 
 
-def _channels_last(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
-    """Channels last if the input is; of others it depends on the weights (torch.conv2d).
+def _convolved(answer: Any, row: Ordering, arguments: Arguments) -> Memory:
+    """Channels last if the input or the weights are; else as the dims stand (torch.conv2d).
 
-    Of doubles it is not so on every machine.
+    Of doubles the first is not so on every machine. Weights with a single channel are both.
     """
     tensor = arguments.get("input")
-    if not isinstance(tensor, Tensor) or tensor.dtype not in ("float32", "float16", "bfloat16"):
+    if not isinstance(tensor, Tensor) or tensor.dims.rank != len(memory.CHANNELS_LAST):
         return UNKNOWN
-    found = _suggested(answer, row, arguments)
-    return UNKNOWN if found == CONTIGUOUS else found
+    found, weights = _suggested(answer, row, arguments), _of_weights(arguments)
+    if memory.CHANNELS_LAST in (found, weights):
+        narrow = tensor.dtype in ("float32", "float16", "bfloat16")
+        return memory.CHANNELS_LAST if narrow else UNKNOWN
+    return found if weights == CONTIGUOUS else UNKNOWN
+
+
+def _of_weights(arguments: Arguments) -> Memory:
+    """The order of the weights of a convolution, or of the layer that has them."""
+    weight = arguments.get("weight")
+    if isinstance(weight, Tensor):
+        return weight.memory if _is_plain(weight) else UNKNOWN
+    told = arguments.get("weight_format")
+    order = FORMATS.get(told.name, UNKNOWN) if isinstance(told, Constant) else UNKNOWN
+    channels, groups = arguments.get("in_channels"), arguments.get("groups")
+    if order == CONTIGUOUS or type(channels) is not int or type(groups) is not int:
+        return order if order == CONTIGUOUS else UNKNOWN
+    return order if channels > groups > 0 else UNKNOWN
 
 
 def _moved(answer: Any, row: Ordering, arguments: Arguments) -> Any:
@@ -416,7 +432,7 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "formats": _formatted,
     "suggests": _suggested,
     "plain": _plain,
-    "convolves": _channels_last,
+    "convolves": _convolved,
     "moves": _moved,
     "cuts": _cut,
     "indexes": _strided(strides.of_index),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import torch
@@ -13,7 +14,9 @@ import torch
 from namecheck import memory
 from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.names import UNKNOWN, Answer
+from namecheck.operators import infer
 from namecheck.sizes import Known, substituted, symbol
+from namecheck.values import Constant, Dims, Tensor
 
 SIZES: Final = (1, 1, 2, 2, 3, 4, 6)
 # Symbols that stand for sizes of which none is made up of others.
@@ -238,3 +241,35 @@ def is_dense(tensor: torch.Tensor) -> bool:
     pairs = [pair for pair in zip(tensor.shape, tensor.stride(), strict=True) if pair[0] != 1]
     span = sum((size - 1) * step for size, step in pairs)
     return span + 1 == math.prod(tensor.shape) and all(step for _, step in pairs)
+
+
+@pytest.mark.parametrize("told", ["contiguous_format", "channels_last"])
+def test_convolutions_follow_the_order_of_their_weights(told: str) -> None:
+    known = 0
+    settings = itertools.product((1, 2, 3), (2, 4), (1, 3), (1, 2), (False, True), ("", "w"))
+    for channels, features, size, groups, last, form in settings:
+        if channels % groups:
+            continue
+        layer = torch.nn.Conv2d(channels, features, size, groups=groups)
+        options: dict[str, Any] = {"memory_format": getattr(torch, told)}
+        layer.to(**options)
+        images = torch.zeros(2, channels, 4, 5)
+        images = images.to(memory_format=torch.channels_last) if last else images
+        given = seen(images)
+        if form:
+            called = infer("nn.functional.conv2d", given, seen(layer.weight), groups=groups)
+        else:
+            word = Constant("memory_format", told)
+            made = channels, features, size
+            called = infer("nn.Conv2d", *made, given, groups=groups, weight_format=word)
+        order = called.result.memory
+        known += order is not UNKNOWN
+        assert order is UNKNOWN or holds(layer(images), order), (channels, features, size, groups)
+    assert known > 20
+
+
+def seen(tensor: torch.Tensor) -> Tensor:
+    """All that can be known of a tensor."""
+    dims = Dims.of(*(None,) * tensor.dim(), sizes=tensor.shape)
+    order = memory.order_of(tensor.stride(), tensor.shape)
+    return Tensor(dims, "float32", memory=order)
