@@ -144,10 +144,6 @@ def _dtype(
     word: str, part: _Part, arguments: Mapping[str, Any], around: Around, written: DType
 ) -> DType:
     """The dtype of a result by one word of the row."""
-    rounding: object = arguments.get("rounding_mode")
-    if rounding is UNKNOWN:
-        return UNKNOWN
-    word = word if rounding is None else "promotes"  # a quotient of integers is one then
     told, names = _read(word)
     asked = None if part.layer and names else _asking(arguments)
     if asked is not None and _asked(asked) is None:
