@@ -49,11 +49,11 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def classes_of(tree: ast.AST) -> frozenset[str]:
-    """What a file calls by names that are not torch's: its own classes, and what it imports."""
+def own_names(tree: ast.AST) -> frozenset[str]:
+    """The classes and functions of a file, and what it imports from elsewhere than torch."""
     own: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             own.add(node.name)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] != "torch":
             own.update(alias.asname or alias.name for alias in node.names)
@@ -61,14 +61,14 @@ def classes_of(tree: ast.AST) -> frozenset[str]:
 
 
 def doubt(
-    node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str], classes: frozenset[str]
+    node: ast.Call | ast.Attribute, seen: Seen, labels: frozenset[str], own: frozenset[str]
 ) -> str | None:
     """Why a place is left that speaks of the names of a tensor; None where it does not.
 
-    `labels` are the names that tensors have in the file, `classes` the classes of its own.
+    `labels` are the names that tensors have in the file, `own` what it calls by names of its own.
     """
     seen_there = seen.decisive
-    if isinstance(node, ast.Call) and _makes(node, labels, classes):
+    if isinstance(node, ast.Call) and _makes(node, labels, own):
         return "no call of what is made here is seen"
     if seen_there.otherwise and not (seen_there.unknown or seen_there.open):
         return None
@@ -95,14 +95,15 @@ def _speaks_of_names(node: ast.Call | ast.Attribute, labels: frozenset[str]) -> 
     )
 
 
-def _makes(node: ast.Call, labels: frozenset[str], classes: frozenset[str]) -> bool:
+def _makes(node: ast.Call, labels: frozenset[str], own: frozenset[str]) -> bool:
     """Whether it makes a layer, or a partial function, of a name."""
     called = node.func
     word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     if word.startswith("partial"):
-        return any(_tells(each, labels) for each in (*node.args[1:], *_values(node)))
-    own = isinstance(called, ast.Name) and word in classes
-    if own or f"nn.{word}" not in operators.table():
+        of_own = bool(node.args) and getattr(node.args[0], "id", "") in own
+        return not of_own and any(_tells(each, labels) for each in (*node.args[1:], *_values(node)))
+    is_own = isinstance(called, ast.Name) and word in own
+    if is_own or f"nn.{word}" not in operators.table():
         return False
     return any(_tells(each, labels) for each in (*node.args, *_values(node)))
 

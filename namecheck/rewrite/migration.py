@@ -210,7 +210,8 @@ def _settled(
         fault = _fault(entry, before, results)
     if fault:
         results[entry.location] = _Result(document)
-        return Migrated(entry.path, document, document, failure=fault)
+        # What is left may be what brings the findings.
+        return Migrated(entry.path, document, document, left=result.left, failure=fault)
     after = without_unused(document, result.after)
     return Migrated(entry.path, document, after, result.sites, result.left)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from namecheck.findings import Span
 from namecheck.interpreter import Application, Applications
@@ -56,7 +57,7 @@ class Plain:
         self._tells_apart |= any(map(self._begins_gradient, ast.walk(document.source.tree)))
         self._labels = survey.labels(location)
         self._bound = bound_in(document.source.tree)
-        self._classes = candidates.classes_of(document.source.tree)
+        self._own = candidates.own_names(document.source.tree)
         self._outline = Outline(document.source)
         self._annotations = Annotations(document.source, self._outline, annotate)
         self._changes: dict[ast.AST, Becomes] = {}
@@ -81,7 +82,12 @@ class Plain:
         return result
 
     def _begins_gradient(self, node: ast.AST) -> bool:
-        """Whether it has the gradient of a tensor with names, which may be another's too, kept."""
+        """Whether it has the gradient of a tensor with names, which may be another's too, kept.
+
+        Or it asks where in the graph a tensor is: another of the same elements is no leaf.
+        """
+        if isinstance(node, ast.Attribute) and node.attr in _OF_GRAPHS:
+            return True
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return False
         receiver = node.func.value
@@ -105,7 +111,7 @@ class Plain:
         if found is not None:
             self._change(node, found)
         elif self._survey.doubts and not seen.decisive.each:
-            reason = candidates.doubt(node, seen, self._labels, self._classes)
+            reason = candidates.doubt(node, seen, self._labels, self._own)
             if reason is not None:
                 self._leave(node, reason)
 
@@ -293,6 +299,9 @@ class Plain:
         text = change.text and change.text.replace("'", '"')
         arguments = {key: told and told.replace("'", '"') for key, told in change.arguments.items()}
         return replace(change, text=text, arguments=arguments)
+
+
+_OF_GRAPHS: Final = frozenset({"is_leaf", "retain_grad", "retains_grad"})
 
 
 def _labels(dims: Dims) -> tuple[str | None, ...]:

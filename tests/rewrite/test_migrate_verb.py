@@ -121,6 +121,24 @@ def test_what_is_left_is_told_again(program: Path, capsys: pytest.CaptureFixture
     assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Nothing to migrate.\n")
 
 
+def test_what_is_left_is_told_of_a_file_that_cannot_be_migrated(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The order of dims that is left brings findings elsewhere: the file stays as it is."""
+    text = (
+        "import torch\n\n\ndef first(x):\n    return x.align_to('C', ...)[0]\n\n\n"
+        "first(torch.ones((2,), names=('N',)))\n"
+        "x = first(torch.ones((1, 2, 3), names=('D', 'N', 'C'))).sum('D')\n"
+        "if x.dim() == 2:\n    x.expand(4)\n"
+    )
+    program.write_text(text)
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert status == 2
+    assert "not migrated: what would become of it has new findings: NC207 at `x.expand(4)`" in out
+    assert "program.py:5:12: left `x.align_to('C', ...)`: it is reached with several layouts" in out
+    assert program.read_text() == text
+
+
 def test_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_text(LEFT)
     status, out, _ = run(capsys, "program.py", "--to", "torch", "--check", "--format", "json")
