@@ -33,7 +33,8 @@ def _finding(source: Source, node: ast.expr | ast.stmt, operator: str, others: i
         "`namecheck.install()` is seen.",
         source.filename,
         source.span(node),
-        help="`namecheck migrate` puts it in, or compiles the names away with `--to torch`.",
+        help="Call it where programs start, as `namecheck migrate` does; with `--to torch` that "
+        "compiles the names away.",
     )
 
 

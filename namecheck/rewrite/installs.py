@@ -30,9 +30,7 @@ def installation(
     ``from torch import …`` takes functions as they are then. With `shared` another file may have
     put the names there before.
     """
-    if has_install(source.tree) or not _starts(source, survey):
-        return None
-    if is_test(source.filename) and _is_prepared(source.filename, files):
+    if is_installed(source, files) or not _starts(source, survey):
         return None
     imports = leading_imports(source.tree)
     lines = [] if _imports_namecheck(source.tree) else ["import namecheck"]
@@ -54,6 +52,15 @@ _CALLS: Final = {
 def is_shared(location: str, imported: AbstractSet[str]) -> bool:
     """Whether a file may be in a process with another that installs: it is imported, or a test."""
     return is_test(location) or location in imported
+
+
+def is_installed(source: Source, files: ProjectFiles) -> bool:
+    """Whether a file puts names on torch, or, of tests, a ``conftest.py`` that pytest imports."""
+    if has_install(source.tree):
+        return True
+    folders = parents(source.filename) if is_test(source.filename) else ()
+    prepared = (files.source(os.path.join(folder, "conftest.py")) for folder in folders)
+    return any(one is not None and has_install(one.tree) for one in prepared)
 
 
 def has_install(tree: ast.Module) -> bool:
@@ -86,15 +93,6 @@ def _imports_namecheck(tree: ast.Module) -> bool:
         and any(alias.name == "namecheck" and not alias.asname for alias in node.names)
         for node in leading_imports(tree)
     )
-
-
-def _is_prepared(location: str, files: ProjectFiles) -> bool:
-    """Whether a ``conftest.py`` that pytest imports before some tests puts the names on torch."""
-    for folder in parents(location):
-        source = files.source(os.path.join(folder, "conftest.py"))
-        if source is not None and has_install(source.tree):
-            return True
-    return False
 
 
 def _starts(source: Source, survey: Survey) -> bool:

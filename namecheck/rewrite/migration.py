@@ -17,7 +17,7 @@ from namecheck.project.tasks import Task
 from namecheck.rewrite import candidates
 from namecheck.rewrite.documents import CannotWrite, Document
 from namecheck.rewrite.edits import Edit, applied
-from namecheck.rewrite.installs import installation, is_shared
+from namecheck.rewrite.installs import installation, is_installed, is_shared
 from namecheck.rewrite.leftovers import without_unused
 from namecheck.rewrite.plain import Left, Plain, Rewritten
 from namecheck.rewrite.plain_calls import is_of_names
@@ -37,7 +37,8 @@ class Road(enum.Enum):
 class Migrated:
     """One file: what it was, what it becomes, how many places are rewritten, and what is left.
 
-    `failure` tells why the file could not be looked at, or not be changed.
+    `failure` tells why the file could not be looked at, or not be changed; `waits` that it uses
+    names, and that no file is seen that puts them on torch.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Migrated:
     sites: int = 0
     left: tuple[Left, ...] = ()
     failure: str | None = None
+    waits: bool = False
 
     @property
     def changed(self) -> bool:
@@ -87,9 +89,8 @@ def written(one: Migrated) -> Migrated:
     try:
         one.before.write(one.after.data)
     except CannotWrite as error:
-        return replace(
-            one, after=one.before, failure=str(error).removeprefix(f"{one.before.location}: ")
-        )
+        failure = str(error).removeprefix(f"{one.before.location}: ")
+        return replace(one, after=one.before, sites=0, failure=failure)
     return one
 
 
@@ -134,6 +135,7 @@ def _to_namecheck(
 ) -> Iterator[Migrated]:
     files = ProjectFiles()
     imported = {location for e, d in found for location in files.imported(e.location, d.data)}
+    installed = any(is_installed(document.source, files) for _, document in found)
     for entry, document in found:
         fault = survey.fault(entry.location)
         edits: list[Edit] = []
@@ -143,7 +145,8 @@ def _to_namecheck(
             edits += [] if edit is None else [edit]
             edits += _restorations(entry, document, found, survey) if unsafe else ()
         after = applied(document, edits)
-        yield Migrated(entry.path, document, after, len(edits), failure=fault)
+        waits = not installed and candidates.uses_names(document.source.tree)
+        yield Migrated(entry.path, document, after, len(edits), failure=fault, waits=waits)
 
 
 def _restorations(

@@ -38,7 +38,8 @@ def _last(files: Sequence[Migrated], written: bool) -> str:
     sites, left = sum(one.sites for one in changed), sum(len(one.left) for one in files)
     failed = sum(one.failure is not None for one in files)
     if not changed and not left and not failed:
-        return "Nothing to migrate."
+        waits = any(one.waits for one in files)
+        return _WAITS if waits else "Nothing to migrate."
     done = "Rewrote" if written else "Would rewrite"
     of_files = f"{counted(sites, 'place')} in {counted(len(changed), 'file')}"
     parts = [f"{done} {of_files if changed else 'nothing'}"]
@@ -49,6 +50,10 @@ def _last(files: Sequence[Migrated], written: bool) -> str:
     return "; ".join(parts) + "."
 
 
+_WAITS = (
+    "Nothing to migrate: names are used, but no program or test starts from these files. "
+    "Call namecheck.install() where one does."
+)
 _LONGEST = 60
 
 

@@ -60,6 +60,8 @@ def _migrate(arguments: argparse.Namespace) -> int:
     entries = walk.entries(arguments.paths)
     for path in walk.missing:
         print(f"namecheck: there is no {path}", file=sys.stderr)
+    if walk.missing and not entries and arguments.format == "text":
+        return WRONG
     result = migration.migrate(entries, migration.Road(arguments.to), unsafe=arguments.unsafe_fixes)
     if not (arguments.diff or arguments.check):
         result = [migration.written(one) for one in result]

@@ -205,6 +205,13 @@ def test_tests_install_where_no_conftest_does(
     assert run(capsys, ".") == (0, "Nothing to migrate.\n", "")
 
 
+def test_a_library_alone(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program.write_text("def total(x):\n    return x.refine_names('N', 'C').sum('C')\n")
+    status, out, _ = run(capsys, ".")
+    assert status == 0
+    assert out.startswith("Nothing to migrate: names are used, but no program or test starts")
+
+
 def test_installs_before_what_needs_it(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.with_name("other.py").write_text(
         '"""A program."""\n\nfrom __future__ import annotations\n\n'
@@ -241,6 +248,14 @@ def test_a_file_that_cannot_be_written(
     assert status == 2
     assert "program.py: not migrated: it is read-only" in out
     assert program.read_text() == PROGRAM
+    [file] = json.loads(run(capsys, "program.py", "--format", "json")[1])["files"]
+    assert (file["changed"], file["sites"]) == (False, 0)
+
+
+def test_only_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "gone.py") == (2, "", "namecheck: there is no gone.py\n")
+    status, out, _ = run(capsys, "gone.py", "--format", "json")
+    assert (status, json.loads(out)["files"]) == (2, [])
 
 
 def test_standard_input_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
