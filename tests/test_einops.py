@@ -280,3 +280,18 @@ def test_what_einops_refuses_is_found_where_it_is_called() -> None:
     layer(x)  # BUG
     """
     )
+
+
+@pytest.mark.parametrize(
+    ("reduction", "dtype", "result"),
+    [
+        ("max", "int32", "int32"),
+        ("sum", "float16", "float16"),
+        ("sum", "int32", UNKNOWN),  # int64, but where nothing is summed over
+        ("mean", "float32", "float32"),
+        (UNKNOWN, "float32", UNKNOWN),
+    ],
+)
+def test_a_reduction_keeps_dtypes(reduction: Any, dtype: str, result: Any) -> None:
+    given = Tensor(Dims.of(None, None), dtype)
+    assert infer("einops.reduce", given, "a b -> a", reduction).result.dtype == result

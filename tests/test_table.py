@@ -12,7 +12,7 @@ import pytest
 
 from namecheck import operators, signatures
 from namecheck.operators import Operator, table
-from namecheck.rules import registry
+from namecheck.rules import dtypes, needs, registry
 from namecheck.rules.dtype_words import WORDS, fixed
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
 
@@ -95,12 +95,24 @@ def parameters_of(row: Operator) -> set[str]:
 
 def test_words_for_dtypes_tell_of_arguments_that_there_are() -> None:
     for row in table().values():
-        for word in " ".join(row.dtype).split():
-            name, _, told = word.removesuffix(")").partition("(")
-            operands = told.split(",") if told else WORDS[name].operands if name in WORDS else ()
+        told = " ".join(row.dtype)
+        assert {c.partition("?")[0] for c in told.split() if "?" in c} <= parameters_of(row)
+        for word in dtypes.words_of(told):
+            name, _, names = word.removesuffix(")").partition("(")
+            operands = names.split(",") if names else WORDS[name].operands if name in WORDS else ()
             if not WORDS.get(name, fixed("bool")).bare:
                 assert parameters_of(row) & set(operands), row.key
-            assert not told or parameters_of(row) >= set(operands), row.key
+            assert not names or parameters_of(row) >= set(operands), row.key
+
+
+def test_what_is_needed_is_told_of_arguments_that_there_are() -> None:
+    for row in table().values():
+        told = parameters_of(row)
+        for names, words in row.needs.items():
+            need = needs.read(names, words)
+            assert told.issuperset({*need.names} - {"dtype"}), row.key
+            others = need.other.split() if need.how == "if" else filter(None, [need.other])
+            assert told.issuperset(re.split("[=<]", other)[0] for other in others), row.key
 
 
 # Named tensors are no part of torch 2.13; the two casts are there, and written down nowhere.

@@ -192,7 +192,10 @@ class TorchCalls:
             return self._nothing(operator, args, kwargs, node, store)
         follow = self.placement.followed
         given = [follow(arg, self.lower(arg, store), store, activation) for arg in args]
-        words = {name: self.lower(value, store) for name, value in kwargs.items()}
+        words = {
+            name: follow(value, self.lower(value, store), store, activation)
+            for name, value in kwargs.items()
+        }
         inputs = (*given, *words.values())
         informed = all(map(_is_known, inputs))
         # It may raise an error that cannot be told: of names, or of sizes that do not fit.

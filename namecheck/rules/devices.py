@@ -54,6 +54,8 @@ def of_result(
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
     word, names = _read(row.word)
+    if word == "cuda" and isinstance(told := asked_for(asked), str) and not told.startswith("cuda"):
+        raise _no_cuda()
     every = _places(names or row.operands, arguments)
     if word == "alike" and not row.makes and not row.layer:
         found = {tensor.device for _, tensor in every}
@@ -111,6 +113,15 @@ def fault_of(word: str) -> str | None:
 def _is_modelled(arguments: Mapping[str, Any]) -> bool:
     """Whether a tensor is given that tells where a new one is made."""
     return any(isinstance(arguments.get(name), Tensor) for name in ("input", "data"))
+
+
+def _no_cuda() -> Contradiction:
+    """What torch says of ``x.cuda("cpu")`` (recorded)."""
+    return Contradiction(
+        "NC402",
+        "Invalid device, must be cuda device",
+        help="Move it with `.to(device)`, or `.cpu()`.",
+    )
 
 
 def _device(word: str, every: list[Place], asked: Any, broadcasts: bool) -> Device:

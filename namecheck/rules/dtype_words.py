@@ -299,6 +299,7 @@ WORDS: Final[dict[str, Word]] = {
     "means": Word(_averaged, _own, _ONE, into="cast"),
     "real": Word(_first, _real, _ONE),
     "angle": Word(_first, _angle, _ONE, into="cast"),
+    "spectral": Word(_promoted, _complex, ("input", "window")),
     "complex": Word(_first, _complex, _ONE),
     "data": Word(_of_data, _own, ("data",), bare=True, into="made"),
     "counts": Word(_promoted, _counted, ("start", "end", "step"), into="made"),

@@ -2,7 +2,8 @@
 
 The row tells in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
 `namecheck.rules.dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of
-several results each has its word. `needs` tells which dtypes an argument must have
+several results each has its word, and an argument may choose one
+(``return_complex?True=complex|False=first``). `needs` tells which dtypes an argument must have
 (`namecheck.rules.needs`); `lacks` which kernel torch does not have for some dtypes or categories
 (``"bitwise_and_cpu: floating complex"``), or what it says of them where it computes in one
 (``"complex; max(): does not support complex input"``). All of it is held
@@ -62,7 +63,7 @@ def of_result(
     """
     for need in row.needs:
         needs.check(need, arguments, around)
-    words = row.dtype.split()
+    words = (_chosen(row.dtype, arguments) if "?" in row.dtype else row.dtype).split()
     if not words:
         return _of_asked(arguments)
     if isinstance(answer, (tuple, list)):
@@ -79,6 +80,18 @@ def of_result(
             for place, (word, to) in enumerate(itertools.zip_longest(every, written[: len(every)]))
         ]
     return _of_one(words[0], _Part(0, row.lacks, row.into, row.layer), arguments, around, target)
+
+
+def _chosen(words: str, arguments: Mapping[str, Any]) -> str:
+    """The word that an argument chooses, as ``reduction?max=first|sum=sums``; "" for other ones."""
+    name, choices = _choices_of(words)
+    return choices.get(str(arguments.get(name)), "")
+
+
+@cache
+def _choices_of(words: str) -> tuple[str, dict[str, str]]:
+    name, _, choices = words.partition("?")
+    return name, {given: word for given, _, word in (c.partition("=") for c in choices.split("|"))}
 
 
 class _Part(NamedTuple):
@@ -217,9 +230,18 @@ def _read(word: str) -> tuple[Word, tuple[str, ...]]:
     return told, tuple(names.split(",")) if names else told.operands
 
 
-def fault_of(words: str) -> str | None:
+def words_of(told: str) -> list[str]:
+    """The words that a row tells, also those that an argument chooses from."""
+    return [
+        word
+        for each in told.split()
+        for word in (_choices_of(each)[1].values() if "?" in each else (each,))
+    ]
+
+
+def fault_of(told: str) -> str | None:
     """What is wrong with the words of a row, if anything is."""
-    for word in words.split():
+    for word in words_of(told):
         name = word.partition("(")[0]
         if name not in WORDS and name not in KINDS:
             return f"dtype: unknown word '{name}'; the words are {', '.join(sorted(WORDS))}"

@@ -188,6 +188,7 @@ CALLS: Final[Mapping[str, tuple[Any, ...]]] = {
     "rms_norm": (of(2, 2), (2,)),
     "nn.functional.rms_norm": (of(2, 2), (2,)),
     "istft": (Slot((3, 5), dtype="complex64"), 4),
+    "stft": (of(2, 16), 4, None, None, of(4), True, "reflect", False, None, True),
     "lu_unpack": (of(2, 2), places(2, dtype="int32")),
     "nn.functional.embedding_bag": (places(1, 2), of(3, 2)),
     "nn.functional.fold": (of(1, 4, 1), (2, 2), (2, 2)),

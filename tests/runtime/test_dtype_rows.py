@@ -41,7 +41,10 @@ UNTRIED: Final = frozenset(
 
 # Which kernels there are differs between devices and versions: those that a mistake is likely to
 # meet are told, in `lacks`.
-KERNEL: Final = r'"[^"]+" not implemented for \'|\bon CPU\b|^Unsupported dtype (Half|BFloat16)$'
+KERNEL: Final = (
+    r"\"[^\"]+\" not implemented for '|\bon CPU\b"
+    r"|^(Unsupported dtype|MKL FFT doesn't support) .*(Half|BFloat16)$"
+)
 
 
 class Passed(NamedTuple):
