@@ -108,7 +108,9 @@ class Plain:
         except Unsettled as unsettled:
             self._leave(node, str(unsettled))
             return
-        if found is not None:
+        if found is not None and found.text is not None and not self._survey.doubts:
+            self._leave(node, "its names went with an earlier run")
+        elif found is not None:
             self._change(node, found)
         elif self._survey.doubts and not seen.decisive.each:
             reason = candidates.doubt(node, seen, self._labels, self._own)

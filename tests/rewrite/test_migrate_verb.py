@@ -121,6 +121,23 @@ def test_what_is_left_is_told_again(program: Path, capsys: pytest.CaptureFixture
     assert run(capsys, "program.py", "--to", "torch")[:2] == (0, "Nothing to migrate.\n")
 
 
+def test_names_that_went_are_not_taken_for_none(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(
+        "import torch\n\ntotal = torch.zeros(2, names=('N',))\n"
+        "rows = [torch.rand(2, 2, names=('N', 'C')), torch.rand(2, 2, names=('N', 'T'))]\n"
+        "for row in rows:\n    print(row.names, total)\n"
+    )
+    left = run(capsys, "program.py", "--to", "torch")[1]
+    assert "program.py:6:11: left `row.names`: it is reached with several layouts" in left
+    text = program.read_text()
+    status, out, _ = run(capsys, "program.py", "--to", "torch")
+    assert status == 1
+    assert "program.py:8:11: left `row.names`: its names went with an earlier run" in out
+    assert program.read_text() == text
+
+
 def test_what_is_left_is_told_of_a_file_that_cannot_be_migrated(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
