@@ -99,6 +99,8 @@ def infer(
         written: dict[int | str, Any] = {}
         if "out" in kwargs:
             written["out"] = _forgotten(kwargs["out"])
+        if inplace and args:
+            written[0] = _forgotten(args[0])
         return Inference(UNKNOWN, written, fits=False)
     except Contradiction as contradiction:
         if around is not None and is_of_attributes(contradiction.code):
@@ -175,6 +177,8 @@ def _apply(
     given = _given(row, kwargs)
     out = kwargs.get("out") if "o" in row.forms else None
     settings, args, given = _settings(row, call, args, given)
+    if call.inplace and row.forms and not {*row.forms} & {"i", "j"}:
+        raise signatures.Unbound
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
         (0, signatures.of(rule)),
     )
