@@ -177,7 +177,7 @@ def _apply(
     given = _given(row, kwargs)
     out = kwargs.get("out") if "o" in row.forms else None
     settings, args, given = _settings(row, call, args, given)
-    if call.inplace and row.forms and not {*row.forms} & {"i", "j"}:
+    if call.inplace and not (row.key.endswith("_") or {*row.forms} & {*"ij"}):
         raise signatures.Unbound
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
         (0, signatures.of(rule)),

@@ -355,8 +355,13 @@ def everyday(rows: Sequence[Operator]) -> Sequence[Operator]:
     return rows if os.environ.get("NAMECHECK_ALL_ROWS") else rows[::8]
 
 
-def samples(row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES) -> Iterator[Sample]:
-    """For every form and overload of a row calls that torch accepts, if some are found."""
+def samples(
+    row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES, *, settings: bool = True
+) -> Iterator[Sample]:
+    """For every form and overload of a row calls that torch accepts, if some are found.
+
+    With `settings` also the same ones with one argument more.
+    """
     for form in row.forms:
         for place in _places(row, form):
             operator, function = place
@@ -369,7 +374,8 @@ def samples(row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES) -> Iterat
                 if found is not None:
                     if found is not given:
                         yield found
-                    yield from filter(_works, _settled(found, signature))
+                    if settings:
+                        yield from filter(_works, _settled(found, signature))
 
 
 def _settled(sample: Sample, signature: Signature) -> Iterator[Sample]:

@@ -37,7 +37,7 @@ def laid(slot: Slot) -> Tensor:
 
 def in_place(row: Operator) -> Iterator[Sample]:
     """Every call in place, of which the first tensor is stretched."""
-    for sample in samples(row, SHAPES):
+    for sample in samples(row, SHAPES, settings=False):
         args = list(sample.args)
         place = next((n for n, value in enumerate(args) if isinstance(value, Slot)), None)
         if (
@@ -51,7 +51,7 @@ def in_place(row: Operator) -> Iterator[Sample]:
 
 def into_out(row: Operator) -> Iterator[Sample]:
     """Every call that takes ``out=``, into a tensor of the shape of its result, stretched."""
-    for sample in samples(row, SHAPES) if "o" in row.forms else ():
+    for sample in samples(row, SHAPES, settings=False) if "o" in row.forms else ():
         result = sample.run()
         if not is_written(sample.operator) and isinstance(result, torch.Tensor) and result.dim():
             dtype = str(result.dtype).removeprefix("torch.")
