@@ -95,9 +95,8 @@ def parameters_of(row: Operator) -> set[str]:
 
 def test_words_for_dtypes_tell_of_arguments_that_there_are() -> None:
     for row in table().values():
-        told = " ".join(row.dtype)
-        assert {c.partition("?")[0] for c in told.split() if "?" in c} <= parameters_of(row)
-        for word in dtypes.words_of(told):
+        assert {c.partition("?")[0] for c in row.dtype.split() if "?" in c} <= parameters_of(row)
+        for word in dtypes.words_of(row.dtype):
             name, _, names = word.removesuffix(")").partition("(")
             operands = names.split(",") if names else WORDS[name].operands if name in WORDS else ()
             if not WORDS.get(name, fixed("bool")).bare:

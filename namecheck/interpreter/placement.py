@@ -337,7 +337,7 @@ class Placement:
     def dtype_aim(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
         if name in _CASTS:
-            return Const(Constant("dtype", self.machine.rows[name].dtype[0]))
+            return Const(Constant("dtype", self.machine.rows[name].dtype))
         if name not in ("to", "type"):
             return None
         given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]

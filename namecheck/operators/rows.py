@@ -68,7 +68,7 @@ class Operator:
     params: tuple[str, ...] = ()
     ctor: str = ""
     layer: str = ""
-    dtype: tuple[str, ...] = ()
+    dtype: str = ""
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
     into: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ class Operator:
 
     def _telling(self, overload: int) -> facets.Telling:
         typing = dtypes.Typing(
-            _at(self.dtype, overload),
+            self.dtype,
             tuple(needs.read(names, need) for names, need in self.needs.items()),
             _at(self.lacks, overload),
             _at(self.into, overload),
@@ -262,8 +262,7 @@ def _fault_of(row: Any) -> str | None:
             return f"the field '{name}' is missing"
     if unknown := set(row["forms"]) - _FORMS:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
-    told = " ".join(_strings(row.get("dtype", ())))
-    if fault := dtypes.fault_of(told) or devices.fault_of(row.get("device", "")):
+    if fault := dtypes.fault_of(row.get("dtype", "")) or devices.fault_of(row.get("device", "")):
         return fault
     if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
         return fault
@@ -290,7 +289,7 @@ def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:
     return None
 
 
-_LISTS: Final = ("params", "aten", "aten_out", "dtype", "lacks", "into")
+_LISTS: Final = ("params", "aten", "aten_out", "lacks", "into")
 _TABLES: Final = {
     "documented": "forms and labels",
     "constants": "arguments",

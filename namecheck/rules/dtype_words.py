@@ -204,10 +204,6 @@ def _true(common: str, default: str) -> str:
     return "uint8" if common == "uint8" else "bool"
 
 
-def _averaging(common: str, default: str) -> str:
-    return default if common in INTEGRALS else common
-
-
 def _double(common: str, default: str) -> str:
     return "complex128" if category(common) is Category.COMPLEX else "float64"
 
@@ -294,7 +290,6 @@ WORDS: Final[dict[str, Word]] = {
     "adds": Word(_gathered, _own, _ONE),
     "gathers": Word(_gathered, _real, _TWO),
     "losses": Word(_lost, _own, _TWO),
-    "averages": Word(_promoted, _averaging, _TWO),
     "gaps": Word(_lost, _real, _TWO),
     "means": Word(_averaged, _own, _ONE, into="cast"),
     "real": Word(_first, _real, _ONE),
