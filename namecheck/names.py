@@ -129,6 +129,11 @@ def is_scoped(text: str, scope: int) -> bool:
     return str(scope) in _SCOPES.findall(text)
 
 
+def is_foreign(name: Name) -> bool:
+    """Whether an axis is one of another scope, so that nothing here tells its size."""
+    return isinstance(name, Axis) and _SCOPE in name.name
+
+
 def unscoped(name: str, scope: int) -> str:
     """The name of an axis without this scope, if it has it."""
     return name.removesuffix(f"{_SCOPE}{scope}")
@@ -170,7 +175,7 @@ def _scope(axis: Axis) -> str:
 
 
 def _is_unscoped(name: Name) -> bool:
-    return not isinstance(name, Axis) or _SCOPE not in name.name
+    return not is_foreign(name)
 
 
 def _same_factors(left: Name, right: Name) -> bool:

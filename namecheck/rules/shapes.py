@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
 from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
 from namecheck.rules.meetings import broadcast
 from namecheck.rules.reductions import DimArgument, DimArguments, positions
@@ -61,9 +61,9 @@ def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool)
     """Without the dims of size 1 among `places`; a dim of unknown size may be gone or not."""
     known = [place for place in places if isinstance(place, int)]
     gone = {place for place in known if dims[place].size == 1}
-    doubtful = {place for place in known if dims[place].size is UNKNOWN}
+    doubtful = {place for place in known if _may_be_single(dims[place])}
     if len(known) < len(places) or (everything and dims.open):
-        doubtful |= {place for place, dim in dims.walk() if dim.size is UNKNOWN or not everything}
+        doubtful |= {place for place, dim in dims.walk() if _may_be_single(dim) or not everything}
         if not everything:
             return OPEN
     if not doubtful and not (everything and dims.open):
@@ -75,6 +75,14 @@ def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool)
     numbered = [(index - len(back) if dims.open else index, dim) for index, dim in enumerate(back)]
     suffix = _until_doubt(numbered[::-1], doubtful, gone)
     return Dims(tuple(prefix), tuple(suffix[::-1]), True)
+
+
+def _may_be_single(dim: Dim) -> bool:
+    """Whether a dim may be of size 1; of an axis that is used here it is taken for granted not to.
+
+    What a function declares may well be a batch of one, where the call does not tell.
+    """
+    return dim.size is UNKNOWN or (dim.size != 1 and is_foreign(dim.name))
 
 
 def _until_doubt(dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]) -> list[Dim]:
