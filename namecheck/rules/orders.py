@@ -227,10 +227,10 @@ def _is_copied(row: Ordering, arguments: Arguments) -> bool:
 
     Of what is not channels last nothing is copied (recorded: ``x.t().to(memory_format=…)``).
     """
+    if row.setting:
+        return True
     first = _operand(row, arguments)
-    if row.setting or not isinstance(first, Tensor):
-        return bool(row.setting)
-    return first.memory in (CONTIGUOUS, FORMATS["channels_last"], FORMATS["channels_last_3d"])
+    return isinstance(first, Tensor) and first.memory in FORMATS.values()
 
 
 def _kept_order(row: Ordering, arguments: Arguments) -> Memory:
