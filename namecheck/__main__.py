@@ -2,6 +2,6 @@
 
 import sys
 
-from namecheck.cli import main
+from namecheck.cli.main import main
 
 sys.exit(main())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from namecheck.findings import Finding
+    from namecheck.core.findings import Finding
     from namecheck.runtime.import_hook import ImportHook
 
 _MODES: Final = ("error", "warn", "off")

@@ -14,7 +14,7 @@ def table_version() -> str:
 
     Read by a pattern, because parsing the table takes longer than all the rest of ``--version``.
     """
-    path = os.path.join(os.path.dirname(__file__), "operators.toml")
+    path = os.path.join(os.path.dirname(__file__), "operators", "operators.toml")
     with open(path, encoding="utf-8") as file:
         for line in file:
             if found := re.match(r'version = "([^"]*)"', line):

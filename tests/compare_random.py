@@ -25,14 +25,16 @@ from dataclasses import dataclass
 
 import torch
 
-from namecheck import interpreter, syntax
-from namecheck.compare import facets, join
+from namecheck.compare import attributes as facets
+from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict
-from namecheck.findings import Finding, Kind, register
-from namecheck.interpreter import Inferences
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Kind, register
+from namecheck.core.semantics import Semantics
+from namecheck.interpreter.workspace import analysis
+from namecheck.interpreter.workspace.analysis import Inferences
 from namecheck.runtime import runtime
 from namecheck.runtime.recording import Recording, recording
-from namecheck.semantics import Semantics
 from tests.oracle import random_chains, random_flows
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_chains import Chains
@@ -122,7 +124,7 @@ def grown_program(rng: random.Random, catalogue: Catalogue, kind: str) -> Grown:
 
 def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferences) -> Compared:
     source = syntax.parse(grown.text.encode(), PLACE)
-    static = interpreter.observe(source, inferences=inferences)
+    static = analysis.observe(source, inferences=inferences)
     recorded.watch({PLACE: source})
     passed = not grown.spoilt
     for chosen in itertools.product((False, True), repeat=grown.flags):
@@ -140,8 +142,8 @@ def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, .
 
     Those of attributes also where each function is looked at by itself.
     """
-    found = interpreter.check(source, inferences=inferences).findings
-    alone = interpreter.briefly(source, Semantics.NAMECHECK, None, inferences)
+    found = analysis.check(source, inferences=inferences).findings
+    alone = analysis.briefly(source, Semantics.NAMECHECK, None, inferences)
     return tuple(one for one in (*found, *alone) if register()[one.code].kind is Kind.FINDING)
 
 

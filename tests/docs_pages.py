@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from namecheck.findings import Code, Kind, register
+from namecheck.core.findings import Code, Kind, register
+from namecheck.fixes import registry as fixes
 from namecheck.operators import Operator, table
-from namecheck.rewrite import fixes
 from namecheck.rules import registry
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -34,7 +34,7 @@ def codes_page(_: str) -> str:
     lines = [
         "# Codes",
         "",
-        "Made from `namecheck/codes.toml`; `namecheck rule CODE` prints the same.",
+        "Made from `namecheck/core/codes.toml`; `namecheck rule CODE` prints the same.",
         "",
         "| code | name | what it says |",
         "| --- | --- | --- |",
@@ -66,7 +66,7 @@ def operators_page(_: str) -> str:
     lines = [
         "# Operators",
         "",
-        "Made from `namecheck/operators.toml`; `namecheck coverage` prints the same.",
+        "Made from `namecheck/operators/operators.toml`; `namecheck coverage` prints the same.",
         "",
         "Forms: `f` `torch.x`, `m` `Tensor.x`, `i` `Tensor.x_`, `j` `torch.x_`, `o` `out=`, "
         "`n` `torch.nn.functional.x`, `a` an attribute, `s` an attribute that can be set, "

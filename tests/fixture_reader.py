@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from namecheck import interpreter, syntax
-from namecheck.findings import Finding
-from namecheck.semantics import Semantics
+from namecheck.core import syntax
+from namecheck.core.findings import Finding
+from namecheck.core.semantics import Semantics
+from namecheck.interpreter.workspace import analysis
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 REVEALED: Final = "NC090"
@@ -76,7 +77,7 @@ class Program:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What the interpreter finds."""
-        return interpreter.check(self.source, semantics=self.semantics).findings
+        return analysis.check(self.source, semantics=self.semantics).findings
 
     @cached_property
     def expectations(self) -> tuple[Expectation, ...]:

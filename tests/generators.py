@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from namecheck import attributes, signatures, values
-from namecheck.attributes import DType
-from namecheck.names import UNKNOWN, Axis, Name
-from namecheck.operators import Operator
+from namecheck.core import dtypes as attributes
+from namecheck.core import tensors as values
+from namecheck.core.dtypes import DType
+from namecheck.core.names import UNKNOWN, Axis, Name
+from namecheck.core.tensors import Constant, Dim, Dims, Many, Tensor
+from namecheck.operators import Operator, signatures
+from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck.rules import registry
-from namecheck.signatures import REQUIRED, Parameter, Signature
-from namecheck.values import Constant, Dim, Dims, Many, Tensor
 
 LABELS: Final = ("A", "B", "C", "N")
 LONGEST: Final = 4

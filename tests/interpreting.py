@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from namecheck import interpreter, syntax
-from namecheck.findings import Finding
-from namecheck.interpreter.joins import held
-from namecheck.interpreter.objects import Const, TensorValue, Value
-from namecheck.semantics import Semantics
+from namecheck.core import syntax
+from namecheck.core.findings import Finding
+from namecheck.core.semantics import Semantics
+from namecheck.interpreter.domain.joins import held
+from namecheck.interpreter.domain.values import Const, TensorValue, Value
+from namecheck.interpreter.workspace import analysis
 
 NOTE = "NC090"
 _PRELUDE = "import torch\n"
@@ -24,7 +25,7 @@ def parsed(source: str) -> syntax.Source:
 
 def findings(source: str, semantics: Semantics = Semantics.NAMECHECK) -> tuple[Finding, ...]:
     """What is found in a program, notes left out."""
-    found = interpreter.check(parsed(source), semantics=semantics).findings
+    found = analysis.check(parsed(source), semantics=semantics).findings
     return tuple(finding for finding in found if finding.code != NOTE)
 
 
@@ -35,18 +36,18 @@ def codes(source: str) -> list[str]:
 
 def notes(source: str) -> list[str]:
     """What `reveal_names` says in a program, in the order of the lines."""
-    found = interpreter.check(parsed(source)).findings
+    found = analysis.check(parsed(source)).findings
     return [finding.message for finding in found if finding.code == NOTE]
 
 
 def value(source: str, variable: str) -> Value | None:
     """What a variable holds at the end of a program."""
-    return interpreter.run(parsed(source)).variable(variable)
+    return analysis.run(parsed(source)).variable(variable)
 
 
 def dims(source: str, variable: str) -> str:
     """The dims of the tensor that a variable holds at the end, a constant as it is written."""
-    program = interpreter.run(parsed(source))
+    program = analysis.run(parsed(source))
     found = program.variable(variable)
     if isinstance(found, Const):
         return repr(found.value)

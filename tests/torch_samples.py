@@ -25,11 +25,11 @@ from typing import Any, Final
 
 import torch
 
-from namecheck import memory, signatures
-from namecheck.names import UNKNOWN, Unknown
-from namecheck.operators import Inference, infer, table
+from namecheck.core import memory_order
+from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.operators import Inference, infer, signatures, table
 from namecheck.runtime.facets import described
-from namecheck.values import Constant, Many, Tensor
 
 DTYPES: Final = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64),
@@ -120,7 +120,7 @@ def _of_tensor(told: Tensor, real: torch.Tensor) -> Iterator[str]:
             yield f"size {size} of dim {place} is {real.shape[place]}"
     if isinstance(told.memory, Unknown) or real.layout is not torch.strided or not real.numel():
         return
-    steps = memory.strides(told.memory, tuple(real.shape))
+    steps = memory_order.strides(told.memory, tuple(real.shape))
     for size, step, own in zip(real.shape, steps, real.stride(), strict=True):
         if isinstance(step, int) and step != own and size != 1:
             yield f"strides {steps} are {real.stride()}"

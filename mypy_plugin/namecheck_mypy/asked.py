@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 
+from namecheck.core.syntax import Refused
 from namecheck.project import Entry
-from namecheck.syntax import Refused
 from namecheck_mypy.diagnostics import Diagnostic, names_of_place
 
 

@@ -10,12 +10,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from namecheck import project, settings, syntax
-from namecheck.findings import Finding, Kind, register
-from namecheck.project import Entry
+from namecheck import project
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Kind, register
+from namecheck.project import Entry, settings
 from namecheck.project.files import ProjectFiles
-from namecheck.settings import Settings, SettingsError
-from namecheck.stamps import stamp_of
+from namecheck.project.settings import Settings, SettingsError
+from namecheck.project.stamps import stamp_of
 from namecheck_mypy.asked import asks, names_asked
 from namecheck_mypy.diagnostics import Diagnostic, Found
 from namecheck_mypy.whole_files import is_left_out

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from namecheck.stamps import YOUNG, stamp, youngest
+from namecheck.project.stamps import YOUNG, stamp, youngest
 from namecheck_mypy.diagnostics import Told
 from namecheck_mypy.versions import engine
 

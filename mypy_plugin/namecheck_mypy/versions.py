@@ -8,7 +8,7 @@ import sys
 from functools import cache
 
 import namecheck
-from namecheck.stamps import sources, stamp
+from namecheck.project.stamps import sources, stamp
 from namecheck.version import VERSION
 
 PACKAGES = tuple(os.path.dirname(file) for file in (str(namecheck.__file__), __file__))
@@ -20,7 +20,7 @@ def vocabulary() -> str:
     """A word that changes with the plugin, and with the table of operators that it reads."""
     made = hashlib.blake2b(digest_size=12)
     engine, plugin = PACKAGES
-    for path in (os.path.join(engine, "operators.toml"), *sorted(sources(plugin))):
+    for path in (os.path.join(engine, "operators", "operators.toml"), *sorted(sources(plugin))):
         with open(path, "rb", buffering=0) as file:
             made.update(file.read())
     return made.hexdigest()
@@ -54,7 +54,7 @@ def _begun() -> str:
 
 def _surroundings() -> str:
     """What findings depend on besides the files of the project."""
-    from namecheck import settings
+    from namecheck.project import settings
 
     try:
         tables = settings.above(".").extend_operators

@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from namecheck import names as naming
 from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
 from namecheck.annotations.wording import Site
-from namecheck.names import UNKNOWN, Answer, Axis, Name, Unknown
-from namecheck.sizes import Expression, symbol
-from namecheck.values import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Name, Unknown
+from namecheck.core.sizes import Expression, symbol
+from namecheck.core.tensors import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from namecheck import attributes
 from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
 from namecheck.annotations.wording import Site
-from namecheck.attributes import devices
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.values import Tensor
+from namecheck.core import devices
+from namecheck.core import dtypes as attributes
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.tensors import Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, TypeAlias
 
-from namecheck import sizes
 from namecheck.annotations import expressions
 from namecheck.annotations.expressions import Expression, Operation, Term
-from namecheck.names import UNKNOWN, Axis, Name, word
-from namecheck.values import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
+from namecheck.core import sizes
+from namecheck.core.names import UNKNOWN, Axis, Name, word
+from namecheck.core.tensors import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
 
 
 class AnnotationError(ValueError):

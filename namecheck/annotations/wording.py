@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from namecheck import names as naming
 from namecheck.annotations.expressions import Expression
 from namecheck.annotations.patterns import Dimension, Pattern
-from namecheck.names import UNKNOWN, Axis, Contradiction, Name
-from namecheck.values import Dim, Dims, Size, own_size
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
+from namecheck.core.tensors import Dim, Dims, Size, own_size
 
 
 @dataclass(frozen=True, slots=True)

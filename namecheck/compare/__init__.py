@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from namecheck import interpreter, syntax
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
-from namecheck.interpreter import Finder, Observation, Observations
-from namecheck.settings import Settings
-from namecheck.syntax import Position, Source
+from namecheck.core import syntax
+from namecheck.core.syntax import Position, Source
+from namecheck.interpreter.workspace import analysis
+from namecheck.interpreter.workspace.analysis import Finder, Observation, Observations
+from namecheck.project.settings import Settings
 
 if TYPE_CHECKING:
     from namecheck.compare.script import Ended
@@ -72,7 +73,7 @@ def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
     where the environment switches all checks off.
     """
     main = _parsed(path)
-    files = _Files(main, interpreter.below(os.path.dirname(os.path.realpath(path))))
+    files = _Files(main, analysis.below(os.path.dirname(os.path.realpath(path))))
     static = _inferred(files, found)
     try:
         from namecheck.compare import script
@@ -125,7 +126,7 @@ class _Files:
 def _inferred(files: _Files, found: Settings) -> Observations:
     """What each expression of a program gives."""
     try:
-        return interpreter.observe(
+        return analysis.observe(
             files.main,
             finder=files.find,
             semantics=found.semantics,

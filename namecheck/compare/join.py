@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck import values
-from namecheck.compare import facets
-from namecheck.compare.facets import Attribute
-from namecheck.findings import Finding, is_of_sizes
-from namecheck.interpreter import Observation, Observations
-from namecheck.names import UNKNOWN, Axis
-from namecheck.syntax import Position
-from namecheck.values import Dims, Many, Tensor
+from namecheck.compare import attributes as facets
+from namecheck.compare.attributes import Attribute
+from namecheck.core import tensors
+from namecheck.core.findings import Finding, is_of_sizes
+from namecheck.core.names import UNKNOWN, Axis
+from namecheck.core.syntax import Position
+from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
     from namecheck.runtime.recording import Seen
@@ -195,7 +195,7 @@ def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
         return same and all(_covers(one, other, sizes=sizes) for one, other in pairs)
     if isinstance(general, Tensor) and isinstance(value, Tensor):
         known = _bare(general.dims)
-        return values.covers_dims(known if sizes else known.sizeless(), value.dims)
+        return tensors.covers_dims(known if sizes else known.sizeless(), value.dims)
     return False
 
 

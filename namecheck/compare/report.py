@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from namecheck.compare import Comparison, Place
-from namecheck.compare.facets import ATTRIBUTES
+from namecheck.compare.attributes import ATTRIBUTES
 from namecheck.compare.join import Fault, Joined, Verdict, counts_of
 from namecheck.report import frame
 from namecheck.report.frame import Label, visible

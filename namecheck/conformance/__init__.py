@@ -15,7 +15,7 @@ from namecheck.conformance.cases import Case, CasesError, read
 from namecheck.conformance.deviations import Deviation, DeviationsError
 from namecheck.conformance.report import Report, tally
 from namecheck.conformance.verdicts import Judgement, Seen, judge
-from namecheck.semantics import Semantics
+from namecheck.core.semantics import Semantics
 
 __all__ = ["ConformanceError", "Report", "run"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
-from namecheck.values import Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Dims, Tensor
 
 
 class CasesError(Exception):

@@ -11,8 +11,8 @@ from namecheck.conformance import program
 from namecheck.conformance.cases import Case, Raised
 from namecheck.conformance.program import Placed
 from namecheck.conformance.verdicts import Seen
-from namecheck.names import UNKNOWN
-from namecheck.semantics import Semantics
+from namecheck.core.names import UNKNOWN
+from namecheck.core.semantics import Semantics
 
 
 def shim(semantics: Semantics) -> AbstractContextManager[Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from namecheck.conformance.cases import Case, Pairs, Ref, Size
-from namecheck.values import Constant
+from namecheck.core.tensors import Constant
 
 PREAMBLE: Final = ("import collections", "import operator", "import torch")
 

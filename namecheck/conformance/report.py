@@ -8,7 +8,7 @@ from typing import Any
 
 from namecheck.conformance.deviations import Deviation, explain
 from namecheck.conformance.verdicts import Judgement, Verdict
-from namecheck.semantics import Semantics
+from namecheck.core.semantics import Semantics
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from namecheck import interpreter, syntax
 from namecheck.conformance import program
 from namecheck.conformance.cases import Case, Raised
 from namecheck.conformance.program import Placed
 from namecheck.conformance.verdicts import Seen
-from namecheck.findings import Finding
-from namecheck.interpreter import joins
-from namecheck.interpreter.objects import (
+from namecheck.core import syntax
+from namecheck.core.findings import Finding
+from namecheck.core.names import UNKNOWN
+from namecheck.core.semantics import Semantics
+from namecheck.core.tensors import Many, Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
     Const,
     ListValue,
     Repeated,
@@ -20,11 +24,8 @@ from namecheck.interpreter.objects import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.program import Program
-from namecheck.interpreter.store import Store
-from namecheck.names import UNKNOWN
-from namecheck.semantics import Semantics
-from namecheck.values import Many, Tensor
+from namecheck.interpreter.workspace import analysis
+from namecheck.interpreter.workspace.program import Program
 
 
 def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
@@ -35,7 +36,7 @@ def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
     written = program.write(cases)
     try:
         source = syntax.parse(written.text.encode(), "<recorded calls>")
-        ran = interpreter.run(source, semantics=semantics)
+        ran = analysis.run(source, semantics=semantics)
     except Exception as fault:
         if len(cases) > 1:
             half = len(cases) // 2

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck import attributes
 from namecheck.conformance.cases import Answer, Case, Pairs, Raised, Size, Value, ValueOf
-from namecheck.names import UNKNOWN, Unknown, show_name
-from namecheck.values import Constant, Many, Tensor, covers_dims
+from namecheck.core import dtypes
+from namecheck.core.names import UNKNOWN, Unknown, show_name
+from namecheck.core.tensors import Constant, Many, Tensor, covers_dims
 
 
 class Verdict(enum.Enum):
@@ -177,7 +177,7 @@ def _compare_tensors(expected: Tensor, got: Any) -> Verdict:
     """Names, sizes and dtypes: where a tensor was, and how it lay, was not recorded."""
     if not isinstance(got, Tensor) or not covers_dims(got.dims, expected.dims):
         return Verdict.DISAGREE
-    if not attributes.covers(got.dtype, expected.dtype):
+    if not dtypes.covers(got.dtype, expected.dtype):
         return Verdict.DISAGREE
     return Verdict.AGREE if got.dims.complete else Verdict.UNKNOWN
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
-from namecheck import names as naming
-from namecheck import signatures
-from namecheck.attributes import STANDARD, Around
-from namecheck.findings import is_of_attributes
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.dtypes import STANDARD, Around
+from namecheck.core.findings import is_of_attributes
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.semantics import Semantics
+from namecheck.core.tensors import OPEN, Dims, Many, Tensor, join, told_apart
+from namecheck.effects import attributes, dtype
+from namecheck.operators import signatures
 from namecheck.operators.rows import (
     Operator,
     ShippedTable,
@@ -25,11 +28,9 @@ from namecheck.operators.rows import (
     read,
     table,
 )
-from namecheck.rules import dim_map, dtypes, facets, refusals, registry
-from namecheck.rules.meetings import broadcast
-from namecheck.semantics import Semantics
-from namecheck.signatures import Parameter, Signature
-from namecheck.values import OPEN, Dims, Many, Tensor, join, told_apart
+from namecheck.operators.signatures import Parameter, Signature
+from namecheck.rules import dim_map, refusals, registry
+from namecheck.rules.broadcasting import broadcast
 
 __all__ = [
     "Inference",
@@ -108,7 +109,7 @@ def infer(
             plain = infer(operator, *args, semantics=semantics, rows=rows, around=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
-        told = dtypes.misspelt(key, kwargs) if contradiction.code == "NC114" else None
+        told = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
         return Inference(UNKNOWN, contradiction=told or contradiction.alone())
 
 
@@ -204,7 +205,9 @@ def _apply(
                 refusals.refuse_named(aten, [*arguments.values(), out])
             answer = _wrap(registry.called(rule, arguments))
             written = args[0] if call.inplace and args else out
-            answers.append(facets.told(answer, row.telling(overload), arguments, around, written))
+            answers.append(
+                attributes.told(answer, row.telling(overload), arguments, around, written)
+            )
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
     result = _common(answers)
@@ -303,7 +306,7 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
         if native:
             result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = facets.kept(result, receiver, moved=row.inplace == "becomes")
+    result = attributes.kept(result, receiver, moved=row.inplace == "becomes")
     return Inference(result, {0: result})
 
 
@@ -340,7 +343,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     try:
         for target, computed in zip(outs, results, strict=False):
             fresh = _write(row, _tensor(target), _tensor(computed), inputs)
-            written.append(facets.kept(fresh, _tensor(target)))
+            written.append(attributes.kept(fresh, _tensor(target)))
     except Contradiction as contradiction:
         after: dict[int | str, Any] = {}
         if written:

@@ -9,21 +9,15 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
-from namecheck import signatures
-from namecheck.rules import (
-    devices,
-    dtypes,
-    facets,
-    layouts,
-    needs,
-    orders,
-    outputs,
-    overlaps,
-    refusals,
-    registry,
-)
-from namecheck.shipped import Shipped, shipped
-from namecheck.signatures import Signature
+from namecheck.effects import attributes, memory_order, needs, outputs
+from namecheck.effects import device as devices
+from namecheck.effects import dtype as dtypes
+from namecheck.effects import layout as layouts
+from namecheck.effects import overlap as overlaps
+from namecheck.operators import signatures
+from namecheck.operators.shipped import Shipped, shipped
+from namecheck.operators.signatures import Signature
+from namecheck.rules import refusals, registry
 
 
 class TableError(Exception):
@@ -49,12 +43,11 @@ class Operator:
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. What `dtype` and `lacks` tell of elements is
-    said in `namecheck.rules.dtypes`, what `needs` tells in `namecheck.rules.needs`, what `into`
-    tells of outputs in `namecheck.rules.outputs`, what `device` tells in
-    `namecheck.rules.devices`, what `memory` tells of their order in `namecheck.rules.orders`, what
-    `layout` and `refuses` tell of layouts in `namecheck.rules.layouts`, what `overlaps` tells of
-    tensors that are written to in `namecheck.rules.overlaps`.
+    the call of the layer is the operator. What `dtype` and `lacks`
+    tell of elements is said in `effects.dtype`, what `needs` tells in `effects.needs`, what `into`
+    tells of outputs in `effects.outputs`, what `device` tells in `effects.device`, what `memory`
+    tells of their order in `effects.memory_order`, what `layout` and `refuses` tell of layouts in
+    `effects.layout`, what `overlaps` tells of tensors that are written to in `effects.overlap`.
     `constants` are what the rule takes besides the call's arguments. `documented` maps forms to the
     label of the documented table.
     """
@@ -106,7 +99,7 @@ class Operator:
         """Whether some overload has no ``out=``, so that the table tells which has."""
         return any(p.name == "out" for signature in self.signatures for p in signature)
 
-    def telling(self, overload: int) -> facets.Telling:
+    def telling(self, overload: int) -> attributes.Telling:
         """What the row tells of attributes, of this overload."""
         told = self._told.get(overload)
         if told is None:
@@ -114,10 +107,10 @@ class Operator:
         return told
 
     @cached_property
-    def _told(self) -> dict[int, facets.Telling]:
+    def _told(self) -> dict[int, attributes.Telling]:
         return {}
 
-    def _telling(self, overload: int) -> facets.Telling:
+    def _telling(self, overload: int) -> attributes.Telling:
         typing = dtypes.Typing(
             self.dtype,
             tuple(needs.read(names, need) for names, need in self.needs.items()),
@@ -131,12 +124,12 @@ class Operator:
         )
         formats = any(p.name == "memory_format" for p in taken)
         new = not self.may_be
-        order = orders.read(self.memory, self.names, tensors, formats=formats, new=new)
+        order = memory_order.read(self.memory, self.names, tensors, formats=formats, new=new)
         keeping = layouts.Keeping(
             self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
         )
         apart = self.names in overlaps.REFUSED_BY and not self.overlaps
-        return facets.Telling(typing, self._placing(overload), order, keeping, apart)
+        return attributes.Telling(typing, self._placing(overload), order, keeping, apart)
 
     def _placing(self, overload: int) -> devices.Placing:
         """What the row tells of devices, by its word, its signature and the rule for its names."""
@@ -264,7 +257,9 @@ def _fault_of(row: Any) -> str | None:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
     if fault := dtypes.fault_of(row.get("dtype", "")) or devices.fault_of(row.get("device", "")):
         return fault
-    if fault := orders.fault_of(row.get("memory", "")) or layouts.fault_of(row.get("layout", "")):
+    if fault := memory_order.fault_of(row.get("memory", "")) or layouts.fault_of(
+        row.get("layout", "")
+    ):
         return fault
     if fault := next(filter(None, map(needs.fault_of, row.get("needs", {}).values())), None):
         return fault

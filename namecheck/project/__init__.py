@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from namecheck import settings
-from namecheck.findings import Finding, Kind, register
+from namecheck.core.findings import Finding, Kind, register
+from namecheck.project import settings
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.installs import warranted
 from namecheck.project.reach import leading, words_of
+from namecheck.project.settings import Settings
+from namecheck.project.stamps import stamp_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
-from namecheck.settings import Settings
-from namecheck.stamps import stamp_of
 
 if TYPE_CHECKING:
-    from namecheck.interpreter import Statistics
+    from namecheck.interpreter.workspace.analysis import Statistics
     from namecheck.project.cache import Cache
 
 __all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded", "tasks_of"]

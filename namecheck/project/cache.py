@@ -19,8 +19,8 @@ from namecheck.project import records
 from namecheck.project.contents import Contents, digest, engine
 from namecheck.project.files import ProjectFiles, Reads
 from namecheck.project.records import Fixes
+from namecheck.project.settings import Settings
 from namecheck.project.tasks import Entry, Outcome, Task
-from namecheck.settings import Settings
 
 FOLDER: Final = ".namecheck_cache"
 FILE: Final = "outcomes.sqlite"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from namecheck import stamps
+from namecheck.project import stamps
 
 _FOLDER: Final = b"folder"
 _NOTHING: Final = b""

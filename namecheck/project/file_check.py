@@ -11,15 +11,23 @@ import traceback
 from collections.abc import Mapping
 from typing import Final
 
-from namecheck import interpreter, syntax
-from namecheck.findings import Finding, Span
-from namecheck.interpreter import Inferences, Recorder, Reveal, Uses, Workspace, collect
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Span
+from namecheck.core.semantics import Semantics
+from namecheck.core.syntax import Refused, Source
+from namecheck.interpreter.workspace import analysis as interpreter
+from namecheck.interpreter.workspace.analysis import (
+    Inferences,
+    Recorder,
+    Reveal,
+    Uses,
+    Workspace,
+    collect,
+)
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
+from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
-from namecheck.semantics import Semantics
-from namecheck.settings import Settings
-from namecheck.syntax import Refused, Source
 
 TOP: Final = Span(1, 1, 1, 1)
 # Characters of source from which on the files that were read are forgotten before the next.

@@ -18,8 +18,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from namecheck import syntax
-from namecheck.syntax import Refused, Source
+from namecheck.core import syntax
+from namecheck.core.syntax import Refused, Source
 
 _KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_extensions")
 _LIBRARIES: Final = sys.stdlib_module_names.union(_KNOWN)

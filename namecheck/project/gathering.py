@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from namecheck import syntax
-from namecheck.findings import Finding, Kind, Place, register
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Kind, Place, register
+from namecheck.core.syntax import Refused
+from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments, suppress
 from namecheck.project.tasks import Entry, Outcome
-from namecheck.settings import Settings
-from namecheck.syntax import Refused
 
 if TYPE_CHECKING:
-    from namecheck.interpreter import Statistics
+    from namecheck.interpreter.workspace.analysis import Statistics
 
 
 class Gathering:
@@ -60,7 +60,7 @@ class Gathering:
 
     def statistics(self) -> Statistics:
         """The tensor expressions of all files."""
-        from namecheck.interpreter import Statistics
+        from namecheck.interpreter.workspace.analysis import Statistics
 
         found = reduce(Statistics.joined, self._statistics, Statistics())
         losses = {

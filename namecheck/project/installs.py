@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from namecheck.findings import Finding
+from namecheck.core.findings import Finding
 from namecheck.project.tasks import Entry
 
 REMOVED_API: Final = "NC701"

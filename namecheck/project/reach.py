@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from namecheck import syntax
+from namecheck.core import syntax
 from namecheck.project.files import ProjectFiles
 
 

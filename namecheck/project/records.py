@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from namecheck.findings import Edit, Facts, Finding, Fix, Given, Place, Span
+from namecheck.core.findings import Edit, Facts, Finding, Fix, Given, Place, Span
+from namecheck.core.syntax import Suppression
 from namecheck.project.contents import digest
 from namecheck.project.files import Query
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Outcome
-from namecheck.syntax import Suppression
 
 Fixes: TypeAlias = Mapping[str, Fix | int | None]
 """What fixes findings, by the digests of these; None where nothing does.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from namecheck.findings import Facts, Finding, resolve
-from namecheck.syntax import Source, Suppression
+from namecheck.core.findings import Facts, Finding, resolve
+from namecheck.core.syntax import Source, Suppression
 
 
 @dataclass(frozen=True, slots=True)

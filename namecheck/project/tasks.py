@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from namecheck.findings import Finding
-    from namecheck.interpreter import Statistics, Uses
+    from namecheck.core.findings import Finding
+    from namecheck.interpreter.workspace.analysis import Statistics, Uses
+    from namecheck.project.settings import Settings
     from namecheck.project.suppression import Comments
-    from namecheck.settings import Settings
 
 
 class Entry(NamedTuple):
     """One file to check; `location` is absolute, `refusal` says why it can not even be opened.
 
-    `stamp` is that of the file (`namecheck.stamps`) when it was found.
+    `stamp` is that of the file (`namecheck.project.stamps`) when it was found.
     """
 
     path: str

@@ -8,13 +8,13 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
-from namecheck import syntax
-from namecheck.findings import Finding, Fix, Kind, Place, register
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Fix, Kind, Place, register
+from namecheck.core.syntax import Refused
 from namecheck.report import changes, frame
 from namecheck.report.frame import Label
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
-from namecheck.syntax import Refused
 
 Lines = Callable[[str], Sequence[str]]
 """Gives the lines of a file, none where it cannot be read."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile, zip_longest
 from typing import Final
 
-from namecheck.findings import Edit, Fix
+from namecheck.core.findings import Edit, Fix
 from namecheck.report.frame import WIDTH, Paint, visible
 
 _SHOWN: Final = 12

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from namecheck import report
-from namecheck.findings import Finding
+from namecheck.core.findings import Finding
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 

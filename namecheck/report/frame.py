@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from namecheck.findings import Span
+from namecheck.core.findings import Span
 
 WIDTH: Final = 120
 """Columns of source that are shown of one line; of a longer one the part that matters."""

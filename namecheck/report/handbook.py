@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from namecheck.findings import Code, register
+from namecheck.core.findings import Code, register
 from namecheck.report.painter import Painter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from namecheck.findings import Kind
+from namecheck.core.findings import Kind
 
 _COLORS: Final = {
     "gutter": "1;34",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from namecheck.interpreter import Reveal
+from namecheck.interpreter.workspace.analysis import Reveal
 from namecheck.report.frame import visible, width_of
 from namecheck.report.painter import Painter
 from namecheck.report.wording import locations

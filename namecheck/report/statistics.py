@@ -9,7 +9,7 @@ from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 
 if TYPE_CHECKING:
-    from namecheck.interpreter import Statistics
+    from namecheck.interpreter.workspace.analysis import Statistics
 
 SHOWN: Final = 10
 _BAR: Final = 30

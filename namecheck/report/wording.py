@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck.findings import Span
+from namecheck.core.findings import Span
 
 
 def locations(span: Span) -> dict[str, Any]:

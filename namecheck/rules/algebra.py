@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from namecheck.names import Answer, Contradiction, Unknown
-from namecheck.rules.meetings import broadcast, unify
+from namecheck.core.names import Answer, Contradiction, Unknown
+from namecheck.core.tensors import Dim, Dims, Tensor, agree, locate, merged, product
+from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Tensor, agree, locate, merged, product
 
 
 @rule

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Contradiction, Name
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Contradiction, Name
+from namecheck.core.tensors import OPEN, Dim, Dims, Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import ellipsis_index, labels, resolve
 from namecheck.rules.refusals import not_implemented
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dim, Dims, Many, Tensor
 
 
 @rule

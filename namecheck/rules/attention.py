@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, show_rank, without_right
-from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
 
 Flag = bool | Unknown
 

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
-from namecheck.rules.meetings import broadcast, unify
-from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named
-from namecheck.rules.registry import rule
-from namecheck.rules.shapes import inserted
-from namecheck.values import (
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import (
     OPEN,
     Dim,
     Dims,
@@ -26,6 +20,12 @@ from namecheck.values import (
     locate,
     named_by,
 )
+from namecheck.rules.broadcasting import broadcast, unify
+from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
+from namecheck.rules.reductions import DimArgument
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.shapes import inserted
 
 NEW = Dim(None, 1, purposeful=True)
 Tensors = Sequence[Tensor] | Many | Unknown

@@ -6,12 +6,9 @@ which annotations give, must be the same (docs/semantics.md, "Two kinds of name"
 
 from __future__ import annotations
 
-from namecheck import names as naming
-from namecheck.names import Answer, Axis, Contradiction, Name
-from namecheck.rules import dim_map
-from namecheck.rules.meetings import broadcast, is_misplaced, unify, unify_dim
-from namecheck.rules.registry import rule
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import Answer, Axis, Contradiction, Name
+from namecheck.core.tensors import (
     ANY_DIM,
     OPEN,
     SCALAR,
@@ -23,6 +20,9 @@ from namecheck.values import (
     locate_index,
     product,
 )
+from namecheck.rules import dim_map
+from namecheck.rules.broadcasting import broadcast, is_misplaced, unify, unify_dim
+from namecheck.rules.registry import rule
 
 
 @rule

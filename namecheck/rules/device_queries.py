@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck.attributes import devices
-from namecheck.attributes.devices import CPU
-from namecheck.names import UNKNOWN, Unknown
+from namecheck.core import devices
+from namecheck.core.devices import CPU
+from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.registry import rule
-from namecheck.values import Constant, Tensor
 
 
 @rule

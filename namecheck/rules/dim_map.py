@@ -12,9 +12,9 @@ from functools import reduce
 from types import EllipsisType
 from typing import TypeAlias
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
+from namecheck.core.tensors import (
     ANY_DIM,
     MIDDLE,
     OPEN,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from namecheck import attributes
-from namecheck.attributes import COMPLEXES, FLOATINGS, DType
-from namecheck.names import UNKNOWN, Answer, Unknown
-from namecheck.rules.dtypes import operands_of
+from namecheck.core import dtypes
+from namecheck.core.dtypes import COMPLEXES, FLOATINGS, DType
+from namecheck.core.names import UNKNOWN, Answer, Unknown
+from namecheck.core.tensors import Constant, Tensor
+from namecheck.effects.dtype import operands_of
 from namecheck.rules.registry import rule
-from namecheck.values import Constant, Tensor
 
 
 @rule
@@ -21,13 +21,13 @@ def dtype_of(input: Tensor) -> Constant | Unknown:
 @rule
 def is_floating(input: Tensor) -> bool | Unknown:
     """Whether the dtype is a floating one (torch.is_floating_point)."""
-    return _known(attributes.is_among(input.dtype, FLOATINGS))
+    return _known(dtypes.is_among(input.dtype, FLOATINGS))
 
 
 @rule
 def is_of_complex(input: Tensor) -> bool | Unknown:
     """Whether the dtype is a complex one (torch.is_complex)."""
-    return _known(attributes.is_among(input.dtype, COMPLEXES))
+    return _known(dtypes.is_among(input.dtype, COMPLEXES))
 
 
 @rule
@@ -35,7 +35,7 @@ def can_cast(from_: Any, to: Any) -> bool | Unknown:
     """Whether one dtype may be cast into the other (torch.can_cast)."""
     if not _are_dtypes(from_, to):
         return UNKNOWN
-    return attributes.can_cast(from_.name, to.name)
+    return dtypes.can_cast(from_.name, to.name)
 
 
 @rule
@@ -44,8 +44,8 @@ def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
     if not _are_dtypes(type1, type2):
         return UNKNOWN
     try:
-        return _constant(attributes.promote(type1.name, type2.name))
-    except attributes.Untold:
+        return _constant(dtypes.promote(type1.name, type2.name))
+    except dtypes.Untold:
         return UNKNOWN
 
 
@@ -53,7 +53,7 @@ def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
 def result_type(tensor1: Any, tensor2: Any) -> Constant | Unknown:
     """The dtype that arithmetic on two operands would give (torch.result_type)."""
     chosen = [choice for each in (tensor1, tensor2) for choice in operands_of(each)]
-    return _constant(attributes.each(lambda *operands: attributes.result_type(operands), *chosen))
+    return _constant(dtypes.each(lambda *operands: dtypes.result_type(operands), *chosen))
 
 
 def _constant(dtype: DType) -> Constant | Unknown:
@@ -65,4 +65,4 @@ def _known(answer: Answer) -> bool | Unknown:
 
 
 def _are_dtypes(*values: Any) -> bool:
-    return all(isinstance(v, Constant) and v.name in attributes.KINDS for v in values)
+    return all(isinstance(v, Constant) and v.name in dtypes.KINDS for v in values)

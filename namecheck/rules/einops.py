@@ -12,16 +12,10 @@ from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.rules import dim_map, patterns
-from namecheck.rules.concatenations import stack
-from namecheck.rules.einsum import contracted
-from namecheck.rules.patterns import Group, Letter, Number, Side, wrong
-from namecheck.rules.registry import rule
-from namecheck.rules.views import inferred, laid_out
-from namecheck.sizes import Expression
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import (
     OPEN,
     Dim,
     Dims,
@@ -33,6 +27,12 @@ from namecheck.values import (
     new_dim,
     product,
 )
+from namecheck.rules import dim_map, patterns
+from namecheck.rules.concatenations import stack
+from namecheck.rules.einsum import contracted
+from namecheck.rules.patterns import Group, Letter, Number, Side, wrong
+from namecheck.rules.registry import rule
+from namecheck.rules.views import inferred, laid_out
 
 Lengths = Mapping[str, Any]
 Operand = Tensor | Sequence[Tensor] | Many | Unknown

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from namecheck import names as naming
-from namecheck.names import Answer, Axis, Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import Answer, Axis, Contradiction, Unknown
+from namecheck.core.tensors import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree, clash
 from namecheck.rules import dim_map
-from namecheck.rules.meetings import broadcast, diagonal_dim, unify_dim
+from namecheck.rules.broadcasting import broadcast, diagonal_dim, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree, clash
 
 Subscripts = tuple[str, ...]
 

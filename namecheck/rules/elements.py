@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, locate, new_dim
+from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
-from namecheck.rules.meetings import check_one
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, locate, new_dim
 
 
 @rule

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import OPEN, Constant, Dim, Dims, Size, Tensor, new_dim
 from namecheck.rules import dim_map
 from namecheck.rules.naming import named
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.sizes import Expression
-from namecheck.values import OPEN, Constant, Dim, Dims, Size, Tensor, new_dim
 
 Names = Sequence[Name] | Unknown | None
 Sizes = Sequence[Size] | Unknown

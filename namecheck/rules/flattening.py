@@ -12,15 +12,10 @@ from itertools import pairwise
 from types import EllipsisType
 from typing import Any
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
-from namecheck.rules import dim_map
-from namecheck.rules.naming import labels
-from namecheck.rules.refusals import not_supported
-from namecheck.rules.registry import Writes, rule
-from namecheck.rules.views import inferred, laid_out
-from namecheck.sizes import Expression
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import (
     ANYWHERE,
     OPEN,
     Dim,
@@ -34,6 +29,11 @@ from namecheck.values import (
     new_dim,
     product,
 )
+from namecheck.rules import dim_map
+from namecheck.rules.naming import labels
+from namecheck.rules.refusals import not_supported
+from namecheck.rules.registry import Writes, rule
+from namecheck.rules.views import inferred, laid_out
 
 DimArgument = int | str | Unknown | None
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from namecheck.names import UNKNOWN, Axis, Unknown
+from namecheck.core.names import UNKNOWN, Axis, Unknown
+from namecheck.core.sizes import Known
+from namecheck.core.tensors import OPEN, Dim, Dims, Size, Tensor, locate, new_dim
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.reductions import DimArgument, DimArguments
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
-from namecheck.sizes import Known
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate, new_dim
 
 Length: TypeAlias = Size | None
 Lengths: TypeAlias = Sequence[Length] | Length

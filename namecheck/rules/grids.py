@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.rules.concatenations import put_together
-from namecheck.rules.dim_map import show_sizes
-from namecheck.rules.reductions import DimArgument, kept_at_one
-from namecheck.rules.registry import rule
-from namecheck.rules.scans import unknown_of_rank
-from namecheck.rules.shapes import Sizes
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.tensors import (
     ANY_DIM,
     ANYWHERE,
     OPEN,
@@ -27,6 +21,12 @@ from namecheck.values import (
     locate,
     merged,
 )
+from namecheck.rules.concatenations import put_together
+from namecheck.rules.dim_map import show_sizes
+from namecheck.rules.reductions import DimArgument, kept_at_one
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import unknown_of_rank
+from namecheck.rules.shapes import Sizes
 
 Tensors = Sequence[Tensor] | Many | Unknown
 NEW = Dim(None, 1, purposeful=True)

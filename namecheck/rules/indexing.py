@@ -12,16 +12,16 @@ from functools import reduce
 from types import EllipsisType
 from typing import Any, Final
 
-from namecheck.attributes import is_among
-from namecheck.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.dtypes import is_among
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression, is_at_least
+from namecheck.core.tensors import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor, clash
 from namecheck.rules import dim_map
+from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.factories import shape_of
-from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.refusals import named, not_supported, refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
-from namecheck.sizes import Expression, is_at_least
-from namecheck.values import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor, clash
 
 _MASKS: Final = frozenset({"bool", "uint8"})
 

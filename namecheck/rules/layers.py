@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import ANY_DIM, Dim, Dims, Size, Tensor, new_dim
+from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import first, joined, of_rank, without_right
-from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.products import bilinear
 from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
-from namecheck.sizes import Expression
-from namecheck.values import ANY_DIM, Dim, Dims, Size, Tensor, new_dim
 
 Word = str | Unknown
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from namecheck.names import UNKNOWN, Contradiction, Name, Unknown
-from namecheck.rules.meetings import broadcast, check_one
+from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
+from namecheck.core.tensors import OPEN, Dim, Dims, Position, Tensor, clash, locate
+from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.views import flat
-from namecheck.values import OPEN, Dim, Dims, Position, Tensor, clash, locate
 
 
 @rule

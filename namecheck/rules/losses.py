@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.tensors import OPEN, SCALAR, Dims, Tensor
+from namecheck.rules.broadcasting import broadcast, check_one, unify_dim
 from namecheck.rules.dim_map import same_shape, show_sizes, without_right
-from namecheck.rules.meetings import broadcast, check_one, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, SCALAR, Dims, Tensor
 
 Word = str | Unknown
 

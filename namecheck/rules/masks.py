@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from namecheck.names import Answer, Contradiction
-from namecheck.rules.meetings import broadcast, unify
+from namecheck.core.names import Answer, Contradiction
+from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
-from namecheck.values import Dim, Dims, Tensor
 
 
 @rule

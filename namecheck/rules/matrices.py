@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Axis, Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
+from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+from namecheck.rules.broadcasting import broadcast, check_one, diagonal_dim
 from namecheck.rules.dim_map import joined, show_rank, without_right
-from namecheck.rules.meetings import broadcast, check_one, diagonal_dim
 from namecheck.rules.permutations import transposes_last_two
 from namecheck.rules.reductions import DimArguments, check_square, removes_dimensions
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
 
 Flag = bool | Unknown
 Two: TypeAlias = tuple[Dims, Dims]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from namecheck import memory
-from namecheck.attributes.layouts import SPARSE
-from namecheck.memory import CONTIGUOUS, FORMATS
-from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.core import memory_order
+from namecheck.core.layouts import SPARSE
+from namecheck.core.memory_order import CONTIGUOUS, FORMATS
+from namecheck.core.names import UNKNOWN, Answer, Unknown
+from namecheck.core.tensors import Constant, Size, Tensor, locate
 from namecheck.rules.queries import DimArgument, check_any_dims
 from namecheck.rules.registry import rule
-from namecheck.values import Constant, Size, Tensor, locate
 
 
 @rule
@@ -34,7 +34,7 @@ def stride(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
     """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
     steps = None
     if not isinstance(input.memory, Unknown) and not input.dims.open:
-        steps = memory.strides(input.memory, input.dims.sizes)
+        steps = memory_order.strides(input.memory, input.dims.sizes)
     if dim is None:
         return UNKNOWN if steps is None else steps
     check_any_dims(input, dim)
@@ -53,5 +53,5 @@ def is_contiguous(input: Tensor, memory_format: Constant | None = None) -> bool 
         return False
     if input.dims.open:
         return True if order == CONTIGUOUS else UNKNOWN
-    answer = memory.is_laid_out(input.memory, input.dims.sizes, order)
+    answer = memory_order.is_laid_out(input.memory, input.dims.sizes, order)
     return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import Dim, Dims, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.registry import Writes, rule
-from namecheck.values import Dim, Dims, Tensor
 
 
 @rule

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from namecheck.names import UNKNOWN, Answer, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Unknown
+from namecheck.core.tensors import Dim, Dims, Many, Size, Tensor, added, agree, product
 from namecheck.rules import dim_map, patterns
 from namecheck.rules.concatenations import cat
 from namecheck.rules.einops import Operand, apart, check_rank, together
@@ -13,7 +14,6 @@ from namecheck.rules.patterns import Number, wrong
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import split_with_sizes
 from namecheck.rules.views import inferred
-from namecheck.values import Dim, Dims, Many, Size, Tensor, added, agree, product
 
 Shape = Sequence[Size] | Unknown
 Packed = tuple[Dims, list[Shape] | Unknown]

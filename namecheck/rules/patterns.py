@@ -14,7 +14,7 @@ from itertools import chain
 from types import EllipsisType
 from typing import Final, TypeAlias
 
-from namecheck.names import Contradiction
+from namecheck.core.names import Contradiction
 
 
 @dataclass(frozen=True, slots=True, eq=False)

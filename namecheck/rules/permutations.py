@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck import names as naming
-from namecheck.names import Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import Contradiction, Unknown
+from namecheck.core.tensors import ANYWHERE, MIDDLE, Dim, Dims, Position, Tensor, locate
 from namecheck.rules import dim_map
 from namecheck.rules.dim_map import Source, rearrange
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANYWHERE, MIDDLE, Dim, Dims, Position, Tensor, locate
 
 DimArgument = int | str | Unknown | None
 

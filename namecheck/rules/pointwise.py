@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.rules.meetings import broadcast, unify
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.tensors import OPEN, Constant, Dim, Dims, Many, Size, Tensor
+from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Constant, Dim, Dims, Many, Size, Tensor
 
 
 @rule

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck import names as naming
-from namecheck.names import Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import Contradiction, Unknown
+from namecheck.core.tensors import OPEN, Dims, Many, Tensor, locate, product
 from namecheck.rules import dim_map
+from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.contractions import (
     add_product,
     check_axes,
@@ -23,11 +25,9 @@ from namecheck.rules.contractions import (
     with_bias,
     words,
 )
-from namecheck.rules.meetings import broadcast
 from namecheck.rules.permutations import transposes_matrix
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Many, Tensor, locate, product
 
 
 @rule

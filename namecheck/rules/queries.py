@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.tensors import OPEN, Dims, Many, Maybe, Size, Tensor, locate, product
 from namecheck.rules import dim_map
+from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.factories import sized
-from namecheck.rules.meetings import broadcast
 from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
-from namecheck.values import OPEN, Dims, Many, Maybe, Size, Tensor, locate, product
 
 DimArgument = int | str | Unknown | None
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from namecheck.attributes import Category, is_among, of_category
-from namecheck.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
-from namecheck.rules.dim_map import joined, rearrange, without_right
-from namecheck.rules.grids import side_of_square
-from namecheck.rules.meetings import diagonal_dim
-from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named, variant
-from namecheck.rules.registry import rule
-from namecheck.rules.scans import resized
-from namecheck.rules.shapes import Sizes
-from namecheck.values import (
+from namecheck.core.dtypes import Category, is_among, of_category
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
+from namecheck.core.tensors import (
     OPEN,
     Dim,
     Dims,
@@ -27,6 +19,14 @@ from namecheck.values import (
     new_dim,
     product,
 )
+from namecheck.rules.broadcasting import diagonal_dim
+from namecheck.rules.dim_map import joined, rearrange, without_right
+from namecheck.rules.grids import side_of_square
+from namecheck.rules.reductions import DimArgument
+from namecheck.rules.refusals import refuse_named, variant
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
+from namecheck.rules.shapes import Sizes
 
 
 @rule

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim, product
+from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.meetings import broadcast, check_one
 from namecheck.rules.registry import rule
-from namecheck.values import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim, product
 
 Flag = bool | Unknown
 # What a layer with cells starts from: a state and a cell.

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
-from namecheck.names import Answer, Axis, Contradiction, Name, Unknown, show_name
-from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.meetings import broadcast
-from namecheck.rules.refusals import not_supported, refuse_named
-from namecheck.rules.registry import rule
-from namecheck.values import (
+from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
+from namecheck.core.tensors import (
     OPEN,
     SCALAR,
     Dim,
@@ -23,6 +19,10 @@ from namecheck.values import (
     locate,
     product,
 )
+from namecheck.rules.broadcasting import broadcast
+from namecheck.rules.dim_map import joined, without_right
+from namecheck.rules.refusals import not_supported, refuse_named
+from namecheck.rules.registry import rule
 
 DimArgument = int | str | Unknown
 DimArguments = tuple[DimArgument, ...] | list[DimArgument]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from namecheck.names import Answer, Contradiction
-from namecheck.values import Many, Tensor
+from namecheck.core.names import Answer, Contradiction
+from namecheck.core.tensors import Many, Tensor
 
 _DIMNAME = "(dimname)"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.tensors import ANYWHERE, Dim, Dims, Many, Position, Size, Tensor, locate
+from namecheck.rules.broadcasting import unify
 from namecheck.rules.concatenations import cat
-from namecheck.rules.meetings import unify
 from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-from namecheck.values import ANYWHERE, Dim, Dims, Many, Position, Size, Tensor, locate
 
 
 @rule

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
-from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
-from namecheck.rules.meetings import broadcast
-from namecheck.rules.reductions import DimArgument, DimArguments, positions
-from namecheck.rules.registry import rule
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
+from namecheck.core.tensors import (
     ANY_DIM,
     OPEN,
     Dim,
@@ -27,6 +23,10 @@ from namecheck.values import (
     locate_index,
     new_dim,
 )
+from namecheck.rules.broadcasting import broadcast
+from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
+from namecheck.rules.reductions import DimArgument, DimArguments, positions
+from namecheck.rules.registry import rule
 
 Sizes = Sequence[Size] | Unknown
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from namecheck.names import Unknown
+from namecheck.core.names import Unknown
+from namecheck.core.tensors import OPEN, Dims, Tensor, new_dim
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import Sizes
-from namecheck.values import OPEN, Dims, Tensor, new_dim
 
 
 @rule

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.sizes import Expression, Known, divided
+from namecheck.core.tensors import OPEN, Dim, Dims, Size, Tensor, locate, new_dim, product
+from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
-from namecheck.rules.meetings import check_one
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.splits import part_of
-from namecheck.sizes import Expression, Known, divided
-from namecheck.values import OPEN, Dim, Dims, Size, Tensor, locate, new_dim, product
 
 Extent = Size | Sequence[Size] | None
 

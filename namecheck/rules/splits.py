@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.rules.reductions import DimArgument
-from namecheck.rules.registry import rule
-from namecheck.rules.scans import resized
-from namecheck.sizes import Expression
-from namecheck.values import (
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import (
     Dim,
     Dims,
     Many,
@@ -22,6 +19,9 @@ from namecheck.values import (
     locate,
     named_by,
 )
+from namecheck.rules.reductions import DimArgument
+from namecheck.rules.registry import rule
+from namecheck.rules.scans import resized
 
 # A tensor is rarely cut into more pieces for their sizes to matter.
 _MOST: Final = 256

@@ -13,15 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
 
-from namecheck import names as naming
-from namecheck.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.rules.dim_map import joined, show_sizes, without_right
-from namecheck.rules.ratios import ONE, Ratio, ratio
-from namecheck.rules.refusals import refuse_named
-from namecheck.rules.registry import rule
-from namecheck.rules.shapes import Sizes
-from namecheck.rules.splits import part_of
-from namecheck.values import (
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import (
     OPEN,
     Constant,
     Dim,
@@ -35,6 +29,12 @@ from namecheck.values import (
     own_size,
     product,
 )
+from namecheck.rules.dim_map import joined, show_sizes, without_right
+from namecheck.rules.ratios import ONE, Ratio, ratio
+from namecheck.rules.refusals import refuse_named
+from namecheck.rules.registry import rule
+from namecheck.rules.shapes import Sizes
+from namecheck.rules.splits import part_of
 
 
 @rule

@@ -9,6 +9,7 @@ import sys
 from contextlib import AbstractContextManager
 from types import ModuleType
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime.checking import checked
 from namecheck.runtime.errors import (
     Contradicted,
@@ -21,7 +22,6 @@ from namecheck.runtime.errors import (
 from namecheck.runtime.import_hook import install_import_hook
 from namecheck.runtime.modes import Mode, Record
 from namecheck.runtime.shim import InstallError, install, installed, runtime, uninstall
-from namecheck.semantics import Semantics
 
 __all__ = [
     "Contradicted",

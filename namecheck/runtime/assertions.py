@@ -10,14 +10,14 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeAlias
 
-from namecheck import syntax
 from namecheck.annotations.declarations import Value
-from namecheck.findings import Finding, Place, Span
-from namecheck.names import UNKNOWN, Contradiction
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Place, Span
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import OPEN, Dims, Tensor
 from namecheck.runtime import judging, places, tensor_names
 from namecheck.runtime.patches import TABLE
-from namecheck.syntax import Source
-from namecheck.values import OPEN, Dims, Tensor
 
 
 def given(value: Any) -> Value:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
+from namecheck.core.syntax import Position, Source, position
 from namecheck.runtime.instructions import position_of
-from namecheck.syntax import Position, Source, position
 
 # Contexts that swallow the errors whose types they are called with.
 _EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})

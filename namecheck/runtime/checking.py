@@ -22,7 +22,7 @@ import torch
 
 from namecheck.annotations import Bindings, settle
 from namecheck.annotations.declarations import Every, Value, meet
-from namecheck.names import Contradiction
+from namecheck.core.names import Contradiction
 from namecheck.runtime import assertions, modes, stand_ins
 from namecheck.runtime.assertions import given, is_sized
 from namecheck.runtime.contracts import Contract, Unresolved, contract

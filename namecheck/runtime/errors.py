@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from namecheck.findings import Finding, register
+from namecheck.core.findings import Finding, register
 
 
 class Contradicted(Exception):

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from namecheck import memory
-from namecheck.memory import Memory
-from namecheck.names import UNKNOWN
+from namecheck.core import memory_order
+from namecheck.core.memory_order import Memory
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Tensor
 from namecheck.runtime import tensor_names
-from namecheck.values import Tensor
 
 
 def described(value: Any) -> Any:
@@ -32,7 +32,7 @@ def order_of(tensor: torch.Tensor) -> Memory:
     if tensor.layout is not torch.strided or tensor.is_nested:
         return UNKNOWN
     if all(type(size) is int for size in tensor.shape):
-        return memory.order_of(tensor.stride(), tensor.shape)
+        return memory_order.order_of(tensor.stride(), tensor.shape)
     return UNKNOWN
 
 

@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+from namecheck.core.syntax import Position, Source, position
 from namecheck.runtime.targets import BINARY, COMPARISONS, UNARY
-from namecheck.syntax import Position, Source, position
 
 # Where an operator can run; an augmented assignment is a statement, and has an operator.
 Expression: TypeAlias = (

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import torch
 
-from namecheck.findings import Finding, Place, Span, is_of_sizes
-from namecheck.names import Contradiction, show
+from namecheck.core.findings import Finding, Place, Span, is_of_sizes
+from namecheck.core.names import Contradiction, show
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import modes, places, tensor_names
 from namecheck.runtime.errors import Contradicted, error_of
 from namecheck.runtime.modes import Mode
 from namecheck.runtime.patches import TABLE
-from namecheck.semantics import Semantics
 
 # Of what is about sizes torch cannot know these, as its tensors have no names.
 _ABOUT_NAMES: Final = frozenset({"NC205"})

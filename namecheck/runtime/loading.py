@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from torch.utils.data._utils import worker
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import modes, tensor_names
 from namecheck.runtime.carrying import said_of
 from namecheck.runtime.modes import Mode
 from namecheck.runtime.patches import TABLE, Patch
 from namecheck.runtime.tensor_names import Names
-from namecheck.semantics import Semantics
 
 
 def patches() -> Iterator[Patch]:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from namecheck.findings import Finding, Span
+from namecheck.core.findings import Finding, Span
 
 Mode: TypeAlias = Literal["error", "warn", "record", "off"]
 MODES: Final = ("error", "warn", "record")

@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from namecheck import signatures
-from namecheck.operators import Operator
+from namecheck.operators import Operator, signatures
 
 
 def made_with(row: Operator, module: torch.nn.Module) -> Mapping[str, Any]:

@@ -13,8 +13,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime.modes import Mode, Record
-from namecheck.semantics import Semantics
 
 ABSENT: Final = object()
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from namecheck.findings import Span
+from namecheck.core.findings import Span
 
 # First and last line, first and last column in bytes; None where Python does not tell.
 Positions: TypeAlias = tuple[int | None, int | None, int | None, int | None]

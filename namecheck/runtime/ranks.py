@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch._guards import detect_fake_mode
 
-from namecheck.names import Contradiction, show
+from namecheck.core.names import Contradiction, show
 from namecheck.runtime import judging, tensor_names
 from namecheck.runtime.patches import TABLE
 from namecheck.runtime.tensor_names import UNSAID, Names

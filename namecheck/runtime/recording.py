@@ -20,7 +20,9 @@ from typing import Any, Final, TypeAlias
 import torch
 
 import namecheck.runtime
-from namecheck.findings import Finding
+from namecheck.core.findings import Finding
+from namecheck.core.semantics import Semantics
+from namecheck.core.syntax import Position, Source, position
 from namecheck.runtime import facets, modes, places, shim, tensor_names
 from namecheck.runtime.catching import Catching
 from namecheck.runtime.errors import Contradicted, error_of
@@ -33,8 +35,6 @@ from namecheck.runtime.instructions import (
 )
 from namecheck.runtime.modes import Record
 from namecheck.runtime.patches import TABLE, Deferred, Patch
-from namecheck.semantics import Semantics
-from namecheck.syntax import Position, Source, position
 
 # A file by the name that its code objects have, and where in it.
 Place: TypeAlias = tuple[str, Position]

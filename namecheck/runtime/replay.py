@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from namecheck.names import UNKNOWN
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Constant, Dims, Tensor
 from namecheck.runtime import tensor_names
-from namecheck.values import Constant, Dims, Tensor
 
 
 @dataclass(frozen=True, slots=True)

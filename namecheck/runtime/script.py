@@ -21,10 +21,10 @@ from multiprocessing import spawn
 from types import CodeType, ModuleType, SimpleNamespace, TracebackType
 from typing import Any
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import import_hook, modes, shim, tracebacks
 from namecheck.runtime.errors import Contradicted
 from namecheck.runtime.modes import Mode
-from namecheck.semantics import Semantics
 
 
 class CannotRun(Exception):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import torch
 
 from namecheck import operators
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import (
     compilation,
     distribution,
@@ -26,7 +27,6 @@ from namecheck.runtime.patches import TABLE, Deferred, Patch, read
 from namecheck.runtime.sites import Site
 from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import ATTRIBUTE
-from namecheck.semantics import Semantics
 
 TESTED: Final = ((2, 11), (2, 13))
 

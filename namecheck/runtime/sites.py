@@ -3,7 +3,7 @@
 A `Plan` is what `infer` answered, made ready: the arguments with indices in the place of names,
 and the names of what comes back. It holds for every call with the same names, dtypes and plain
 arguments; where the answer without sizes leaves a name open, for the same sizes as well. That the
-answer without sizes may be taken for all sizes is the law of sound forgetting (tests/test_laws.py).
+answer without sizes may be taken for all sizes is the law of sound forgetting (tests/laws/).
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from typing import Any, Final, cast
 import torch
 
 from namecheck import operators
-from namecheck.names import UNKNOWN, Contradiction
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.semantics import Semantics
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference
 from namecheck.runtime import (
     judging,
@@ -33,8 +35,6 @@ from namecheck.runtime.targets import Target
 from namecheck.runtime.tensor_names import Names
 from namecheck.runtime.translation import NAMING, UNCHANGED, Changes, speaks
 from namecheck.runtime.wrapper_source import LONGEST
-from namecheck.semantics import Semantics
-from namecheck.values import Tensor
 
 __all__ = ["NAMING", "Plan", "Site"]
 

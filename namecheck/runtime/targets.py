@@ -11,7 +11,7 @@ from typing import Any, Final
 import torch
 
 from namecheck.operators import Operator, python_operators
-from namecheck.signatures import Parameter
+from namecheck.operators.signatures import Parameter
 
 # How Python spells the operators that `operators.python_operators` names, without underscores.
 BINARY: Final = {

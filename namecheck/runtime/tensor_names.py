@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias, cast
 
 import torch
 
-from namecheck.names import UNKNOWN, Name, word
-from namecheck.values import OPEN, Constant, Dims, Many, Tensor
+from namecheck.core.names import UNKNOWN, Name, word
+from namecheck.core.tensors import OPEN, Constant, Dims, Many, Tensor
 
 Names: TypeAlias = tuple[str | None, ...]
 

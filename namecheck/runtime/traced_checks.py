@@ -18,11 +18,11 @@ from torch._dynamo.variables import TensorVariable
 
 from namecheck.annotations import Bindings
 from namecheck.annotations.declarations import Value
-from namecheck.names import UNKNOWN
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Dim, Dims, Tensor
 from namecheck.runtime import stand_ins, tracing
 from namecheck.runtime.assertions import given
 from namecheck.runtime.errors import Contradicted
-from namecheck.values import Dim, Dims, Tensor
 
 if TYPE_CHECKING:
     from namecheck.runtime.checking import Checker

@@ -32,7 +32,7 @@ from torch._dynamo.variables.tensor import TensorVariable
 from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 from torch._dynamo.variables.torch_function import TensorWithTFOverrideVariable
 
-from namecheck.findings import Finding
+from namecheck.core.findings import Finding
 from namecheck.runtime import (
     judging,
     lowering,

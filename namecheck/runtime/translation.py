@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import torch
 
-from namecheck.names import Contradiction, show
+from namecheck.core.names import Contradiction, show
+from namecheck.operators.signatures import Parameter
 from namecheck.runtime import tensor_names
 from namecheck.runtime.targets import is_fresh
-from namecheck.signatures import Parameter
 
 # Parameters that name dims.
 NAMING: Final = frozenset({"dim", "dims", "name", "names"})

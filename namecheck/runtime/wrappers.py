@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import torch
 
+from namecheck.operators.signatures import Parameter, Signature
 from namecheck.runtime import wrapper_source
 from namecheck.runtime.sites import NAMING, Site
 from namecheck.runtime.targets import Target
 from namecheck.runtime.wrapper_source import MISSING, Shape
-from namecheck.signatures import Parameter, Signature
 
 _REFUSALS: Final = (TypeError, RuntimeError)
 _ALIASES: Final = {"dim": "axis", "keepdim": "keepdims"}

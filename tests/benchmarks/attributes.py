@@ -15,10 +15,12 @@ from unittest import mock
 
 import torch
 
-from namecheck import interpreter, operators, syntax
+from namecheck import operators
+from namecheck.core import syntax
+from namecheck.interpreter.workspace import analysis
 from namecheck.project import Entry
 from namecheck.project.file_check import Checker
-from namecheck.settings import Settings
+from namecheck.project.settings import Settings
 from tests.benchmarks.programs import pair
 
 LAYERS: Final = Path(torch.__file__).parent / "nn"
@@ -52,13 +54,13 @@ def among_names(rounds: int) -> None:
     ]
     quickest = [[math.inf, math.inf] for _ in sources]
     for turn in range(rounds * 3):
-        known: tuple[interpreter.Inferences, interpreter.Inferences] = ({}, {})
+        known: tuple[analysis.Inferences, analysis.Inferences] = ({}, {})
         gc.collect()
         for best, source in zip(quickest, sources, strict=True):
             for way in (0, 1) if turn % 2 else (1, 0):
                 with _without_attributes() if way else nullcontext():
                     begin = time.process_time_ns()
-                    interpreter.check(source, inferences=known[way])
+                    analysis.check(source, inferences=known[way])
                     best[way] = min(best[way], time.process_time_ns() - begin)
     ours, without = (sum(best) / 1e9 for best in zip(*quickest, strict=True))
     print(

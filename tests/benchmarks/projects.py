@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 from unittest import mock
 
-from namecheck import cli, interpreter
+from namecheck.cli import main
+from namecheck.interpreter.workspace import analysis
 from namecheck.project.cache import FOLDER
 
 FILES: Final = 2_000
@@ -66,13 +67,13 @@ def _module(number: int) -> str:
 def counting() -> Iterator[list[str]]:
     """The files that are analysed meanwhile, in this process."""
     analysed: list[str] = []
-    plain = interpreter.analysed
+    plain = analysis.analysed
 
     def counted(workspace: Any, location: str) -> Any:
         analysed.append(location)
         return plain(workspace, location)
 
-    with mock.patch.object(interpreter, "analysed", counted):
+    with mock.patch.object(analysis, "analysed", counted):
         yield analysed
 
 
@@ -92,5 +93,5 @@ def analysed_after_an_edit(root: Path, edited: Path) -> list[str]:
 
 def _check() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
-        status = cli.main(["check", "--jobs", "1", "--cache-dir", FOLDER])
+        status = main.main(["check", "--jobs", "1", "--cache-dir", FOLDER])
     assert status == 0, "the generated project has findings"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from namecheck.operators import Operator, table
-from namecheck.signatures import REQUIRED, Parameter, Signature
+from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 
 _NAMES: Final = frozenset({"name", "names"})
 _DIMS: Final = frozenset({"dim", "dims"}) | _NAMES

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from namecheck import cli
+from namecheck.cli import main
 
 ROOT: Final = Path(__file__).parents[2]
 CODES: Final = frozenset(
@@ -147,7 +147,7 @@ class Project:
         """The findings of ``namecheck check``, which is run in this process."""
         told = io.StringIO()
         with chdir(self.root), redirect_stdout(told):
-            code = cli.main(["check", "--output-format", "json", "--no-cache", *words])
+            code = main.main(["check", "--output-format", "json", "--no-cache", *words])
         assert code in (0, 1), told.getvalue()
         return set(_findings(json.loads(told.getvalue())))
 

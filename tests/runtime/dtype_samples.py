@@ -15,11 +15,11 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from namecheck import memory, signatures
-from namecheck.memory import Memory
-from namecheck.operators import Inference, Operator, infer, table
-from namecheck.signatures import REQUIRED, Parameter, Signature
-from namecheck.values import Constant, Dims, Tensor
+from namecheck.core import memory_order
+from namecheck.core.memory_order import Memory
+from namecheck.core.tensors import Constant, Dims, Tensor
+from namecheck.operators import Inference, Operator, infer, signatures, table
+from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 
 DTYPES: Final = (
     *("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"),
@@ -145,8 +145,8 @@ class Slot:
         """How it lies in memory."""
         cut = {place: 1 for place, size in enumerate(self.sizes) if size > self.shape[place]}
         parts = tuple(map(min, self.sizes, self.shape))
-        told = memory.moved(self.order, range(len(self.shape)), self.sizes, parts, cut)
-        return memory.stretched(told, parts, self.shape)
+        told = memory_order.moved(self.order, range(len(self.shape)), self.sizes, parts, cut)
+        return memory_order.stretched(told, parts, self.shape)
 
 
 def of(*shape: int) -> Slot:

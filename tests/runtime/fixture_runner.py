@@ -21,7 +21,7 @@ from typing import Any, Final
 import torch
 
 import namecheck
-from namecheck.findings import Finding, Kind, register
+from namecheck.core.findings import Finding, Kind, register
 from namecheck.runtime import Contradicted, installed, runtime
 from tests.fixture_reader import FIXTURES, REVEALED, Program
 

@@ -20,9 +20,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import backend_registration
 
-from namecheck.names import UNKNOWN
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Constant, Dims, Many, Tensor
 from namecheck.operators import Inference, Operator, infer, table
-from namecheck.values import Constant, Dims, Many, Tensor
 from tests.runtime.dtype_samples import Sample, Slot, everyday, samples
 
 SECOND: Final = "second:0"

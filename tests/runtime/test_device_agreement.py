@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck.attributes import devices
+from namecheck.core import devices
+from namecheck.core.tensors import Dims, Tensor
 from namecheck.operators import infer
-from namecheck.values import Dims, Tensor
 
 ROOT: Final = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck.findings import is_of_attributes
+from namecheck.core.findings import is_of_attributes
 from namecheck.runtime.errors import Contradicted
 from tests.fixture_reader import REVEALED, pages
 from tests.runtime.fixture_runner import is_elsewhere

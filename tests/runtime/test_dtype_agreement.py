@@ -17,11 +17,11 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck import attributes
-from namecheck.attributes import KINDS, Around
-from namecheck.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core import dtypes as attributes
+from namecheck.core.dtypes import KINDS, Around
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.tensors import Dims, Tensor
 from namecheck.operators import infer, python_operators
-from namecheck.values import Dims, Tensor
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Add": operator.add,

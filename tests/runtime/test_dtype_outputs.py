@@ -13,8 +13,8 @@ from typing import Any, Final
 import pytest
 import torch
 
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Operator, table
-from namecheck.values import Tensor
 from tests.runtime.dtype_samples import (
     DTYPES,
     Sample,

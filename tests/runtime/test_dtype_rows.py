@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 import pytest
 import torch
 
-from namecheck.attributes import KINDS
-from namecheck.names import UNKNOWN
+from namecheck.core.dtypes import KINDS
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Many, Tensor
 from namecheck.operators import Inference, Operator, table
-from namecheck.values import Many, Tensor
 from tests.runtime.dtype_samples import DTYPES, Sample, dims_of, everyday, inferred, samples
 
 # Few dtypes stand for all where those of several tensors are mixed.

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from namecheck import project
+from namecheck.core.semantics import Semantics
+from namecheck.editing.documents import Document
+from namecheck.editing.edits import applied
+from namecheck.fixing import offers
 from namecheck.project import Entry
-from namecheck.rewrite import offers
-from namecheck.rewrite.documents import Document
-from namecheck.rewrite.edits import applied
-from namecheck.semantics import Semantics
-from namecheck.settings import Settings
+from namecheck.project.settings import Settings
 from tests.fixture_reader import FIXTURES, Program, pairs
 from tests.runtime.fixture_runner import run
 

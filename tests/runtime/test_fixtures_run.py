@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
-from namecheck.semantics import Semantics
 from tests.fixture_reader import Program, pages, pairs
 from tests.runtime.fixture_runner import (
     Revealed,

@@ -16,10 +16,10 @@ import torch._dynamo  # leaves frames of its own, when it is imported
 
 from namecheck.conformance import live
 from namecheck.conformance.cases import read
+from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
-from namecheck.semantics import Semantics
+from tests.conformance.test_conformance import EVERYDAY
 from tests.runtime.tensors import named
-from tests.test_conformance import EVERYDAY
 
 
 @contextmanager

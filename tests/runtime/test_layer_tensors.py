@@ -8,12 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from namecheck import signatures
-from namecheck.interpreter import run
-from namecheck.interpreter.joins import held
-from namecheck.interpreter.objects import NONE, TensorValue
-from namecheck.operators import table
-from namecheck.syntax import parse
+from namecheck.core.syntax import parse
+from namecheck.interpreter.domain.joins import held
+from namecheck.interpreter.domain.values import NONE, TensorValue
+from namecheck.interpreter.workspace.analysis import run
+from namecheck.operators import signatures, table
 
 HOLDING = sorted(key for key in table() if table()[key].holds)
 SWITCHES = ("bias", "affine", "track_running_stats")

@@ -8,10 +8,10 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck.attributes.layouts import LAYOUTS, MEMORY_FORMATS, missing
-from namecheck.names import UNKNOWN
+from namecheck.core.layouts import LAYOUTS, MEMORY_FORMATS, missing
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Dims, Tensor
 from namecheck.operators import Operator, infer, table
-from namecheck.values import Dims, Tensor
 from tests.runtime.dtype_samples import (
     CONVERTED,
     Sample,

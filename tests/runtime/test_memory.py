@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck import memory
-from namecheck.memory import CONTIGUOUS, FORMATS, Gapped, Memory
-from namecheck.names import UNKNOWN, Answer
+from namecheck.core import memory_order
+from namecheck.core.memory_order import CONTIGUOUS, FORMATS, Gapped, Memory
+from namecheck.core.names import UNKNOWN, Answer
+from namecheck.core.sizes import Known, substituted, symbol
+from namecheck.core.tensors import Constant, Dims, Tensor
 from namecheck.operators import infer
-from namecheck.sizes import Known, substituted, symbol
-from namecheck.values import Constant, Dims, Tensor
 
 SIZES: Final = (1, 1, 2, 2, 3, 4, 6)
 # Symbols that stand for sizes of which none is made up of others.
@@ -37,7 +37,7 @@ def tensors(draw: random.Random) -> Iterator[tuple[torch.Tensor, tuple[int, ...]
         sizes = [draw.choice(SIZES) for _ in range(rank)]
         places = [order.index(place) for place in range(rank)]
         dense = torch.zeros([sizes[place] for place in order])
-        yield dense.permute(places), memory.ordered(order)
+        yield dense.permute(places), memory_order.ordered(order)
 
 
 def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
@@ -63,7 +63,7 @@ def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
 def holds(tensor: torch.Tensor, order: Memory) -> bool:
     """Whether a tensor is laid out as an order says."""
     assert order is not UNKNOWN
-    told = memory.strides(order, tuple(tensor.shape))
+    told = memory_order.strides(order, tuple(tensor.shape))
     pairs = zip(tensor.stride(), told, strict=True)
     return all(guess in (UNKNOWN, real) for real, guess in pairs)
 
@@ -74,7 +74,7 @@ def test_strides_follow_from_the_order(draw: random.Random) -> None:
         known = [
             size == 1 or each is not UNKNOWN
             for size, each in zip(
-                tensor.shape, memory.strides(order, tuple(tensor.shape)), strict=True
+                tensor.shape, memory_order.strides(order, tuple(tensor.shape)), strict=True
             )
         ]
         assert all(known)
@@ -93,22 +93,22 @@ def test_is_contiguous(draw: random.Random) -> None:
             if len(wanted) not in (0, tensor.dim()):
                 continue
             real = tensor.is_contiguous(memory_format=getattr(torch, word))
-            guess = memory.is_laid_out(order, tuple(tensor.shape), wanted)
+            guess = memory_order.is_laid_out(order, tuple(tensor.shape), wanted)
             assert guess is (Answer.YES if real else Answer.NO)
 
 
-def is_viewed(tensor: torch.Tensor, order: memory.Memory, new: Sequence[int]) -> bool:
+def is_viewed(tensor: torch.Tensor, order: memory_order.Memory, new: Sequence[int]) -> bool:
     """Whether torch has a view of these sizes; what is told of it must be so."""
     sizes = tuple(tensor.shape)
-    answer = memory.can_be_viewed(order, sizes, new)
+    answer = memory_order.can_be_viewed(order, sizes, new)
     try:
         view = tensor.view(new)
     except RuntimeError:
         assert answer is Answer.NO, (sizes, order, new)
-        assert memory.viewed(order, sizes, new) is UNKNOWN
+        assert memory_order.viewed(order, sizes, new) is UNKNOWN
         return False
     assert answer is Answer.YES, (sizes, order, new)
-    assert holds(view, memory.viewed(order, sizes, new)), (sizes, order, new)
+    assert holds(view, memory_order.viewed(order, sizes, new)), (sizes, order, new)
     return True
 
 
@@ -124,10 +124,10 @@ def test_views_of_sizes_that_are_partly_known_are_never_told_wrongly(draw: rando
         sizes, new = tuple(tensor.shape), regrouped(draw, tensor.shape)
         some = [UNKNOWN if draw.random() < 0.3 else size for size in sizes]
         some_new = [UNKNOWN if draw.random() < 0.2 else size for size in new]
-        guess = memory.can_be_viewed(order, some, some_new)
-        real = memory.can_be_viewed(order, sizes, new)
+        guess = memory_order.can_be_viewed(order, some, some_new)
+        real = memory_order.can_be_viewed(order, sizes, new)
         assert guess in (Answer.MAYBE, real), (order, some, some_new)
-        viewed = memory.viewed(order, some, some_new)
+        viewed = memory_order.viewed(order, some, some_new)
         assert viewed is UNKNOWN or holds(tensor.view(new), viewed)
 
 
@@ -137,7 +137,7 @@ def test_views_of_symbolic_sizes(draw: random.Random) -> None:
         rank = draw.randrange(2, 5)
         choice: list[Known] = [*map(symbol, VALUES), symbol("d") * 2, 1, 2, 3]
         sizes = draw.sample(choice, rank)
-        order = memory.ordered(draw.sample(range(rank), rank))
+        order = memory_order.ordered(draw.sample(range(rank), rank))
         new = list(sizes)
         for _ in range(draw.randrange(3)):
             if len(new) > 1:
@@ -145,18 +145,18 @@ def test_views_of_symbolic_sizes(draw: random.Random) -> None:
                 new[place : place + 2] = [new[place] * new[place + 1]]
         concrete = [substituted(size, VALUES) for size in sizes]
         concrete_new = [substituted(size, VALUES) for size in new]
-        answer = memory.can_be_viewed(order, sizes, new)
-        assert answer is memory.can_be_viewed(order, concrete, concrete_new)
+        answer = memory_order.can_be_viewed(order, sizes, new)
+        assert answer is memory_order.can_be_viewed(order, concrete, concrete_new)
         told[answer] += 1
     assert min(told.values()) > ROUNDS / 10
 
 
 def test_a_view_that_rests_on_what_the_caller_knows_is_not_refused() -> None:
     b, t, h, d = map(symbol, VALUES)
-    heads = memory.ordered((0, 2, 1, 3))
-    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, h * 16)) is Answer.NO
-    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, d)) is Answer.MAYBE
-    assert memory.can_be_viewed(heads, (b, t, h, 16), (b, t, -1)) is Answer.MAYBE
+    heads = memory_order.ordered((0, 2, 1, 3))
+    assert memory_order.can_be_viewed(heads, (b, t, h, 16), (b, t, h * 16)) is Answer.NO
+    assert memory_order.can_be_viewed(heads, (b, t, h, 16), (b, t, d)) is Answer.MAYBE
+    assert memory_order.can_be_viewed(heads, (b, t, h, 16), (b, t, -1)) is Answer.MAYBE
 
 
 def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
@@ -178,7 +178,9 @@ def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
             with_new.insert(place, None)
             result = result.unsqueeze(place)
         distance = dict.fromkeys(cut, 1)
-        found = memory.moved(order, with_new, tuple(tensor.shape), tuple(result.shape), distance)
+        found = memory_order.moved(
+            order, with_new, tuple(tensor.shape), tuple(result.shape), distance
+        )
         assert holds(result, found), (order, tensor.shape, with_new, cut)
         assert isinstance(found, Gapped) is not is_dense(result)
         dense += is_dense(result)
@@ -199,12 +201,12 @@ def gapped(draw: random.Random) -> Iterator[tuple[torch.Tensor, Memory]]:
         )
         result = tensor[index].permute(sources)
         shape = tuple(result.shape)
-        found = memory.moved(order, sources, tuple(tensor.shape), shape, cut)
+        found = memory_order.moved(order, sources, tuple(tensor.shape), shape, cut)
         if draw.random() < 0.4:
             wider = [draw.choice((1, 3)) for _ in range(draw.randrange(2))]
             wider += [draw.choice((1, 2)) if size == 1 else size for size in shape]
             result = result.expand(wider)
-            found = memory.stretched(found, shape, wider)
+            found = memory_order.stretched(found, shape, wider)
         yield result, found
 
 
@@ -213,7 +215,7 @@ def test_gaps(draw: random.Random) -> None:
     for tensor, found in gapped(draw):
         assert holds(tensor, found), (tensor.shape, tensor.stride(), found)
         assert isinstance(found, Gapped) is not is_dense(tensor)
-        told = memory.is_laid_out(found, tuple(tensor.shape), CONTIGUOUS)
+        told = memory_order.is_laid_out(found, tuple(tensor.shape), CONTIGUOUS)
         assert told is (Answer.YES if tensor.is_contiguous() else Answer.NO)
         seen += isinstance(found, Gapped)
     assert seen > ROUNDS / 4
@@ -230,7 +232,7 @@ def test_views_of_what_has_gaps(draw: random.Random) -> None:
 def test_what_is_computed_of_gaps_is_dense(draw: random.Random) -> None:
     known = 0
     for tensor, found in gapped(draw):
-        told = memory.computed(found, tuple(tensor.shape))
+        told = memory_order.computed(found, tuple(tensor.shape))
         for result in (tensor + 1, tensor.clone(), torch.zeros_like(tensor)):
             assert told is UNKNOWN or holds(result, told), (tensor.shape, tensor.stride(), found)
         known += told is not UNKNOWN and isinstance(found, Gapped)
@@ -271,5 +273,5 @@ def test_convolutions_follow_the_order_of_their_weights(told: str) -> None:
 def seen(tensor: torch.Tensor) -> Tensor:
     """All that can be known of a tensor."""
     dims = Dims.of(*(None,) * tensor.dim(), sizes=tensor.shape)
-    order = memory.order_of(tensor.stride(), tensor.shape)
+    order = memory_order.order_of(tensor.stride(), tensor.shape)
     return Tensor(dims, "float32", memory=order)

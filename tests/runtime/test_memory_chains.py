@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from namecheck.names import UNKNOWN
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Dims, Tensor
 from namecheck.operators import infer
-from namecheck.values import Dims, Tensor
 from tests.runtime.test_memory_rows import contradicts
 
 CHAINS: Final = 400

@@ -12,10 +12,10 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck import memory
-from namecheck.names import UNKNOWN
+from namecheck.core import memory_order
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Many, Tensor
 from namecheck.operators import Inference, Operator, table
-from namecheck.values import Many, Tensor
 from tests.runtime.dtype_samples import Sample, dims_of, everyday, inferred, samples
 
 # Of each rank one call of a row is looked for.
@@ -45,7 +45,7 @@ def as_they_stand(rank: int) -> tuple[int, ...]:
 
 
 def reversed_dims(rank: int) -> tuple[int, ...]:
-    return memory.ordered(range(rank)[::-1])
+    return memory_order.ordered(range(rank)[::-1])
 
 
 def swapped(rank: int) -> tuple[int, ...]:
@@ -107,7 +107,9 @@ def contradicts(guess: Tensor, real: torch.Tensor) -> bool:
         return True
     if isinstance(guess.memory, tuple) and guess.memory and len(guess.memory) != real.dim():
         return True
-    return not memory.agrees(guess.memory, memory.order_of(real.stride(), real.shape), real.shape)
+    return not memory_order.agrees(
+        guess.memory, memory_order.order_of(real.stride(), real.shape), real.shape
+    )
 
 
 def lying(tensor: torch.Tensor) -> str:

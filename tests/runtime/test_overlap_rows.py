@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 import torch
 
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Operator, infer, table
-from namecheck.values import Tensor
 from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferred, samples
 from tests.runtime.test_memory_rows import LEFT_OUT, one
 

@@ -11,8 +11,8 @@ import torch
 from namecheck import conformance
 from namecheck.conformance import ConformanceError, Report
 from namecheck.conformance.deviations import load
-from namecheck.semantics import Semantics
-from tests.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
+from namecheck.core.semantics import Semantics
+from tests.conformance.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import Final
 
-from namecheck.shipped import shipped
+from namecheck.operators.shipped import shipped
 
 # How the table marks the rows of the naming API (named_tensor.rst).
 _NAMING: Final = "See documentation"

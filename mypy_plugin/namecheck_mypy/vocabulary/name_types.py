@@ -16,7 +16,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from namecheck.signatures import Parameter
+from namecheck.operators.signatures import Parameter
 
 Named = Callable[[str, list[Type]], Type]
 """Gives the type of a class, by its full name and type arguments."""

@@ -20,7 +20,7 @@ from mypy.types import CallableType, NoneType, Overloaded, Type, UnionType
 from mypy.typevars import fill_typevars
 
 from namecheck.operators import Operator
-from namecheck.signatures import Parameter
+from namecheck.operators.signatures import Parameter
 from namecheck_mypy.vocabulary import name_types, rows
 from namecheck_mypy.vocabulary.signatures import kind_of
 

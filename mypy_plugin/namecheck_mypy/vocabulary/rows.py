@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from namecheck.operators import Operator, table
-from namecheck.signatures import REQUIRED, Parameter, Signature
+from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck_mypy.vocabulary import lines
 
 # The kinds that stand for a dim or for several; a name goes wherever an index goes.

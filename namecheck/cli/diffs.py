@@ -1,0 +1,35 @@
+"""Changes of files, printed as a unified diff that `git apply` and `patch -p1` take."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from namecheck.cli.console import painter
+
+if TYPE_CHECKING:
+    from namecheck.editing.documents import Document
+
+
+def show(changes: Iterable[tuple[str, Document, Document]], color: str | None) -> None:
+    """Print what changes in files, each with its path: byte for byte, where it is not coloured."""
+    from namecheck.editing.edits import unified
+    from namecheck.report.changes import diff_line
+
+    paint = painter(color)
+    sys.stdout.flush()
+    for path, before, after in changes:
+        for line in unified(before, after, _from_here(path)):
+            if paint.colored:
+                print(diff_line(line.decode(before.encoding, "replace"), paint))
+            else:
+                sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _from_here(path: str) -> str:
+    """A path as tools take it that apply a diff in the working folder."""
+    here = os.path.join(os.getcwd(), "")
+    return os.path.normpath(path).removeprefix(here)

@@ -1,0 +1,1 @@
+"""What everything speaks of: names, sizes, tensors, attributes, findings, source text."""

@@ -1,0 +1,247 @@
+"""Devices as a small lattice (tensor_attributes.rst, "torch.device").
+
+A device is written as torch prints it: ``cpu``, ``cuda:1``; ``cuda`` is whichever is the current
+one. What a program chooses (``"cuda" if torch.cuda.is_available() else "cpu"``) is one device,
+equal to itself. What is known of the device of a tensor is one of these, one of several, or
+nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, TypeAlias
+
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One of several devices, each with the facts under which a program chooses it."""
+
+    alternatives: tuple[tuple[str, tuple[tuple[Hashable, Hashable], ...]], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The devices that may be chosen."""
+        return tuple(name for name, _ in self.alternatives)
+
+
+Single: TypeAlias = str | Chosen
+Device: TypeAlias = Single | frozenset[Single] | Unknown
+
+CPU: Final = "cpu"
+META: Final = "meta"
+STANDARD_DEVICE: Final = CPU
+
+# So many devices may be meant; of more nothing is known.
+_MOST: Final = 4
+# Of these there is one alone, whatever index is written.
+_ONLY: Final = frozenset({CPU, META})
+TYPES: Final = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
+    "mps, meta, hpu, mtia, privateuseone"
+)
+"""The types of devices in torch's own order, as its message lists them."""
+
+_KNOWN: Final = frozenset(TYPES.split(", "))
+_FORM: Final = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?")
+_INDEXED: Final = re.compile(r"([a-z]+)[ _-]?:? ?(\d+)")
+
+
+def parted(device: str) -> tuple[str, int | None]:
+    """The type of a device and its index, None where it is the current one."""
+    kind, _, index = device.partition(":")
+    return kind, int(index) if index else None
+
+
+def is_word(text: object) -> bool:
+    """Whether a value is a string that torch takes for a device of a type it knows."""
+    found = _FORM.fullmatch(text) if isinstance(text, str) else None
+    return found is not None and found[1] in _KNOWN
+
+
+def refusal(word: str) -> Contradiction | None:
+    """What torch says of a string that names no device; None where it may name one.
+
+    A package may teach torch a type of its own: only what is spelt almost like one that torch has,
+    or is a dtype's word, is certainly none.
+    """
+    if not word:
+        return _refused("Device string must not be empty", None)
+    found = _FORM.fullmatch(word)
+    near = nearest(word)
+    if found is None:
+        return _refused(f"Invalid device string: '{word}'", near)
+    if found[1] in _KNOWN or near is None:
+        return None
+    return _refused(
+        f"Expected one of {TYPES} device type at start of device string: {found[1]}", near
+    )
+
+
+def _refused(message: str, near: str | None) -> Contradiction:
+    help_ = f"Did you mean '{near}'?" if near else "A device is written 'cpu', 'cuda', 'cuda:0'."
+    return Contradiction("NC402", message, help=help_)
+
+
+def negative() -> Contradiction:
+    """What torch says of an index below zero."""
+    return Contradiction("NC402", "Device index must not be negative")
+
+
+def spelt_index() -> Contradiction:
+    """What torch says of an index that is a string."""
+    return Contradiction(
+        "NC402",
+        "device(): argument 'index' (position 2) must be int, not str",
+        error="TypeError",
+        help="Write the index as a number, or in the string: 'cuda:0'.",
+    )
+
+
+def twice(word: str) -> Contradiction | None:
+    """What torch says of a string with an index where an index is given beside it."""
+    if ":" not in word:
+        return None
+    return Contradiction(
+        "NC402",
+        "type (string) must not include an index because index was passed explicitly: " + word,
+        help="Write the index once.",
+    )
+
+
+@cache
+def nearest(word: str) -> str | None:
+    """The device that is spelt most like a word; None where none is spelt almost like it."""
+    told = word.strip().lower()
+    joined = _INDEXED.fullmatch(told)
+    kind, index = (joined[1], f":{int(joined[2])}") if joined else (told.partition(":")[0], "")
+    if kind not in _KNOWN:
+        kind = _ALIASES.get(kind) or _like(kind) or ""
+    return f"{kind}{index}" if kind else None
+
+
+_ALIASES: Final = {"gpu": "cuda", "nvidia": "cuda", "cup": "cpu"}
+
+
+def _like(kind: str) -> str | None:
+    close = difflib.get_close_matches(kind, ("cuda", "cpu", "mps", "meta", "xpu"), 1, 0.74)
+    return close[0] if close else None
+
+
+def of_tensor(device: str) -> str:
+    """The device that a tensor says it is on: there is one CPU alone."""
+    kind, _, _ = device.partition(":")
+    return kind if kind in _ONLY else device
+
+
+def possible(device: Device) -> frozenset[Single]:
+    """All devices that may be meant, of nothing known none."""
+    if isinstance(device, frozenset):
+        return device
+    return frozenset() if isinstance(device, Unknown) else frozenset({device})
+
+
+@cache
+def join(left: Device, right: Device) -> Device:
+    """The least that covers both."""
+    if left == right:
+        return left
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    several = possible(left) | possible(right)
+    return several if len(several) <= _MOST else UNKNOWN
+
+
+def covers(general: Device, specific: Device) -> bool:
+    """Whether the first says nothing that the second contradicts."""
+    if isinstance(general, Unknown) or general == specific:
+        return True
+    singles = possible(specific)
+    return bool(singles) and all(any(_covers(g, one) for g in possible(general)) for one in singles)
+
+
+def _covers(general: Single, specific: Single) -> bool:
+    if isinstance(general, Chosen):
+        names = specific.names if isinstance(specific, Chosen) else (specific,)
+        return all(any(_covers(word, name) for word in general.names) for name in names)
+    if isinstance(specific, Chosen):
+        return False
+    return general in (specific, specific.partition(":")[0])
+
+
+@cache
+def differ(left: Device, right: Device) -> bool:
+    """Whether two devices are certainly two, at least on some machine.
+
+    A program that chooses another device than the CPU where there is one fails there if it forgets
+    that choice: on a path that nothing tells otherwise the choice is not the CPU.
+    """
+    pairs = [(one, other) for one in possible(left) for other in possible(right)]
+    return bool(pairs) and all(_differ(one, other) for one, other in pairs)
+
+
+def _differ(left: Single, right: Single) -> bool:
+    if isinstance(left, Chosen) and isinstance(right, str):
+        left, right = right, left
+    if isinstance(left, Chosen) and isinstance(right, Chosen):
+        return all(_differ(name, right) for name in left.names)
+    if isinstance(right, Chosen):
+        if left == CPU:
+            return any(facts and _differ(left, name) for name, facts in right.alternatives)
+        return all(_differ(left, name) for name in right.names)
+    assert isinstance(left, str)
+    (kind, index), (other, number) = parted(left), parted(right)
+    if kind != other:
+        return True
+    return None not in (index, number) and index != number
+
+
+def kinds(device: Device) -> frozenset[str] | None:
+    """The types that a device may be of; None where nothing is known."""
+    if isinstance(device, Unknown):
+        return None
+    singles = possible(device)
+    names = [n for one in singles for n in (one.names if isinstance(one, Chosen) else (one,))]
+    return frozenset(parted(name)[0] for name in names)
+
+
+def is_whole(device: str) -> bool:
+    """Whether a device has its index, or needs none."""
+    return device in _ONLY or ":" in device
+
+
+def meet(left: Device, right: Device) -> Device:
+    """What both say together, where they may be one device: ``cuda:0`` of that and ``cuda``."""
+    if left == right:
+        return left
+    if isinstance(left, str) and isinstance(right, str):
+        (kind, index), (other, number) = parted(left), parted(right)
+        if kind == other:
+            return right if index is None else left if number is None else UNKNOWN
+    return UNKNOWN
+
+
+def spoken(device: Device) -> str:
+    """A device as torch's messages have it: the current one of a type is taken for the first."""
+    single = next(iter(possible(device)), CPU)
+    if isinstance(single, Chosen):
+        single = next((name for name in single.names if name != CPU), CPU)
+    kind, index = parted(single)
+    return kind if kind in _ONLY else f"{kind}:{index or 0}"
+
+
+def show(device: Device) -> str:
+    """A device for a reader, several as a choice; empty where nothing is known."""
+    words = [
+        single.names if isinstance(single, Chosen) else (single,) for single in _sorted(device)
+    ]
+    return " or ".join(dict.fromkeys(name for names in words for name in names))
+
+
+def _sorted(device: Device) -> list[Single]:
+    return sorted(possible(device), key=str)

@@ -1,0 +1,490 @@
+"""dtypes as a small lattice, and torch's promotion of them as data (tensor_attributes.rst).
+
+What is known of the elements of a tensor is a dtype, one of several (jaxtyping's ``Float``), or
+nothing. Every question is asked of single dtypes; `each` asks it of all that may be meant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from namecheck.core.devices import STANDARD_DEVICE, Device
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+
+DType: TypeAlias = str | frozenset[str] | Unknown
+
+
+class Category(enum.IntEnum):
+    """The categories, by which scalars and tensors without dims are told from others."""
+
+    BOOL = 0
+    INTEGRAL = 1
+    FLOATING = 2
+    COMPLEX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One dtype: its category, its name in torch's messages, that of its type in C++.
+
+    A `shell` dtype has few operators, and hardly any promotion.
+    """
+
+    category: Category
+    spoken: str
+    cpp: str
+    shell: bool = False
+
+
+_TABLE: Final = """
+float32 FLOATING Float float
+float64 FLOATING Double double
+float16 FLOATING Half c10::Half
+bfloat16 FLOATING BFloat16 c10::BFloat16
+int64 INTEGRAL Long long int
+int32 INTEGRAL Int int
+int16 INTEGRAL Short short int
+int8 INTEGRAL Char signed char
+uint8 INTEGRAL Byte unsigned char
+bool BOOL Bool bool
+complex64 COMPLEX ComplexFloat c10::complex<float>
+complex128 COMPLEX ComplexDouble c10::complex<double>
+complex32 COMPLEX ComplexHalf c10::complex<c10::Half>
+"""
+_SHELLS: Final = """
+uint16 INTEGRAL UInt16 short unsigned int
+uint32 INTEGRAL UInt32 unsigned int
+uint64 INTEGRAL UInt64 long unsigned int
+float8_e4m3fn FLOATING Float8_e4m3fn c10::Float8_e4m3fn
+float8_e5m2 FLOATING Float8_e5m2 c10::Float8_e5m2
+float8_e4m3fnuz FLOATING Float8_e4m3fnuz c10::Float8_e4m3fnuz
+float8_e5m2fnuz FLOATING Float8_e5m2fnuz c10::Float8_e5m2fnuz
+float8_e8m0fnu FLOATING Float8_e8m0fnu c10::Float8_e8m0fnu
+float4_e2m1fn_x2 FLOATING Float4_e2m1fn_x2 c10::Float4_e2m1fn_x2
+"""
+
+
+def _kinds(text: str, *, shell: bool) -> dict[str, Kind]:
+    rows = [line.split(None, 3) for line in text.split("\n") if line]
+    return {
+        name: Kind(Category[category], spoken, cpp, shell) for name, category, spoken, cpp in rows
+    }
+
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    _kinds(_TABLE, shell=False) | _kinds(_SHELLS, shell=True)
+)
+"""Every dtype of the document; the ones that are met most often come first."""
+
+ALIASES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "float": "float32",
+        "double": "float64",
+        "half": "float16",
+        "chalf": "complex32",
+        "cfloat": "complex64",
+        "cdouble": "complex128",
+        "short": "int16",
+        "int": "int32",
+        "long": "int64",
+    }
+)
+"""The other words under which torch has some dtypes."""
+
+# Half a table: each row has the dtypes up to its own; what is missing is its mirror image.
+_PROMOTIONS: Final = """
+bool       bool
+uint8      uint8      uint8
+int8       int8       int16      int8
+int16      int16      int16      int16      int16
+int32      int32      int32      int32      int32      int32
+int64      int64      int64      int64      int64      int64      int64
+float16    float16    float16    float16    float16    float16    float16    float16
+bfloat16   bfloat16   bfloat16   bfloat16   bfloat16   bfloat16   bfloat16   float32    bfloat16
+float32    float32    float32    float32    float32    float32    float32    float32    float32 \
+           float32
+float64    float64    float64    float64    float64    float64    float64    float64    float64 \
+           float64    float64
+complex32  complex32  complex32  complex32  complex32  complex32  complex32  complex32  complex64 \
+           complex64  complex128 complex32
+complex64  complex64  complex64  complex64  complex64  complex64  complex64  complex64  complex64 \
+           complex64  complex128 complex64  complex64
+complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 complex128 \
+           complex128 complex128 complex128 complex128 complex128
+"""
+
+
+def _closed(text: str) -> dict[tuple[str, str], str]:
+    rows = [line.split() for line in text.split("\n") if line]
+    order = [row[0] for row in rows]
+    half = {(row[0], other): result for row in rows for other, result in zip(order, row[1:])}  # noqa: B905
+    return half | {(right, left): result for (left, right), result in half.items()}
+
+
+PROMOTIONS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(_closed(_PROMOTIONS))
+
+_COMPLEX_OF: Final = {"float16": "complex32", "float32": "complex64", "float64": "complex128"}
+_REAL_OF: Final = {pair: real for real, pair in _COMPLEX_OF.items()}
+STANDARD_DEFAULT: Final = "float32"
+
+
+class Priority(enum.IntEnum):
+    """What an operand counts for when dtypes are promoted (tensor_attributes.rst, the rules)."""
+
+    SCALAR = 0
+    ZERO_DIM = 1
+    DIMENSIONED = 2
+
+
+class Operand(NamedTuple):
+    """One operand of which the dtype is known; a Python number has that which torch gives it."""
+
+    dtype: str
+    priority: Priority = Priority.DIMENSIONED
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What holds where a call stands: the default dtype, and whether autocast may change dtypes.
+
+    `device` is the default device.
+    """
+
+    default: DType = STANDARD_DEFAULT
+    autocast: bool = False
+    device: Device = STANDARD_DEVICE
+
+
+STANDARD: Final = Around()
+
+
+class Untold(Exception):
+    """What torch does with these dtypes is not defined, or differs between machines.
+
+    `dtype` is that of the result wherever there is one.
+    """
+
+    def __init__(self, dtype: str | None = None) -> None:
+        super().__init__()
+        self.dtype = dtype
+
+
+def named(word: str) -> str | None:
+    """The dtype that torch has under a word; None where it has none."""
+    dtype = ALIASES.get(word, word)
+    return dtype if dtype in KINDS else None
+
+
+def missing(word: str) -> Contradiction | None:
+    """What torch says of a word that can only be meant for a dtype, and is none."""
+    if word in KINDS or word in ALIASES or word in _FURTHER or not _is_meant_for_one(word):
+        return None
+    near = nearest(word)
+    return Contradiction(
+        "NC306",
+        f"module 'torch' has no attribute '{word}'",
+        error="AttributeError",
+        help=f"Did you mean `torch.{near}`?" if near else None,
+    )
+
+
+# Dtypes of torch that the document does not tell of; more of these may come than are known here.
+_FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
+_LOOKS: Final = re.compile(
+    r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])|float(8_e(4m3|5m2|8m0)|4_e2m1)\w*"
+)
+_WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: quantized
+_STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
+
+
+def _slips(word: str) -> Iterator[str]:
+    """A word with two letters swapped; a longer one also with a letter doubled or left out."""
+    for place in range(1, len(word)):
+        yield word[: place - 1] + word[place] + word[place - 1] + word[place + 1 :]
+        if len(word) > 4 and word != "short":  # without its h it is `sort`
+            yield word[:place] + word[place - 1 :]
+            yield word[:place] + word[place + 1 :]
+    if len(word) > 3:
+        yield word + word[-1]
+
+
+_SLIPS: Final = frozenset(
+    slip for word in (*ALIASES, "bool") for slip in _slips(word) if slip not in ALIASES
+)
+
+
+@cache
+def _is_meant_for_one(word: str) -> bool:
+    """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``, ``dobule``."""
+    wide = _WIDE.fullmatch(word)
+    return bool(word in _SLIPS or _LOOKS.fullmatch(word)) or (
+        wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
+    )
+
+
+def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction:
+    """What torch says of a string where a dtype has to stand."""
+    near = nearest(word.removeprefix("torch."))
+    help_ = f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`."
+    return Contradiction("NC306", message, error=error, help=help_)
+
+
+def nearest(word: str) -> str | None:
+    """The dtype, or the other word for one, that is spelt most like a word."""
+    close = difflib.get_close_matches(word, [*KINDS, *ALIASES], 1)
+    return close[0] if close else None
+
+
+@cache
+def possible(dtype: DType) -> tuple[str, ...]:
+    """All dtypes that may be meant, of nothing known none; those met most often first."""
+    if isinstance(dtype, str):
+        return (dtype,)
+    return () if isinstance(dtype, Unknown) else tuple(kind for kind in KINDS if kind in dtype)
+
+
+def one_of(dtypes: Iterable[str]) -> DType:
+    """What is known of a dtype that is one of these."""
+    several = frozenset(dtypes)
+    if not several or not several <= KINDS.keys():
+        return UNKNOWN
+    return next(iter(several)) if len(several) == 1 else several
+
+
+def join(left: DType, right: DType) -> DType:
+    """The least that covers both."""
+    if left == right:
+        return left
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return UNKNOWN
+    return one_of((*possible(left), *possible(right)))
+
+
+@cache
+def meet(left: DType, right: DType) -> DType:
+    """What both say together; what the first says where they contradict each other."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return right if isinstance(left, Unknown) else left
+    both = set(possible(left)) & set(possible(right))
+    return one_of(both) if both else left
+
+
+def may_be_one(left: DType, right: DType) -> bool:
+    """Whether two may be the same dtype."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return True
+    return not set(possible(left)).isdisjoint(possible(right))
+
+
+def covers(general: DType, specific: DType) -> bool:
+    """Whether the first says nothing that the second contradicts."""
+    if isinstance(general, Unknown) or general == specific:
+        return True
+    return bool(possible(specific)) and set(possible(specific)) <= set(possible(general))
+
+
+@cache
+def is_among(dtype: DType, dtypes: frozenset[str]) -> Answer:
+    """Whether a dtype is one of these."""
+    told = {each in dtypes for each in possible(dtype)}
+    if len(told) != 1:
+        return Answer.MAYBE
+    return Answer.YES if told.pop() else Answer.NO
+
+
+def category(dtype: str) -> Category:
+    """The category of a dtype."""
+    return KINDS[dtype].category
+
+
+def show(dtype: DType) -> str:
+    """A dtype for a reader, several as a choice; empty where nothing is known."""
+    return " or ".join(possible(dtype))
+
+
+def of_category(*categories: Category) -> frozenset[str]:
+    """The dtypes of some categories."""
+    return frozenset(name for name, kind in KINDS.items() if kind.category in categories)
+
+
+INTEGRALS: Final = of_category(Category.BOOL, Category.INTEGRAL)
+FLOATINGS: Final = of_category(Category.FLOATING)
+COMPLEXES: Final = of_category(Category.COMPLEX)
+
+
+def spoken(dtype: str) -> str:
+    """The name that torch's messages have for a dtype: ``Float``."""
+    return KINDS[dtype].spoken
+
+
+def cpp(dtype: str) -> str:
+    """The type in C++ that torch's messages have for a dtype: ``c10::Half``."""
+    return KINDS[dtype].cpp
+
+
+def complex_of(dtype: str) -> str:
+    """The complex dtype with components of a floating one (torch.complex)."""
+    if category(dtype) is Category.COMPLEX:
+        return dtype
+    if dtype not in _COMPLEX_OF and dtype != "bfloat16":
+        raise Untold
+    return _COMPLEX_OF.get(dtype, "complex64")
+
+
+def limited(dtype: str, *, floating: bool) -> Contradiction | None:
+    """What torch says of a dtype whose limits are asked for as those of floats, or of integers."""
+    name, other = ("finfo", "iinfo") if floating else ("iinfo", "finfo")
+    kind = category(dtype)
+    if kind is Category.BOOL and not floating:
+        text = "torch.bool is not supported by torch.iinfo"
+    elif floating == (kind >= Category.FLOATING):
+        return None
+    else:
+        what = "a floating point" if floating else "an integer"
+        text = (
+            f"torch.{name}() requires {what} input type. Use torch.{other} to handle 'torch.{name}'"
+        )
+    return Contradiction("NC304", text, error="TypeError", help=f"The dtype is {dtype}.")
+
+
+_DEFAULTS: Final = "only floating-point types are supported as the default type"
+
+
+def unfit(default: str) -> Contradiction | None:
+    """What torch says of a dtype that cannot be the default dtype."""
+    if category(default) is Category.FLOATING:
+        return None
+    return Contradiction("NC304", _DEFAULTS, error="TypeError", help=f"The dtype is {default}.")
+
+
+def unfit_text(default: str) -> Contradiction:
+    """What torch says of a string as the default dtype."""
+    return misspelt(default, f"invalid dtype object: {_DEFAULTS}")
+
+
+def property_of(dtype: str, name: str) -> bool | None:
+    """``dtype.is_floating_point`` and the like; None of a word that is no such property."""
+    kind = category(dtype)
+    told = {
+        "is_floating_point": kind is Category.FLOATING,
+        "is_complex": kind is Category.COMPLEX,
+        "is_signed": kind is not Category.BOOL and not dtype.startswith("uint"),
+    }
+    return told.get(name)
+
+
+def real_of(dtype: str) -> str:
+    """The dtype of the components of a complex one; any other is its own (torch.real)."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def of_number(number: complex, default: str = STANDARD_DEFAULT) -> str:
+    """The dtype of a Python number, which a float takes from `torch.get_default_dtype`."""
+    if isinstance(number, bool):
+        return "bool"
+    if isinstance(number, int):
+        return "int64"
+    return default if isinstance(number, float) else complex_of(default)
+
+
+def promote(left: str, right: str) -> str:
+    """The smallest dtype of which both are part (torch.promote_types).
+
+    Raises `Contradiction` where torch refuses, `Untold` where promotion is not defined.
+    """
+    found = PROMOTIONS.get((left, right))
+    if found is not None or left == right:
+        return found or left
+    if any(dtype.startswith("float4") for dtype in (left, right)):
+        raise Untold
+    kinds = "Float8 Types"
+    if not any(dtype.startswith("float8") for dtype in (left, right)):
+        floating = [dtype for dtype in (left, right) if category(dtype) is Category.FLOATING]
+        if floating:
+            return floating[0]
+        kinds = "uint16, uint32, uint64 types"
+    raise Contradiction(
+        "NC303",
+        f"Promotion for {kinds} is not supported, attempted to promote {spoken(left)} and "
+        f"{spoken(right)}",
+        help="Cast one of the two with `.to(…)`.",
+    )
+
+
+def _combine(higher: str | None, lower: str | None) -> str | None:
+    """The dtype of a group of operands and of those that count for less."""
+    if higher is None or lower is None:
+        return higher or lower
+    if category(higher) is Category.COMPLEX:
+        return higher
+    if category(higher) is Category.FLOATING:
+        return complex_of(higher) if category(lower) is Category.COMPLEX else higher
+    if category(lower) >= Category.FLOATING:
+        return lower
+    if category(higher) is Category.BOOL:
+        return promote(higher, lower)
+    return higher
+
+
+def result_type(operands: Iterable[Operand]) -> str:
+    """The dtype to which operands are promoted (tensor_attributes.rst; torch.result_type).
+
+    An operand of a higher category counts before one that has dims; else those with dims count,
+    then tensors without dims, then Python numbers.
+    """
+    groups: dict[Priority, str] = {}
+    for operand in operands:
+        held = groups.get(operand.priority)
+        groups[operand.priority] = promote(held, operand.dtype) if held else operand.dtype
+    result: str | None = None
+    for priority in Priority:
+        result = _combine(groups.get(priority), result)
+    if result is None:
+        raise Untold
+    return result
+
+
+def can_cast(source: str, target: str) -> bool:
+    """Whether an output of one dtype takes values of another (torch.can_cast)."""
+    one, other = category(source), category(target)
+    if one is Category.COMPLEX:
+        return other is Category.COMPLEX
+    if one is Category.FLOATING:
+        return other >= Category.FLOATING
+    return one is Category.BOOL or other is not Category.BOOL
+
+
+_MOST: Final = 400
+
+
+def each(question: Callable[..., str], *choices: Sequence[Any]) -> DType:
+    """The answers for all arguments that may be meant; a contradiction only where all have one.
+
+    Where there is nothing to choose from, or too much, nothing is known.
+    """
+    if not 0 < math.prod(map(len, choices)) <= _MOST:
+        return UNKNOWN
+    answers: list[str] = []
+    untold: list[str | None] = []
+    refusals: list[Contradiction] = []
+    for chosen in itertools.product(*choices):
+        try:
+            answers.append(question(*chosen))
+        except Untold as doubt:
+            untold.append(doubt.dtype)
+        except Contradiction as refusal:
+            refusals.append(refusal.alone())
+    if untold and not answers:
+        return UNKNOWN
+    if not answers:
+        raise refusals[0]
+    return UNKNOWN if None in untold else one_of((*answers, *filter(None, untold)))

@@ -1,0 +1,46 @@
+"""Layouts and memory formats: the words of torch (tensor_attributes.rst, the last two sections).
+
+A layout tells how the elements of a tensor are kept: one by one (``strided``), or only those that
+are not 0, with their indices. What is known of the layout of a tensor is one of these, or nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from typing import Final
+
+from namecheck.core.names import Contradiction
+
+STRIDED: Final = "strided"
+SPARSE: Final = "sparse_coo"
+LAYOUTS: Final = (STRIDED, SPARSE, "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+MEMORY_FORMATS: Final = (
+    "contiguous_format",
+    "channels_last",
+    "channels_last_3d",
+    "preserve_format",
+)
+
+# How much alike a misspelt word must be to one of these.
+_CLOSE: Final = 0.85
+
+
+@cache
+def nearest(word: str) -> str | None:
+    """The layout, or the memory format, that is spelt most like a word."""
+    close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
+    return close[0] if close else None
+
+
+def missing(word: str) -> Contradiction | None:
+    """What torch says of a word that can only be meant for one of these, and is none."""
+    near = nearest(word)
+    if near is None or near == word:
+        return None
+    return Contradiction(
+        "NC504",
+        f"module 'torch' has no attribute '{word}'",
+        error="AttributeError",
+        help=f"Did you mean `torch.{near}`?",
+    )

@@ -1,0 +1,341 @@
+"""The order in which a dense tensor keeps its dimensions in memory, and what follows from it.
+
+A memory order lists the dims from the outermost to the innermost: ``(0, 2, 3, 1)`` is what torch
+calls `channels_last`; that of the dims as they stand is CONTIGUOUS, which is empty and so serves
+at any rank. Where a dim of size 1 stands in it means nothing. What is left of a dense tensor by
+slices, or is stretched, is `Gapped`: an order, and the strides. From order and sizes follow the
+strides, the answer to ``is_contiguous``, and whether torch can lay a view out
+(tensor_attributes.rst, torch.layout and torch.memory_format). A symbol is taken for a size like any
+other, which is not 1 by chance nor made up of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from namecheck.core.names import UNKNOWN, Answer, Unknown
+from namecheck.core.sizes import Known, same
+
+Size: TypeAlias = Known | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Gapped:
+    """A tensor with gaps or overlaps: the stride of each dim, and the order they come from.
+
+    The stride of a dim of size 1 is unknown, as it may be any. `order` is unknown where the strides
+    of different dims overlap.
+    """
+
+    steps: tuple[Size, ...]
+    order: tuple[int, ...] | Unknown = UNKNOWN
+
+
+Memory: TypeAlias = tuple[int, ...] | Gapped | Unknown
+
+CONTIGUOUS: Final[tuple[int, ...]] = ()
+CHANNELS_LAST: Final = (0, 2, 3, 1)
+CHANNELS_LAST_3D: Final = (0, 2, 3, 4, 1)
+
+FORMATS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
+    {
+        "contiguous_format": CONTIGUOUS,
+        "channels_last": CHANNELS_LAST,
+        "channels_last_3d": CHANNELS_LAST_3D,
+    }
+)
+"""The order that each memory format of torch stands for; one of dims asks for just so many."""
+
+
+def ordered(places: Sequence[int]) -> tuple[int, ...]:
+    """The memory order of places that are given from the outermost to the innermost."""
+    return CONTIGUOUS if all(map(int.__eq__, places, range(len(places)))) else tuple(places)
+
+
+def places_of(memory: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """Every dim, from the outermost to the innermost."""
+    return memory or tuple(range(rank))
+
+
+def order_in(memory: tuple[int, ...] | Gapped) -> tuple[int, ...] | Unknown:
+    """The order in which the dims come, whether there are gaps between them or not."""
+    return memory.order if isinstance(memory, Gapped) else memory
+
+
+def moved(
+    memory: Memory,
+    sources: Sequence[int | None],
+    sizes: Sequence[Size],
+    new: Sequence[Size],
+    cut: Mapping[int, Size] = MappingProxyType({}),
+) -> Memory:
+    """The order of a tensor whose dims are, one by one, these of the input; None is a new one.
+
+    `sizes` are those of the input, `new` those of the result. A dim that is no source is left out;
+    of one that is `cut` some elements are taken, at this distance.
+    """
+    if isinstance(memory, Unknown):
+        return UNKNOWN
+    order = _reordered(order_in(memory), sources, len(sizes))
+    if not isinstance(memory, Gapped) and _stays_dense(memory, sources, sizes, cut):
+        return order
+    own = strides(memory, sizes)
+    steps = [
+        UNKNOWN if place is None else times(own[place], cut.get(place, 1)) for place in sources
+    ]
+    return laid(steps, new, order)
+
+
+def _stays_dense(
+    memory: tuple[int, ...],
+    sources: Sequence[int | None],
+    sizes: Sequence[Size],
+    cut: Mapping[int, Size],
+) -> bool:
+    """What is left out or cut is outermost, or of size 1; nothing is taken at a distance."""
+    inside = False
+    for place in places_of(memory, len(sizes)):
+        partly = place in cut or place not in sources
+        if sizes[place] != 1 and (cut.get(place, 1) != 1 or (inside and partly)):
+            return False
+        inside = inside or (place in sources and sizes[place] != 1)
+    return True
+
+
+def _reordered(
+    order: tuple[int, ...] | Unknown, sources: Sequence[int | None], rank: int
+) -> tuple[int, ...] | Unknown:
+    if isinstance(order, Unknown):
+        return UNKNOWN
+    targets = {source: target for target, source in enumerate(sources) if source is not None}
+    left = [targets[place] for place in places_of(order, rank) if place in targets]
+    for target in reversed(range(len(sources))):
+        if sources[target] is None:
+            last = target + 1 == len(sources)
+            left.insert(len(left) if last else left.index(target + 1), target)
+    return ordered(left)
+
+
+def laid(
+    steps: Sequence[Size], sizes: Sequence[Size], order: tuple[int, ...] | Unknown = UNKNOWN
+) -> Memory:
+    """The order of a tensor with these strides, if it is certainly dense; else it is `Gapped`.
+
+    `order` is that in which its dims come, where that is known.
+    """
+    if 0 in sizes:
+        return UNKNOWN
+    told = tuple(UNKNOWN if size == 1 else step for step, size in zip(steps, sizes, strict=True))
+    left = _without(range(len(sizes)), sizes, {1})
+    dense: list[int] = []
+    step: Size = 1
+    while left:
+        inner = next((place for place in left if _equal(told[place], step)), None)
+        if inner is None:
+            return Gapped(told, order)
+        dense.insert(0, inner)
+        left.remove(inner)
+        step = times(step, sizes[inner])
+    if not isinstance(order, Unknown):
+        return order
+    # Where a dim of size 1 comes in the order is told by its own stride alone.
+    return Gapped(told) if 1 in sizes else ordered(dense)
+
+
+def stretched(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory:
+    """The order of a tensor whose dims of size 1 are stretched, and new ones put in on the left."""
+    if isinstance(memory, Unknown):
+        return UNKNOWN
+    fresh = len(new) - len(sizes)
+    sources = [None if place < fresh else place - fresh for place in range(len(new))]
+    before = [1 if source is None else sizes[source] for source in sources]
+    if not any(old in (1, UNKNOWN) and size != 1 for old, size in zip(before, new, strict=True)):
+        return moved(memory, sources, sizes, new)
+    own = [UNKNOWN] * fresh + [*strides(memory, sizes)]
+    steps = list(map(_stretched_step, own, before, new))
+    return laid(steps, new, _reordered(order_in(memory), sources, len(sizes)))
+
+
+def _stretched_step(own: Size, old: Size, new: Size) -> Size:
+    if isinstance(old, Unknown) or new == 1:
+        return UNKNOWN
+    if old != 1:
+        return own
+    return UNKNOWN if isinstance(new, Unknown) else 0
+
+
+def computed(memory: Memory, sizes: Sequence[Size]) -> Memory:
+    """The order of a new tensor that is made as one lies that may have gaps.
+
+    Where a dim is stretched, it stands in no order to the others.
+    """
+    if not isinstance(memory, Gapped):
+        return memory
+    told = all(
+        size == 1 or not (isinstance(step, Unknown) or step == 0)
+        for step, size in zip(memory.steps, sizes, strict=True)
+    )
+    return memory.order if told or memory.order == CONTIGUOUS else UNKNOWN
+
+
+def strides(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> tuple[Size, ...]:
+    """The stride of each dim; unknown that of a dim of size 1, which may be any."""
+    if isinstance(memory, Gapped):
+        return memory.steps
+    found: list[Size] = [UNKNOWN] * len(sizes)
+    step: Size = 1
+    for place in reversed(places_of(memory, len(sizes))):
+        size = sizes[place]
+        found[place] = UNKNOWN if size == 1 else step
+        step = times(step, size)
+    return tuple(UNKNOWN for _ in sizes) if 0 in sizes else tuple(found)
+
+
+def is_laid_out(memory: Memory, sizes: Sequence[Size], wanted: tuple[int, ...]) -> Answer:
+    """Whether a tensor is dense in the wanted order (torch.Tensor.is_contiguous)."""
+    if isinstance(memory, Unknown):
+        return Answer.MAYBE
+    doubtful = 0 in sizes or any(isinstance(size, Unknown) for size in sizes)
+    if isinstance(memory, Gapped):
+        pairs = zip(memory.steps, strides(wanted, sizes), strict=True)
+        other = any(_equality(step, right) is False for step, right in pairs)
+        return Answer.NO if other and not doubtful else Answer.MAYBE
+    rank = len(sizes)
+    own, other_places = places_of(memory, rank), places_of(wanted, rank)
+    if _without(own, sizes, {1}) == _without(other_places, sizes, {1}):
+        return Answer.YES
+    return Answer.MAYBE if doubtful else Answer.NO
+
+
+def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[int]) -> list[int]:
+    return [place for place in places if sizes[place] not in left_out]
+
+
+def overlaps(memory: Gapped, sizes: Sequence[Size]) -> bool:
+    """Whether certainly several elements are one in memory, for a dim is stretched."""
+    return any(
+        step == 0 and not isinstance(size, Unknown) and size != 1
+        for step, size in zip(memory.steps, sizes, strict=True)
+    )
+
+
+def order_of(steps: Sequence[int], sizes: Sequence[int]) -> Memory:
+    """The order of a tensor with these strides and sizes, which are all known."""
+    order = sorted(range(len(sizes)), key=lambda place: (-steps[place], sizes[place] == 1))
+    return laid(steps, sizes, ordered(order))
+
+
+def agrees(told: Memory, seen: Memory, sizes: Sequence[Size]) -> bool:
+    """Whether a tensor of these sizes that is seen may be the one that is told of."""
+    if isinstance(told, Unknown) or isinstance(seen, Unknown):
+        return True
+    pairs = zip(strides(told, sizes), strides(seen, sizes), strict=False)
+    return all(_equality(one, other) is not False for one, other in pairs)
+
+
+def can_be_viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Answer:
+    """Whether a view of these new sizes can be had without a copy (Tensor.view, its rules).
+
+    That a view has as many elements as its tensor is taken for granted. No is said only where all
+    sizes are known and make up the same whole.
+    """
+    if isinstance(memory, Unknown):
+        return Answer.MAYBE
+    if memory == CONTIGUOUS or 0 in sizes:
+        return Answer.YES
+    seams, whole, shares = _seams(memory, sizes), _shares(sizes), _shares(new)
+    crossed = [place for place in seams if not any(_equal(whole[place], share) for share in shares)]
+    if not crossed:
+        return Answer.YES
+    known = not any(isinstance(size, Unknown) for size in (*sizes, *new, *whole, *shares))
+    certain = known and _equal(whole[0], shares[0]) and any(seams[place] for place in crossed)
+    return Answer.NO if certain else Answer.MAYBE
+
+
+def viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory:
+    """The order of a view of these new sizes; UNKNOWN where it is not certain that there is one."""
+    if memory == CONTIGUOUS:
+        return CONTIGUOUS
+    if isinstance(memory, Unknown) or 0 in sizes:
+        return UNKNOWN
+    if can_be_viewed(memory, sizes, new) is not Answer.YES:
+        return UNKNOWN
+    blocks = _blocks(list(_seams(memory, sizes)), sizes, new)
+    order = order_in(memory)
+    if not isinstance(order, Unknown):
+        starts = [place for place in places_of(order, len(sizes)) if place in blocks]
+        order = ordered([target for place in starts for target in blocks[place]])
+    if not isinstance(memory, Gapped):
+        return order
+    steps: list[Size] = [UNKNOWN] * len(new)
+    ends = [*sorted(blocks)[1:], len(sizes)]
+    for targets, end in zip(blocks.values(), ends, strict=True):
+        step = memory.steps[max(_without(range(end), sizes, {1}), default=0)]
+        for target in reversed(targets):
+            steps[target] = step
+            step = times(step, new[target])
+    return laid(steps, new, order)
+
+
+def _blocks(
+    seams: Sequence[int], sizes: Sequence[Size], new: Sequence[Size]
+) -> Mapping[int, range]:
+    """Each block of dims that are one in memory, by its first, and the new dims that it becomes."""
+    shares, whole = _shares(new), _shares(sizes)
+    firsts = [
+        max(place for place, share in enumerate(shares) if _equal(whole[seam], share))
+        for seam in seams
+    ]
+    starts = [min(_without(range(len(sizes)), sizes, {1}), default=0), *seams]
+    ranges = (range(*pair) for pair in pairwise([0, *firsts, len(new)]))
+    return dict(zip(starts, ranges, strict=True))
+
+
+def _seams(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> Mapping[int, bool]:
+    """The dims that are not one in memory with the one left of them, and whether certainly not."""
+    logical = _without(range(len(sizes)), sizes, {1})
+    if isinstance(memory, Gapped):
+        steps = memory.steps
+        one = {
+            right: _equality(steps[left], times(steps[right], sizes[right]))
+            for left, right in pairwise(logical)
+        }
+        return {right: joined is False for right, joined in one.items() if joined is not True}
+    after = dict(pairwise(_without(places_of(memory, len(sizes)), sizes, {1})))
+    return {right: True for left, right in pairwise(logical) if after.get(left) != right}
+
+
+def _shares(sizes: Sequence[Size]) -> list[Size]:
+    """How many elements each dim makes up with all right of it; 1 stands right of the last."""
+    shares: list[Size] = [1]
+    for size in reversed(sizes):
+        shares.append(times(shares[-1], size))
+    return shares[::-1]
+
+
+def plus(left: Size, right: Size) -> Size:
+    """The sum of two sizes."""
+    return UNKNOWN if isinstance(left, Unknown) or isinstance(right, Unknown) else left + right
+
+
+def times(left: Size, right: Size) -> Size:
+    """The product of two sizes; -1 is one that is not told."""
+    if 0 in (left, right):
+        return 0
+    if isinstance(left, Unknown) or isinstance(right, Unknown) or right == -1:
+        return UNKNOWN
+    return left * right
+
+
+def _equal(left: Size, right: Size) -> bool:
+    return _equality(left, right) is True
+
+
+def _equality(left: Size, right: Size) -> bool | None:
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return None
+    return same(left, right)

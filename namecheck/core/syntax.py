@@ -1,0 +1,321 @@
+"""Python source to what the interpreter needs: text, tree, spans, suppression comments.
+
+Bytes are decoded as Python does it (PEP 263, byte order mark), lines end at ``\\n``, ``\\r`` or
+``\\r\\n``. What cannot be read is refused with a finding: NC001, NC003 or NC004.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple, TypeAlias
+
+from namecheck.core.findings import Finding, Span
+
+Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias
+
+
+class Position(NamedTuple):
+    """Where an expression stands, as `ast` and the ``co_positions`` of code objects count.
+
+    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An augmented assignment
+    stands for its operator, as it does in the code object.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def position(node: Located) -> Position:
+    """Where a node stands."""
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return Position(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+
+
+class Refused(Exception):
+    """A file that cannot be analysed; `finding` says why and where."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """A comment that suppresses findings.
+
+    `words` are the codes or names in its brackets, None where it has no brackets and all are
+    meant; `line` is the line that it speaks of, which is the next line of code for a comment on a
+    line of its own, and 0 for the whole file.
+    """
+
+    span: Span
+    line: int
+    words: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of Python: its name, its text with all line ends as ``\\n``, and its tree."""
+
+    filename: str
+    text: str
+    tree: ast.Module
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The physical lines without their ends; line 1 is the first."""
+        return self.text.split("\n")
+
+    @cached_property
+    def _ascii(self) -> bool:
+        return self.text.isascii()
+
+    def span(self, node: Located) -> Span:
+        """Where a node stands, in characters (`ast` counts bytes of UTF-8)."""
+        end_line = node.lineno if node.end_lineno is None else node.end_lineno
+        end_column = node.col_offset if node.end_col_offset is None else node.end_col_offset
+        return self.at(Position(node.lineno, node.col_offset, end_line, end_column))
+
+    def at(self, position: Position) -> Span:
+        """A position in characters."""
+        line, column, end_line, end_column = position
+        return Span(line, self._column(line, column), end_line, self._column(end_line, end_column))
+
+    def _column(self, line: int, offset: int) -> int:
+        if self._ascii or not 0 < line <= len(self.lines):
+            return offset + 1
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
+
+    def segment(self, span: Span) -> str:
+        """The text of a span."""
+        lines = self.lines[span.line - 1 : span.end_line]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return "\n".join(lines)
+
+    @cached_property
+    def suppressions(self) -> tuple[Suppression, ...]:
+        """The suppression comments, in order."""
+        return tuple(_suppressions(self)) if "namecheck:" in self.text else ()
+
+    def statement_lines(self, line: int) -> tuple[int, int]:
+        """First and last line of the innermost statement that a line belongs to.
+
+        Of a statement with a body only the head counts (``for x in (`` … ``):``).
+        """
+        return self._statements.get(line, (line, line))
+
+    @cached_property
+    def _statements(self) -> dict[int, tuple[int, int]]:
+        lines: dict[int, tuple[int, int]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.stmt):
+                first, last = _head(node)
+                lines.update(dict.fromkeys(range(first, last + 1), (first, last)))
+        return lines
+
+
+def _head(node: ast.stmt) -> tuple[int, int]:
+    body = getattr(node, "body", None) or getattr(node, "cases", None)
+    if not body:
+        return node.lineno, node.end_lineno or node.lineno
+    inner = body[0]
+    below = inner.pattern.lineno if isinstance(inner, ast.match_case) else inner.lineno
+    return node.lineno, max(node.lineno, below - 1)
+
+
+_NAMING: Final = (b"refine_names", b"reveal_names", b".align_to", b".align_as", b"jaxtyping")
+_CALLS: Final = (
+    re.compile(rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
+    re.compile(rb"Annotated\[[^\]]*Tensor"),
+)
+# A word of jaxtyping may come from a module of the project's own; those of typing are known.
+_DECLARED: Final = re.compile(
+    rb"\b(?!(?:Union|Tuple|Dict|Mapping|Generator)\[)[A-Z]\w*\[\s*[\w.]*Tensor,\s*[\"']"
+)
+_AFTER_TENSOR: Final = (b'Tensor, "', b"Tensor, '")
+_RENAME: Final = re.compile(rb"(?<!\bos)\.rename_?\b")
+_NAMES: Final = re.compile(rb"names\s*=|names[\"']")
+_OPENED: Final = re.compile(rb"[(,]\s*\Z")
+
+
+def names_something(data: bytes) -> bool:
+    """Whether a file can give a name to a dimension; one that cannot needs no analysis.
+
+    Judged by words in its bytes: ``refine_names``, ``reveal_names``, ``align_to``, ``align_as``,
+    ``unflatten`` with a name, an annotation of dimensions, and, in a file that speaks of torch,
+    ``rename``, the keyword ``names=`` and setting ``.names``.
+    """
+    # Plain searches settle nearly every file, at a tenth of what one pattern for all would cost.
+    if any(word in data for word in _NAMING) or any(call.search(data) for call in _CALLS):
+        return True
+    if b"torch" not in data:
+        return False
+    if any(word in data for word in _AFTER_TENSOR) and _DECLARED.search(data):
+        return True
+    if b".rename" in data and _RENAME.search(data):
+        return True
+    return b"names" in data and any(_gives_names(data, m) for m in _NAMES.finditer(data))
+
+
+_TORCH: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+torch\b", re.MULTILINE)
+
+
+def imports_torch(data: bytes) -> bool:
+    """Whether a file imports torch; without it there is no tensor to tell anything of."""
+    return b"torch" in data and _TORCH.search(data) is not None
+
+
+def _gives_names(data: bytes, found: re.Match[bytes]) -> bool:
+    """Whether the word is an argument, an attribute or a key; not a variable or a longer word."""
+    before = data[max(found.start() - 200, 0) : found.start()]
+    if not found.group().endswith(b"="):
+        return before.endswith((b"'", b'"'))
+    if before[-1:].isalnum() or before.endswith(b"_"):
+        return False
+    closed_up = found.group() == b"names=" or before.endswith(b".")
+    return closed_up or _OPENED.search(before) is not None
+
+
+def parse(data: bytes, filename: str) -> Source:
+    """Read one file; raises `Refused` where Python itself cannot read it."""
+    text = decode(data, filename)
+    return Source(filename, text, _tree(text, filename))
+
+
+def decode(data: bytes, filename: str) -> str:
+    """The text of a file with all line ends as ``\\n``; raises `Refused` NC003."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Refused(_undecodable(filename, data, 0, "it looks like UTF-16"))
+    if b"\0" in data:
+        at = data.index(b"\0")
+        raise Refused(_undecodable(filename, data, at, "it holds a NUL byte"))
+    try:
+        text = data.decode(encoding(data))
+    except UnicodeDecodeError as error:
+        byte = data[error.start]
+        what = f"the byte 0x{byte:02x} is no {error.encoding} text: {error.reason}"
+        raise Refused(_undecodable(filename, data, error.start, what)) from error
+    except (LookupError, ValueError, SyntaxError) as error:
+        raise Refused(_undecodable(filename, data, 0, str(error))) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def encoding(data: bytes) -> str:
+    """The encoding that Python reads a file in (PEP 263); raises LookupError, SyntaxError."""
+    if b"coding" not in b"".join(data.split(b"\n", 2)[:2]):
+        return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
+    import io
+    import tokenize
+
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+
+
+def _undecodable(filename: str, data: bytes, at: int, what: str) -> Finding:
+    before = re.split(rb"\r\n|\r|\n", data[:at])
+    column = len(before[-1].decode("utf-8", "replace")) + 1
+    line = len(before)
+    return Finding(
+        "NC003",
+        f"The file cannot be decoded: {what}.",
+        filename,
+        Span(line, column, line, column + 1),
+        help="Save the file as UTF-8, or name its encoding in a comment on the first line.",
+    )
+
+
+_TOO_DEEP: Final = ("too many nested", "too many levels of", "nested too deeply")
+
+
+def _tree(text: str, filename: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        span = _error_span(error, text)
+        if any(words in str(error.msg) for words in _TOO_DEEP):
+            raise Refused(too_deep(filename, span, str(error.msg))) from error
+        raise Refused(Finding("NC001", _sentence(error), filename, span)) from error
+    except (RecursionError, MemoryError) as error:
+        raise Refused(too_deep(filename, Span(1, 1, 1, 1), "Python's parser gives up")) from error
+    except ValueError as error:
+        raise Refused(_undecodable(filename, b"", 0, str(error))) from error
+
+
+def _sentence(error: SyntaxError) -> str:
+    message = str(error.msg or "invalid syntax")
+    return f"{message[0].upper()}{message[1:]}"
+
+
+def too_deep(filename: str, span: Span, what: str) -> Finding:
+    """The finding NC004, for what Python or the analysis cannot descend into."""
+    return Finding(
+        "NC004",
+        f"The code is nested too deeply: {what}.",
+        filename,
+        span,
+        help="Write it as a loop or as several statements, or leave the file out with `exclude`.",
+    )
+
+
+def _error_span(error: SyntaxError, text: str) -> Span:
+    """Where Python saw the error, kept within the text (the parser's numbers may lie outside)."""
+    lines = text.split("\n")
+    line = min(max(error.lineno or 1, 1), len(lines))
+    column = min(max(error.offset or 1, 1), len(lines[line - 1]) + 1)
+    end_line = min(max(error.end_lineno or line, line), len(lines))
+    end_column = min(max(error.end_offset or 0, 1), len(lines[end_line - 1]) + 1)
+    if (end_line, end_column) <= (line, column):
+        return Span(line, column, line, column + 1)
+    return Span(line, column, end_line, end_column)
+
+
+_COMMENT: Final = re.compile(
+    r"#\s*namecheck:\s*ignore(?P<file>-file)?\b\s*(?:\[(?P<words>[^\]]*)\])?"
+)
+
+
+def _suppressions(source: Source) -> Iterator[Suppression]:
+    for line, column, comment in _comments(source.text):
+        for found in _COMMENT.finditer(comment):
+            start = column + found.start() + 1
+            span = Span(line, start, line, start + len(found.group().rstrip()))
+            own_line = not source.lines[line - 1][:column].strip()
+            target = _next_code(source.lines, line) if own_line else line
+            yield Suppression(span, 0 if found["file"] else target, _words(found["words"]))
+
+
+def _words(listed: str | None) -> tuple[str, ...] | None:
+    if listed is None:
+        return None
+    return tuple(word.strip() for word in listed.split(",") if word.strip())
+
+
+def _comments(text: str) -> Iterator[tuple[int, int, str]]:
+    import io
+    import tokenize
+
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and "namecheck:" in token.string:
+                yield *token.start, token.string
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _next_code(lines: list[str], line: int) -> int:
+    while line < len(lines) and lines[line].lstrip().startswith("#"):
+        line += 1
+    return line + 1

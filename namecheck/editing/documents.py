@@ -1,0 +1,164 @@
+"""A file as it is on the disk and as text, either made from the other without loss."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+import signal
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Span
+from namecheck.core.syntax import Refused, Source
+
+_ENDING: Final = [
+    getattr(signal, name) for name in ("SIGHUP", "SIGINT", "SIGTERM") if hasattr(signal, name)
+]
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
+
+class CannotWrite(Exception):
+    """A file that cannot be changed; the message tells which and why."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file: its bytes, and its text with all line ends as ``\\n``.
+
+    `ends` are the line ends as they are in the file, one for every ``\\n`` of the text.
+    """
+
+    location: str
+    data: bytes
+    encoding: str
+    text: str
+    ends: tuple[str, ...]
+
+    @staticmethod
+    def of(data: bytes, location: str) -> Document:
+        """Read a file; raises `Refused` where Python cannot decode it, or not without loss."""
+        text = syntax.decode(data, location)
+        encoding = syntax.encoding(data)
+        whole = data.decode(encoding)
+        document = Document(location, data, encoding, text, tuple(_LINE_END.findall(whole)))
+        if document.encoded(text, document.ends) != data:
+            raise Refused(_not_restored(location, encoding))
+        return document
+
+    @cached_property
+    def source(self) -> Source:
+        """The text with its tree; raises `Refused` where Python cannot parse it."""
+        return syntax.parse(self.data, self.location)
+
+    @property
+    def newline(self) -> str:
+        """The line end that most lines have; the first of several, ``\\n`` if there is none."""
+        return max(dict.fromkeys(self.ends), key=self.ends.count, default="\n")
+
+    def encoded(self, text: str, ends: tuple[str, ...]) -> bytes:
+        """The bytes of another text with these line ends; raises `CannotWrite`."""
+        lines = text.split("\n")
+        assert len(lines) == len(ends) + 1, "a line end for every line but the last"
+        whole = "".join(line + end for line, end in zip(lines, (*ends, ""), strict=True))
+        mark = codecs.BOM_UTF8 if self.data.startswith(codecs.BOM_UTF8) else b""
+        encoding = "utf-8" if mark else self.encoding
+        try:
+            return mark + whole.encode(encoding)
+        except UnicodeEncodeError as error:
+            character = whole[error.start]
+            raise CannotWrite(
+                f"{self.location}: its encoding {self.encoding} has no {character!r}"
+            ) from error
+
+    def write(self, data: bytes) -> None:
+        """Put other contents in place of the file, whole or not at all; raises `CannotWrite`.
+
+        Mode, and where possible owner, stay; so does a link to the file, but another name of it
+        (a hard link) keeps what there was. Refused where the file is no longer as it was read, and
+        where it may not be written; but where it is already as it is to be, all is well.
+        """
+        path = os.path.realpath(self.location)
+        try:
+            status = os.stat(path)
+            if not os.access(path, os.W_OK):
+                raise CannotWrite(f"{self.location}: it is read-only")
+            with open(path, "rb") as file:
+                found = file.read()
+            if found == data:
+                return
+            if found != self.data:
+                raise CannotWrite(f"{self.location}: it has changed since it was read")
+            with _undisturbed():
+                _replace(path, data, status)
+        except OSError as error:
+            raise CannotWrite(f"{self.location}: {error.strerror or error}") from error
+
+
+def read(path: str) -> Document:
+    """The file at a path; raises `Refused` and OSError."""
+    with open(path, "rb") as file:
+        return Document.of(file.read(), path)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """What would end this process waits, so that nothing half done is left beside a file."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    known = {number: signal.getsignal(number) for number in _ENDING}
+    for number, handler in known.items():
+        if handler is not None:  # set by another than Python, it could not be put back
+            signal.signal(number, lambda number, frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in known.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)
+
+
+def _replace(path: str, data: bytes, status: os.stat_result) -> None:
+    """Write beside the file, then rename over it."""
+    folder, name = os.path.split(path)
+    handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if (status.st_uid, status.st_gid) != _owner(beside):
+            with contextlib.suppress(OSError, AttributeError):
+                os.chown(beside, status.st_uid, status.st_gid)
+        os.chmod(beside, stat.S_IMODE(status.st_mode))
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _owner(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_uid, status.st_gid
+
+
+def _not_restored(location: str, encoding: str) -> Finding:
+    return Finding(
+        "NC003",
+        f"The file cannot be rewritten: its {encoding} is not restored byte by byte.",
+        location,
+        Span(1, 1, 1, 1),
+        help="Save the file as UTF-8.",
+    )

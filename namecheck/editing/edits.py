@@ -1,0 +1,117 @@
+"""Edits of a document: which stretches of its text are replaced, and by what."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+from namecheck.core.findings import Edit as Edit
+from namecheck.core.findings import Span
+from namecheck.editing.documents import Document
+
+_LINE: Final = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+class Overlap(ValueError):
+    """Two edits that change the same text."""
+
+
+def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
+    """The edits in order, each once; raises `Overlap`. Insertions at one point keep their order."""
+    result = tuple(sorted(dict.fromkeys(edits), key=lambda edit: edit.span))
+    for before, after in pairwise(result):
+        if before.span.end > after.span.start:
+            raise Overlap(f"two edits overlap at line {after.span.line}")
+    return result
+
+
+def applied(document: Document, edits: Iterable[Edit]) -> Document:
+    """The document with these edits made.
+
+    Nothing else changes: every line that no edit touches keeps its bytes, its line end too. Raises
+    `Overlap`; `CannotWrite` where the file's encoding lacks a character.
+    """
+    lines = document.text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    parts: list[str] = []
+    ends: list[str] = []
+    done = done_line = 0
+    for edit in ordered(edits):
+        span = edit.span
+        first, last = starts[span.line - 1] + span.column - 1, _offset(starts, span)
+        parts += [document.text[done:first], edit.text]
+        old = document.ends[span.line - 1 : span.end_line - 1]
+        ends += document.ends[done_line : span.line - 1]
+        ends += _line_ends(document, old, span.line - 1, edit.text.count("\n"))
+        done, done_line = last, span.end_line - 1
+    parts.append(document.text[done:])
+    ends += document.ends[done_line:]
+    text = "".join(parts)
+    data = document.encoded(text, tuple(ends))
+    return Document(document.location, data, document.encoding, text, tuple(ends))
+
+
+def _line_ends(document: Document, old: tuple[str, ...], line: int, count: int) -> tuple[str, ...]:
+    """Line ends for an edit of so many lines: those it replaces, then those of its first line."""
+    here = document.ends[line] if line < len(document.ends) else document.newline
+    return (*old[:count], *[here] * (count - len(old)))
+
+
+def difference(before: Document, after: Document) -> tuple[Edit, ...]:
+    """Edits that make one text of another: of each changed line no more than what changed."""
+    old, new = (document.text.split("\n") for document in (before, after))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    edits: list[Edit] = []
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        if tag == "replace" and i_end - i == j_end - j:
+            edits += map(_changed, range(i, i_end), old[i:i_end], new[j:j_end])
+        elif tag != "equal":
+            edits.append(_block(old, i, i_end, new[j:j_end]))
+    return tuple(edits)
+
+
+def _changed(index: int, old: str, new: str) -> Edit:
+    """The edit of one line, between what both have in front and at the end."""
+    front = _in_common(old, new)
+    back = _in_common(old[front:][::-1], new[front:][::-1])
+    at = Span(index + 1, front + 1, index + 1, len(old) - back + 1)
+    return Edit(at, new[front : len(new) - back])
+
+
+def _in_common(one: str, other: str) -> int:
+    """The number of characters with which both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _block(old: list[str], first: int, last: int, new: list[str]) -> Edit:
+    """The edit of whole lines; behind the last line of a text there is no end of a line."""
+    if last < len(old):
+        return Edit(Span(first + 1, 1, last + 1, 1), "".join(f"{line}\n" for line in new))
+    before = Span(first, len(old[first - 1]) + 1, last, len(old[last - 1]) + 1)
+    return Edit(before, "".join(f"\n{line}" for line in new))
+
+
+def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[bytes]:
+    """A unified diff of the bytes of a file, line by line, without the ``\\n`` that ends each.
+
+    A carriage return is part of a line, as it is to the tools that apply a diff; so is a tab
+    behind a name with blanks in it.
+    """
+    old, new = (_LINE.findall(document.data) for document in (before, after))
+    ending = b"\t" if any(map(str.isspace, name)) else b""
+    first, second = (os.fsencode(f"{side}/{name}") + ending for side in "ab")
+    for line in difflib.diff_bytes(difflib.unified_diff, old, new, first, second, n=context):
+        yield line.removesuffix(b"\n")
+        if not line.endswith(b"\n"):
+            yield b"\\ No newline at end of file"
+
+
+def _offset(starts: list[int], span: Span) -> int:
+    return starts[span.end_line - 1] + span.end_column - 1

@@ -1,0 +1,41 @@
+"""Where imports are put in a file."""
+
+from __future__ import annotations
+
+import ast
+
+from namecheck.core.findings import Span
+from namecheck.core.syntax import Source
+
+
+def insertion_point(source: Source) -> Span:
+    """Before the first import, or the first statement, that may have another import before it."""
+    rest = [node for node in source.tree.body if not _comes_first(node, source.tree)]
+    imports = [node for node in rest if isinstance(node, (ast.Import, ast.ImportFrom))]
+    first = imports[0] if imports else rest[0] if rest else None
+    if first is None:
+        line = len(source.lines)
+        return Span(line, 1, line, 1)
+    decorators = getattr(first, "decorator_list", None)
+    line = min([first.lineno, *(node.lineno for node in decorators or ())])
+    return Span(line, 1, line, 1)
+
+
+def _comes_first(node: ast.stmt, tree: ast.Module) -> bool:
+    """The docstring, and imports from ``__future__``."""
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__future__"
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return docstring and node is tree.body[0]
+
+
+def leading_imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """The imports that a file begins with, behind those that come first."""
+    found: list[ast.Import | ast.ImportFrom] = []
+    for node in tree.body:
+        if _comes_first(node, tree):
+            continue
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            break
+        found.append(node)
+    return found

@@ -1,0 +1,212 @@
+"""Where a finding stands in the tree of its file, and the text that is put around what is there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from namecheck.core.findings import Edit, Span
+from namecheck.core.syntax import Source
+from namecheck.project.files import ProjectFiles
+from namecheck.project.settings import Settings
+
+if TYPE_CHECKING:
+    from namecheck.operators import Operator
+
+Scope: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_CLOSED: Final = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_INFIX: Final = (ast.BinOp, ast.Compare, ast.BoolOp)
+
+
+class Site:
+    """One file whose findings are to be put right, among the others of a run.
+
+    `files` finds and reads them, `imported` are those that some file of the run imports.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        found: Settings,
+        files: Callable[[], ProjectFiles],
+        imported: Callable[[], frozenset[str]],
+    ) -> None:
+        self.source = source
+        self.settings = found
+        self.files = files
+        self.imported = imported
+
+    def row(self, operator: str) -> Operator | None:
+        """The row of an operator, also of one that works in place."""
+        from namecheck import operators  # which takes a while to load
+
+        return operators.row_of(operator, self.settings.rows())
+
+    @cached_property
+    def _nodes(self) -> dict[Span, ast.expr]:
+        nodes: dict[Span, ast.expr] = {}
+        for node in ast.walk(self.source.tree):
+            if isinstance(node, ast.expr):
+                nodes.setdefault(self.source.span(node), node)
+        return nodes
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {
+            child: node
+            for node in ast.walk(self.source.tree)
+            for child in ast.iter_child_nodes(node)
+        }
+
+    # What stands there
+
+    def expression(self, span: Span) -> ast.expr | None:
+        """The outermost expression that takes up a span."""
+        return self._nodes.get(span)
+
+    def text(self, node: ast.expr) -> str:
+        """An expression as it is written."""
+        return self.source.segment(self.source.span(node))
+
+    def line(self, node: ast.expr) -> str:
+        """An expression as it is written, on one line."""
+        return " ".join(self.text(node).split())
+
+    def statement(self, node: ast.AST) -> ast.stmt | None:
+        """The innermost statement that a node is in."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.stmt):
+            current = self._parents.get(current)
+        return current
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope that a node is in."""
+        current = self._parents.get(node)
+        while current is not None and not isinstance(current, Scope):
+            current = self._parents.get(current)
+        return self.source.tree if current is None else current
+
+    def assigned(self, name: ast.Name) -> ast.expr | None:
+        """What a variable is given, where that is all it is given, and this its only use."""
+        scope = self.scope(name)
+        same = [
+            node
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Name) and node.id == name.id and node is not name
+        ]
+        if len(same) != 1 or not isinstance(same[0].ctx, ast.Store):
+            return None
+        statement = self._parents.get(same[0])
+        if isinstance(statement, ast.AnnAssign) or (
+            isinstance(statement, ast.Assign) and statement.targets == same
+        ):
+            return statement.value if self.scope(same[0]) is scope else None
+        return None
+
+    def ending(self, node: ast.expr) -> Span | None:
+        """Where the attribute that ends an expression stands, or its call: ``.x``, ``.x(…)``."""
+        called = node.func if isinstance(node, ast.Call) else node
+        if not isinstance(called, ast.Attribute):
+            return None
+        word = self.source.span(called).tail(len(called.attr) + 1)
+        at = Span(*word.start, *self.source.span(node).end)
+        return at if self.source.segment(at).startswith(".") else None
+
+    def written_behind(self, node: ast.expr, text: str) -> Span | None:
+        """Where a text stands right behind an expression; None where another does."""
+        span = self.source.span(node)
+        line = self.source.lines[span.end_line - 1]
+        if not line.startswith(text, span.end_column - 1):
+            return None
+        return Span(*span.end, span.end_line, span.end_column + len(text))
+
+    def quote(self, node: ast.AST) -> str:
+        """The quote that a text there is to have: not that of a string with interpolations."""
+        current: ast.AST | None = node
+        while current is not None and not isinstance(current, ast.JoinedStr):
+            current = self._parents.get(current)
+        if current is None:
+            return '"'
+        around = self.text(current)
+        return "'" if around.lstrip("rRfF").startswith('"') else '"'
+
+    # What is put there
+
+    def behind(self, node: ast.expr, text: str) -> tuple[Edit, ...]:
+        """The edits that put ``.x``, ``[…]`` or the like behind an expression."""
+        span = self.source.span(node)
+        start, end = Span(*span.start, *span.start), span.tail(0)
+        if isinstance(node, _CLOSED):
+            return (Edit(end, text),)
+        if self._is_in_parentheses(node, span):
+            closing = self._past_parenthesis(span)
+            return (Edit(closing, text),)
+        return (Edit(start, "("), Edit(end, f"){text}"))
+
+    def _is_in_parentheses(self, node: ast.expr, span: Span) -> bool:
+        """Whether the parentheses around it are certainly its own: its parent has none there."""
+        if not isinstance(self._parents.get(node), _INFIX):
+            return False
+        before = self.source.lines[span.line - 1][: span.column - 1].rstrip()
+        behind = self.source.lines[span.end_line - 1][span.end_column - 1 :].lstrip()
+        return before.endswith("(") and behind.startswith(")")
+
+    def _past_parenthesis(self, span: Span) -> Span:
+        line = self.source.lines[span.end_line - 1]
+        column = line.index(")", span.end_column - 1) + 2
+        return Span(span.end_line, column, span.end_line, column)
+
+    def argument(self, call: ast.Call, text: str) -> tuple[Edit, ...]:
+        """The edit that gives a call one more argument, behind the others."""
+        written = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if not written:
+            closing = self.source.span(call).tail(1)
+            return (Edit(Span(*closing.start, *closing.start), text),)
+        last = max(self.source.span(node) for node in written)
+        return (Edit(last.tail(0), f", {text}"),)
+
+    def replaced(self, node: ast.expr, text: str) -> Edit:
+        """The edit that puts a text in place of an expression."""
+        return Edit(self.source.span(node), text)
+
+    def line_before(self, node: ast.AST, text: str) -> tuple[Edit, ...]:
+        """The edit that puts a statement before that of a node; none where it shares its line."""
+        statement = self.statement(node)
+        if statement is None:
+            return ()
+        span = self.source.span(statement)
+        indent = self.source.lines[span.line - 1][: span.column - 1]
+        if indent.strip():
+            return ()
+        return (Edit(Span(span.line, 1, span.line, 1), f"{indent}{text}\n"),)
+
+    def strings(self, node: ast.AST) -> Iterator[ast.Constant]:
+        """The strings that are written in an expression, those in calls within it left out."""
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Constant) and isinstance(child.value, str):
+                yield child
+            elif not isinstance(child, (ast.Call, ast.Lambda)):
+                yield from self.strings(child)
+
+    def strings_everywhere(self) -> Iterator[ast.Constant]:
+        """All strings that are written in the file, those with interpolations left out."""
+        for node in self._nodes.values():
+            within = isinstance(self._parents.get(node), ast.JoinedStr)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and not within:
+                yield node
+
+
+def is_stable(node: ast.expr) -> bool:
+    """Whether an expression may be written a second time: a variable, or an attribute of one."""
+    if isinstance(node, ast.Attribute):
+        return is_stable(node.value)
+    return isinstance(node, ast.Name)
+
+
+def quoted(word: str, like: str = '"') -> str:
+    """A name as a string, in quotes like those of a text."""
+    mark = "'" if like.lstrip("rRuUbB").startswith("'") else '"'
+    return f"{mark}{word}{mark}"

@@ -1,0 +1,1 @@
+"""How the columns of a row are answered: dtype, device, layout, memory, overlap."""

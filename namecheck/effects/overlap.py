@@ -1,0 +1,68 @@
+"""What cannot be written to: a tensor of which several elements are one in memory (expand).
+
+What is computed element by element torch refuses to write there, in place or as ``out=``; of a few
+rows that is not so, which say ``overlaps = "taken"``; nor is it on meta. Held against torch 2.13 by
+tests/runtime/test_overlap_rows.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from namecheck.core import memory_order
+from namecheck.core.devices import META
+from namecheck.core.memory_order import Gapped
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.tensors import Tensor
+from namecheck.effects import strides
+from namecheck.rules import registry
+from namecheck.rules.dim_map import same_shape
+
+REFUSED_BY: Final = frozenset(
+    {
+        *("keeps_input_names", "keeps_names_along", "unifies_names_of_parts"),
+        *("unifies_names_from_inputs", "unifies_names_from_all_inputs", "clamp", "lerp", "where"),
+        *("addr", "addmm", "addbmm", "mm", "matmul", "outer", "inner"),
+        *("cat", "stack", "hstack", "vstack", "dstack", "column_stack"),
+        *("masked_scatter", "scatters", "writes_along"),
+    }
+)
+"""The rules of operators that write element by element."""
+
+
+def check(answer: Any, target: Any) -> None:
+    """Refuse to write a result of the same shape where elements certainly overlap."""
+    if not isinstance(target, Tensor) or not isinstance(target.memory, Gapped):
+        return
+    if isinstance(answer, Tensor) and same_shape(answer.dims, target.dims) is Answer.YES:
+        _refuse(target)
+
+
+def assigned(answer: Any, row: Any, arguments: Mapping[str, Any]) -> Unknown:
+    """``x[index] = value`` writes to a view, if the index takes no elements one by one."""
+    tensor, index = arguments.get("input"), arguments.get("index")
+    if not isinstance(tensor, Tensor) or not _overlaps(tensor):
+        return UNKNOWN
+    parts = index if isinstance(index, tuple) else (index,)
+    if all(part is ... or part is None or type(part) in (int, slice) for part in parts):
+        dims = registry.called(registry.load()["indexing"], {"input": tensor, "index": index})
+        if not dims.open:
+            _refuse(Tensor(dims, memory=strides.of_index(tensor, dims, arguments)))
+    return UNKNOWN
+
+
+def _refuse(target: Tensor) -> None:
+    if _overlaps(target):
+        raise Contradiction(
+            "NC505",
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation.",
+            help="The tensor is stretched, as by `expand`: call `clone()` before it is written to.",
+        )
+
+
+def _overlaps(tensor: Tensor) -> bool:
+    if not isinstance(tensor.memory, Gapped) or tensor.dims.open or tensor.device == META:
+        return False
+    return memory_order.overlaps(tensor.memory, tensor.dims.sizes)

@@ -1,0 +1,92 @@
+"""The order in memory of views whose strides the call tells: windows, diagonals, indices, as asked.
+
+Held against torch 2.13 by tests/runtime/test_memory.py, through `namecheck.operators.infer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from namecheck.core import memory_order
+from namecheck.core.memory_order import CONTIGUOUS, Memory
+from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.tensors import Dims, Size, Tensor, locate
+
+
+def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
+    """Windows of a dim that start at a distance, side by side as a last dim (Tensor.unfold)."""
+    steps, place = _steps(tensor), locate(tensor.dims, arguments.get("dimension"))
+    distance = arguments.get("step")
+    if not steps or not isinstance(place, int) or type(distance) is not int:
+        return UNKNOWN
+    steps.append(steps[place])
+    steps[place] = memory_order.times(steps[place], distance)
+    return memory_order.laid(steps, dims.sizes)
+
+
+def of_diagonals(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
+    """Along a diagonal one goes on in two dims at once (torch.diagonal)."""
+    steps = _steps(tensor)
+    one = locate(tensor.dims, arguments.get("dim1", 0))
+    other = locate(tensor.dims, arguments.get("dim2", 1))
+    if steps is None or not isinstance(one, int) or not isinstance(other, int):
+        return UNKNOWN
+    left = [step for place, step in enumerate(steps) if place not in (one, other)]
+    return memory_order.laid([*left, memory_order.plus(steps[one], steps[other])], dims.sizes)
+
+
+def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
+    """The strides are given (torch.as_strided)."""
+    given = arguments.get("stride")
+    if not isinstance(given, (tuple, list)) or len(given) != len(dims.sizes):
+        return UNKNOWN
+    return memory_order.laid(given, dims.sizes)
+
+
+def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
+    """Ints take a dim away, slices cut it, None puts a new one in; other indices make a copy."""
+    index = arguments.get("index")
+    sources: list[int | None] = []
+    cut: dict[int, Size] = {}
+    place = 0
+    parts = list(index) if isinstance(index, tuple) else [index]
+    taken = sum(part is not None and part is not ... for part in parts)
+    for part in [*parts, *([] if any(part is ... for part in parts) else [...])]:
+        if part is None:
+            sources.append(None)
+            continue
+        if part is ...:
+            until = place + len(tensor.dims.prefix) - taken
+            sources += range(place, until)
+            place = until
+            continue
+        if isinstance(part, slice):
+            sources.append(place)
+            step = 1 if part.step is None else part.step
+            if step != 1 or (part.start, part.stop) not in ((None, None), (0, None)):
+                cut[place] = step if type(step) is int else UNKNOWN
+        elif type(part) is not int:
+            return _gathered(tensor, parts)
+        place += 1
+    if place != len(tensor.dims.prefix):
+        return UNKNOWN
+    return memory_order.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes, cut)
+
+
+def _gathered(tensor: Tensor, parts: list[Any]) -> Memory:
+    """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
+    plain = all(
+        part is ...
+        or isinstance(part, (int, slice, list))
+        or (isinstance(part, Tensor) and (part.memory == CONTIGUOUS or part.dims.rank == 1))
+        for part in parts
+    )
+    several = all(size != 1 and not isinstance(size, Unknown) for size in tensor.dims.sizes)
+    return CONTIGUOUS if plain and several and tensor.memory == CONTIGUOUS else UNKNOWN
+
+
+def _steps(tensor: Tensor) -> list[Size] | None:
+    if isinstance(tensor.memory, Unknown) or tensor.dims.open:
+        return None
+    return list(memory_order.strides(tensor.memory, tensor.dims.sizes))

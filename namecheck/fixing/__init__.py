@@ -1,0 +1,1 @@
+"""Fixes proposed, tried, offered and written."""

@@ -1,0 +1,120 @@
+"""The fixes that are shown with findings; those that a cache remembers are not tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core.findings import Finding, Fix
+from namecheck.project import Entry
+from namecheck.project.files import NOTHING, Reads
+from namecheck.project.records import digest_of
+
+if TYPE_CHECKING:
+    from namecheck.project.cache import Cache
+
+# Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
+PATIENCE: Final = 2_000_000
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The fixes that hold for the findings of a run; `untried` findings came too late."""
+
+    fixes: Mapping[Finding, Fix]
+    untried: int
+
+
+def offer(
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    limit: int,
+    held: Mapping[str, bytes] = NOTHING,
+    cache: Cache | None = None,
+) -> Offer:
+    """The fixes of findings in these files; begun for none once `limit` bytes were checked.
+
+    `held` has contents, by location, that hold in place of those on the disk; the `cache`, which
+    must not be used with it, has what was tried before.
+    """
+    kept = _Kept(entries, cache, min(limit, PATIENCE))
+    left = [finding for finding in findings if not kept.knows(finding)]
+    if left:
+        _try(kept, left, limit, held)
+        kept.put()
+    fixes = [(finding, kept.fix(finding)) for finding in findings]
+    found = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
+    return Offer(found, sum(isinstance(fix, int) for _, fix in fixes))
+
+
+class _Kept:
+    """What is known of fixes, by the files that the findings stand in."""
+
+    def __init__(self, entries: Sequence[Entry], cache: Cache | None, patience: int) -> None:
+        self.entries = entries
+        self.patience = patience
+        self._cache = cache
+        self._locations = {entry.path: entry.location for entry in entries}
+        self._known: dict[str, tuple[dict[str, Fix | int | None], Reads]] = {}
+        self._fresh: set[str] = set()
+
+    def _of(self, location: str) -> tuple[dict[str, Fix | int | None], Reads]:
+        if location not in self._known:
+            fixes, reads = {}, Reads()
+            if self._cache is not None:
+                found, reads = self._cache.fixes(self.entries, location)
+                fixes = dict(found)
+            self._known[location] = fixes, reads
+        return self._known[location]
+
+    def knows(self, finding: Finding) -> bool:
+        """Whether it was tried as long as it is to be, or stands in a file not asked for."""
+        location = self._locations.get(finding.filename)
+        if location is None:
+            return True
+        fixes, key = self._of(location)[0], digest_of(finding)
+        fix = fixes.get(key)
+        return key in fixes and not (isinstance(fix, int) and fix < self.patience)
+
+    def fix(self, finding: Finding) -> Fix | int | None:
+        """The fix of a finding, as far as known; a number where it is not known."""
+        location = self._locations.get(finding.filename)
+        return None if location is None else self._of(location)[0].get(digest_of(finding), 0)
+
+    def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
+        """Take in what was tried, and what was read for it."""
+        location = self._locations[finding.filename]
+        fixes, known = self._of(location)
+        fixes[digest_of(finding)] = fix
+        known.join(reads)
+        self._fresh.add(location)
+
+    def put(self) -> None:
+        """Remember what was tried."""
+        if self._cache is not None and self._fresh:
+            made = {location: self._known[location] for location in sorted(self._fresh)}
+            self._cache.put_fixes(self.entries, made)
+
+
+def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> None:
+    """Try the fixes of findings, until so many bytes were checked."""
+    from namecheck.fixes.registry import FIXES
+    from namecheck.fixing.proposals import Proposals, TooLong
+    from namecheck.fixing.trials import Trials
+
+    trials = Trials(kept.entries)
+    trials.held.update(held)
+    proposals = Proposals(trials, kept.patience)
+
+    def tried(finding: Finding) -> Fix | int | None:
+        try:
+            return proposals.fix(finding)
+        except TooLong:
+            return kept.patience
+
+    for finding in findings:
+        if finding.code not in FIXES:
+            kept.learn(finding, None, Reads())
+        elif trials.spent <= limit:
+            kept.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023

@@ -1,0 +1,236 @@
+"""Which fixes hold: each is tried, in memory, before it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+from namecheck.core.findings import Finding, Fix, Point, Span
+from namecheck.core.syntax import Refused
+from namecheck.editing.documents import CannotWrite, Document, read
+from namecheck.editing.edits import Overlap, applied, difference
+from namecheck.editing.sites import Site
+from namecheck.fixes.registry import FIRST, FIXES
+from namecheck.fixing.trials import Shift, Trials, come, stays
+from namecheck.project.files import Reads
+
+_OF_COMMENTS: Final = frozenset({"NC010"})
+
+Stretch: TypeAlias = tuple[Point, Point]
+
+# How many findings one fix may mend, each of which shows when the one before it is gone.
+_LINKS: Final = 4
+
+
+@dataclass(frozen=True)
+class State:
+    """A file as some fixes have left it."""
+
+    document: Document
+    shifts: tuple[Shift, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+    def after(self, fix: Fix) -> State | None:
+        """The file after one more fix; None where that is no file of Python."""
+        try:
+            document = applied(self.document, fix.edits)
+            document.source  # noqa: B018 - it is parsed by being asked for
+        except (Overlap, CannotWrite, Refused):
+            return None
+        shift = Shift(self.document, fix.edits, document)
+        return State(document, (*self.shifts, shift), (*self.fixes, fix))
+
+
+class TooLong(Exception):
+    """It takes too long to find out whether something mends a finding."""
+
+
+class Proposals:
+    """The fixes that hold, for findings in files as they are held by the trials.
+
+    For one finding, a trial is begun as long as no more than `patience` bytes were checked for it.
+    """
+
+    def __init__(self, trials: Trials, patience: int) -> None:
+        self._trials = trials
+        self.patience = patience
+        self._documents: dict[str, Document | None] = {}
+        self._before: dict[frozenset[str], tuple[tuple[Finding, ...], Reads]] = {}
+        self._sites: dict[tuple[str, bytes], Site] = {}
+        self._known: dict[tuple[str, bytes], tuple[frozenset[Stretch], Reads]] = {}
+
+    def renew(self, location: str, document: Document) -> None:
+        """Take a file for what fixes have made of it."""
+        self._documents[location] = document
+        self._trials.held[location] = document.data
+        self._before.clear()
+
+    def document(self, location: str) -> Document | None:
+        """A file as it is now; None where it cannot be read or rewritten."""
+        if location not in self._documents:
+            data = self._trials.held.get(location)
+            try:
+                found = read(location) if data is None else Document.of(data, location)
+            except (OSError, Refused):
+                found = None
+            self._documents[location] = found
+        return self._documents[location]
+
+    def findings(self, locations: Collection[str]) -> tuple[Finding, ...]:
+        """What is found in some files as they are now."""
+        key = frozenset(locations)
+        if key not in self._before:
+            self._before[key] = self._trials.noted(lambda: self._trials.findings(key, {}))
+        found, reads = self._before[key]
+        self._trials.reads.join(reads)
+        return found
+
+    def fix(self, finding: Finding) -> Fix | None:
+        """The fix of a finding; None where none holds, or it cannot be told which is meant.
+
+        Raises `TooLong`.
+        """
+        location = self._trials.location(finding.filename)
+        if location is None or finding.code not in FIXES:
+            return None
+        document = self.document(location)
+        if document is None:
+            return None
+        trial = _Trial(self, self._trials, location, finding)
+        for state in trial.mended(State(document), finding, _LINKS):
+            if len(state.fixes) == 1:
+                return state.fixes[0]
+            message = " ".join(dict.fromkeys(fix.message for fix in state.fixes))
+            safe = all(fix.safe for fix in state.fixes)
+            return Fix(message, safe, difference(document, state.document))
+        return None
+
+    def after(self, location: str, mended: Sequence[Finding], fix: Fix) -> State | None:
+        """The file after the fix of several findings; None where it does not hold."""
+        document = self.document(location)
+        state = None if document is None else State(document).after(fix)
+        if state is None:
+            return None
+        around = frozenset().union(*map(self._trials.around, mended), {location})
+        before = self.findings(around)
+        after = self._trials.findings(around, {location: state.document.data})
+        shifts = {mended[0].filename: state.shifts}
+        spoilt = any(stays(finding, after, shifts) for finding in mended)
+        return None if spoilt or any(come(before, after, shifts)) else state
+
+    def known(self, document: Document) -> frozenset[Stretch]:
+        """Where the tensors stand, in one file by itself, of which all dims are known."""
+        key = document.location, document.data
+        if key not in self._known:
+            self._known[key] = self._trials.noted(lambda: self._revealed(document))
+        found, reads = self._known[key]
+        self._trials.reads.join(reads)
+        return found
+
+    def _revealed(self, document: Document) -> frozenset[Stretch]:
+        from namecheck.project.file_check import reveal  # with the interpreter
+
+        found = self._trials.entry(document.location).settings
+        trials = self._trials
+        try:
+            shown = reveal(document.data, document.location, found, trials.held, trials.reads)
+        except Refused:
+            return frozenset()
+        return frozenset((one.span.start, one.span.end) for one in shown if _is_known(one.dims))
+
+    def site(self, document: Document) -> Site:
+        """The tree of a file, as fixes look at it."""
+        key = document.location, document.data
+        known = self._sites.get(key)
+        if known is None:
+            found = self._trials.entry(document.location).settings
+            known = Site(document.source, found, self._trials.files, self._trials.imported)
+            self._sites = {key: known}
+        return known
+
+
+def _is_known(dims: str) -> bool:
+    """Whether neither a name nor the number of the dims is open."""
+    return not any(word.startswith(("?", "...")) for word in dims.split(" "))
+
+
+def _stays_known(stretch: Stretch, state: State, known: frozenset[Stretch]) -> bool:
+    starts, ends = frozenset({stretch[0]}), frozenset({stretch[1]})
+    for shift in state.shifts:
+        starts, ends = shift.points(starts), shift.points(ends)
+    found = {(start, end) for start in starts for end in ends if start <= end}
+    return any(one in known or _bared(one, state.document) in known for one in found)
+
+
+def _bared(stretch: Stretch, document: Document) -> Stretch:
+    """A stretch without the parentheses around it: they are no part of an expression."""
+    (line, column), (end_line, end_column) = stretch
+    text = document.source.segment(Span(*stretch[0], *stretch[1]))
+    if not (text.startswith("(") and text.endswith(")")):
+        return stretch
+    return (line, column + 1), (end_line, end_column - 1)
+
+
+class _Trial:
+    """The search for what mends one finding."""
+
+    def __init__(
+        self, proposals: Proposals, trials: Trials, location: str, finding: Finding
+    ) -> None:
+        self._proposals = proposals
+        self._trials = trials
+        self._location = location
+        self._first = finding
+        self._begun = trials.spent
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        """Files from which the finding is found."""
+        around = self._trials.around(self._first)
+        found = stays(self._first, self._proposals.findings(around), {})
+        return around if found else self._trials.everywhere
+
+    def mended(self, state: State, finding: Finding, links: int) -> Iterator[State]:
+        """What the first kind of fix that holds makes of the file; nothing if several do."""
+        for maker in FIXES.get(finding.code, ()):
+            if state.fixes and maker in FIRST:
+                continue
+            held = [
+                found
+                for fix in maker(finding, self._proposals.site(state.document))
+                if (found := self._held(state.after(fix), links)) is not None
+            ]
+            if held:
+                yield from held[:1] if len(held) == 1 else ()
+                return
+
+    def _held(self, state: State | None, links: int) -> State | None:
+        """The file after a fix, and after those of what has shown by it, if all is well then."""
+        if state is None:
+            return None
+        if self._trials.spent - self._begun > self._proposals.patience:
+            raise TooLong
+        before = self._proposals.findings(self._files)
+        after = self._trials.findings(self._files, {self._location: state.document.data})
+        shifts = {self._first.filename: state.shifts}
+        if stays(self._first, after, shifts):
+            return None
+        shown = next(come(before, after, shifts), None)
+        if shown is None:
+            return state if self._is_followed(state) else None
+        if links <= 1 or shown.filename != self._first.filename:
+            return None
+        return next(self.mended(state, shown, links - 1), None)
+
+    def _is_followed(self, state: State) -> bool:
+        """Whether all is known of the file that was known before.
+
+        Else the finding may be gone for the reason alone that the change is not understood.
+        """
+        before = self._proposals.document(self._location)
+        if before is None or self._first.code in _OF_COMMENTS:
+            return True
+        known = self._proposals.known(state.document)
+        return all(_stays_known(one, state, known) for one in self._proposals.known(before))

@@ -1,0 +1,240 @@
+"""All fixes of a run put together: each file to a fixed point, then all files checked as one.
+
+Fixes that clash are left to the next round; what spoils something in another file is undone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from namecheck.core.findings import Edit, Finding, Fix
+from namecheck.editing.documents import Document
+from namecheck.editing.edits import Overlap, ordered
+from namecheck.fixing import ignores
+from namecheck.fixing.offers import PATIENCE
+from namecheck.fixing.proposals import Proposals, State, TooLong
+from namecheck.fixing.trials import Shift, Trials, come, is_note
+from namecheck.project import Entry
+from namecheck.project.files import NOTHING
+
+# How often a file, and the whole, is gone over.
+_ROUNDS: Final = 10
+_PASSES: Final = 3
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file before and after."""
+
+    path: str
+    before: Document
+    after: Document
+
+
+@dataclass(frozen=True)
+class Mending:
+    """What fixes make of a run.
+
+    `fixed` findings are gone, `left` are those that stay, of which unsafe fixes would mend
+    `unsafe` more; `ignored` are suppressed by new comments.
+    """
+
+    changes: tuple[Change, ...]
+    fixed: int
+    left: tuple[Finding, ...]
+    unsafe: int
+    ignored: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Which changes are wanted: safe fixes, unsafe ones too, comments for what is left."""
+
+    safe: bool = True
+    unsafe: bool = False
+    ignores: bool = False
+
+
+def mend(
+    entries: Sequence[Entry],
+    findings: Sequence[Finding],
+    wishes: Wishes,
+    held: Mapping[str, bytes] = NOTHING,
+) -> Mending:
+    """Mend what was found in these files; nothing is written.
+
+    `held` has contents, by location, that hold in place of those on the disk.
+    """
+    return _Mender(entries, findings, wishes, held).mended()
+
+
+@dataclass
+class _File:
+    """A file that is being changed: as it was, as it is, and how its places have moved."""
+
+    before: Document
+    shifts: list[Shift] = field(default_factory=list)
+
+
+class _Mender:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        findings: Sequence[Finding],
+        wishes: Wishes,
+        held: Mapping[str, bytes],
+    ) -> None:
+        self._trials = Trials(entries)
+        self._trials.held.update(held)
+        self._proposals = Proposals(self._trials, PATIENCE)
+        self._wishes = wishes
+        self._findings = tuple(finding for finding in findings if not is_note(finding))
+        self._changed: dict[str, _File] = {}
+        self._undone: set[str] = set()
+        self._unsafe: dict[str, int] = {}
+
+    def mended(self) -> Mending:
+        """Go over all files until nothing changes any more."""
+        left = self._findings
+        if self._wishes.safe or self._wishes.unsafe:
+            for _ in range(_PASSES):
+                fresh = self._pass(left)
+                if fresh is None:
+                    break
+                left = fresh
+        fixed = len(self._findings) - len(left)
+        if self._wishes.ignores:
+            left, before = self._ignoring(left), len(left)
+            return self._told(fixed, left, before - len(left))
+        return self._told(fixed, left, 0)
+
+    def _told(self, fixed: int, left: tuple[Finding, ...], ignored: int) -> Mending:
+        changes = []
+        for location, file in self._changed.items():
+            after = self._proposals.document(location)
+            if after is not None and after.data != file.before.data:
+                changes.append(Change(self._trials.entry(location).path, file.before, after))
+        unsafe = 0 if self._wishes.ignores else sum(self._unsafe.values())
+        return Mending(tuple(changes), fixed, left, unsafe, ignored)
+
+    # Fixes
+
+    def _pass(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...] | None:
+        """Mend every file by itself; what is left then, None where nothing has changed."""
+        changed = [
+            location
+            for location, found in self._by_file(findings)
+            if location not in self._undone and self._mend_file(location, found)
+        ]
+        return self._checked() if changed else None
+
+    def _by_file(self, findings: Sequence[Finding]) -> Iterator[tuple[str, list[Finding]]]:
+        files: dict[str, list[Finding]] = {}
+        for finding in findings:
+            location = self._trials.location(finding.filename)
+            if location is not None:
+                files.setdefault(location, []).append(finding)
+        yield from files.items()
+
+    def _mend_file(self, location: str, found: Sequence[Finding]) -> bool:
+        """Mend one file to a fixed point, as far as can be seen from it and those that call it."""
+        around = frozenset({location}).union(*map(self._trials.around, found))
+        changed = False
+        for _ in range(_ROUNDS):
+            wanted = self._wanted(location, found)
+            state = self._combined(location, wanted)
+            if state is None:
+                break
+            self._take(location, state)
+            changed = True
+            path = self._trials.entry(location).path
+            found = [one for one in self._proposals.findings(around) if one.filename == path]
+        return changed
+
+    def _wanted(self, location: str, found: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
+        """The fixes of the kinds that are wanted; of the others the number is kept."""
+        fixes = [(one, fix) for one in found if (fix := self._fix(one)) is not None]
+        wanted = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
+        self._unsafe[location] = len(fixes) - len(wanted)
+        return wanted
+
+    def _fix(self, finding: Finding) -> Fix | None:
+        try:
+            return self._proposals.fix(finding)
+        except TooLong:
+            return None
+
+    def _combined(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
+        """The file after all fixes that go together; None where there is none."""
+        state = self._together(location, wanted)
+        if state is not None or len(wanted) < 2:
+            return state
+        taken: list[tuple[Finding, Fix]] = []
+        for pair in wanted:
+            found = self._together(location, [*taken, pair])
+            if found is not None:
+                state = found
+                taken.append(pair)
+        return state
+
+    def _together(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
+        edits: list[Edit] = [edit for _, fix in wanted for edit in fix.edits]
+        if not edits:
+            return None
+        try:
+            ordered(edits)
+        except Overlap:
+            return None
+        whole = Fix("", True, tuple(edits))
+        return self._proposals.after(location, [one for one, _ in wanted], whole)
+
+    def _take(self, location: str, state: State) -> None:
+        document = self._proposals.document(location)
+        assert document is not None
+        file = self._changed.setdefault(location, _File(document))
+        file.shifts += state.shifts
+        self._proposals.renew(location, state.document)
+
+    # The whole
+
+    def _checked(self) -> tuple[Finding, ...]:
+        """What is left in all files; what has come by a change undoes that change."""
+        while True:
+            after = self._after()
+            shifts = {
+                self._trials.entry(location).path: file.shifts
+                for location, file in self._changed.items()
+            }
+            spoilt = list(come(self._findings, after, shifts))
+            if not spoilt:
+                return after
+            near = frozenset().union(*map(self._trials.around, spoilt)) & self._changed.keys()
+            for location in near or [*self._changed]:
+                self._undo(location)
+
+    def _after(self) -> tuple[Finding, ...]:
+        """What is found in all files; those of which it cannot be another are not checked again."""
+        places = {os.path.abspath(finding.filename) for finding in self._findings}
+        files = self._trials.depending(places | self._changed.keys())
+        return self._trials.findings(files, {})
+
+    def _undo(self, location: str) -> None:
+        self._undone.add(location)
+        self._proposals.renew(location, self._changed.pop(location).before)
+
+    # Comments
+
+    def _ignoring(self, left: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Put comments to what is left, where they suppress it and nothing has come by them."""
+        for location, found in self._by_file(left):
+            document = self._proposals.document(location)
+            if document is None:
+                continue
+            fix = ignores.added(document, found)
+            state = State(document).after(fix) if fix is not None else None
+            if state is not None:
+                self._take(location, state)
+        return self._checked()

@@ -1,0 +1,192 @@
+"""Files checked as they would be: whether a change mends what it is to mend, and spoils nothing.
+
+A change holds if the findings that it is for are gone and no other has come. Notes do not count.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import TypeAlias, TypeVar
+
+from namecheck import project
+from namecheck.core.findings import Edit, Finding, Kind, Point, register
+from namecheck.editing.documents import Document
+from namecheck.editing.edits import ordered
+from namecheck.project import Entry
+from namecheck.project.files import ProjectFiles, Reads
+from namecheck.project.reach import depending
+
+Work = TypeVar("Work")
+
+
+class Trials:
+    """Checks files of a run with the contents that they have in `held`, or would have.
+
+    `spent` is how many bytes were checked so far, `reads` what was read for it.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = {entry.location: entry for entry in entries}
+        self._locations = {entry.path: entry.location for entry in entries}
+        self.held: dict[str, bytes] = {}
+        self.spent = 0
+        self.reads = Reads()
+        self._imported: tuple[frozenset[str], Reads] | None = None
+
+    def entry(self, location: str) -> Entry:
+        """A file that was asked for."""
+        return self._entries[location]
+
+    def location(self, filename: str) -> str | None:
+        """The file that a finding stands in, None for one that was not asked for."""
+        return self._locations.get(filename)
+
+    @property
+    def everywhere(self) -> frozenset[str]:
+        """All files that were asked for."""
+        return frozenset(self._entries)
+
+    def depending(self, changed: Collection[str]) -> frozenset[str]:
+        """The files that were asked for in which what is found may depend on some."""
+        return self.everywhere & depending(self.everywhere, changed, self.files())
+
+    def noted(self, work: Callable[[], Work]) -> tuple[Work, Reads]:
+        """What comes of some work, and what was read for it."""
+        outer, self.reads = self.reads, Reads()
+        try:
+            return work(), self.reads
+        finally:
+            self.reads = outer
+
+    def files(self) -> ProjectFiles:
+        """The files of the project, with the contents that they have here."""
+        return ProjectFiles(self.held, self.reads)
+
+    def imported(self) -> frozenset[str]:
+        """The files that some file that was asked for imports, as they were at first."""
+        if self._imported is None:
+            self._imported = self.noted(self._all_imported)
+        found, reads = self._imported
+        self.reads.join(reads)
+        return found
+
+    def _all_imported(self) -> frozenset[str]:
+        files = self.files()
+        contents = ((location, files.read(location) or b"") for location in self.everywhere)
+        return frozenset().union(*(files.imported(*content) for content in contents))
+
+    def around(self, finding: Finding) -> frozenset[str]:
+        """The files that a finding tells of: its own, and those of the calls that lead there."""
+        names = (finding.filename, *(place.filename for place in finding.related))
+        return frozenset(self._locations[name] for name in names if name in self._locations)
+
+    def findings(
+        self, locations: Collection[str], changed: Mapping[str, bytes]
+    ) -> tuple[Finding, ...]:
+        """What is found in these files, notes left out, with the contents of some changed."""
+        overlay = {**self.held, **changed}
+        entries = [
+            _resized(entry, overlay)
+            for location, entry in self._entries.items()
+            if location in locations
+        ]
+        self.spent += sum(entry.size for entry in entries)
+        result = project.check(entries, jobs=1, overlay=overlay, reads=self.reads)
+        return tuple(finding for finding in result.findings if not is_note(finding))
+
+
+def _resized(entry: Entry, overlay: Mapping[str, bytes]) -> Entry:
+    data = overlay.get(entry.location)
+    return entry if data is None else entry._replace(size=len(data), stamp="", refusal=None)
+
+
+def is_note(finding: Finding) -> bool:
+    """Whether a finding is no fault."""
+    return register()[finding.code].kind is Kind.NOTE
+
+
+class Shift:
+    """Where the places of a text are after some edits.
+
+    A place at which something is inserted may come before it or behind it.
+    """
+
+    def __init__(self, before: Document, edits: Sequence[Edit], after: Document) -> None:
+        self._starts = _line_starts(before.text)
+        self._ends = _line_starts(after.text)
+        self._edits = [
+            (
+                self._offset(span.line, span.column),
+                self._offset(span.end_line, span.end_column),
+                len(edit.text),
+            )
+            for edit in ordered(edits)
+            for span in [edit.span]
+        ]
+
+    def points(self, points: Iterable[Point]) -> frozenset[Point]:
+        """The lines and columns where what began at one of these may begin now."""
+        return frozenset(
+            self._point(moved)
+            for line, column in points
+            for moved in self._moved(self._offset(line, column))
+        )
+
+    def _moved(self, offset: int) -> tuple[int, int]:
+        before = behind = offset
+        for first, last, length in self._edits:
+            grown = length - (last - first)
+            if first == last == offset:
+                behind += grown
+            elif last <= offset:
+                before, behind = before + grown, behind + grown
+            elif first < offset:
+                before, behind = before - (offset - first), behind - (offset - first)
+        return before, behind
+
+    def _offset(self, line: int, column: int) -> int:
+        return self._starts[line - 1] + column - 1
+
+    def _point(self, offset: int) -> Point:
+        line = bisect_right(self._ends, offset)
+        return line, offset - self._ends[line - 1] + 1
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+
+
+Shifts: TypeAlias = Mapping[str, Sequence[Shift]]
+
+
+def come(before: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
+    """The findings that were not there before; `shifts` are those of the files that changed."""
+    known = Counter(key for finding in before for key in _keys(finding, shifts))
+    for finding in after:
+        if not known[_key(finding)]:
+            yield finding
+
+
+def stays(finding: Finding, after: Iterable[Finding], shifts: Shifts) -> bool:
+    """Whether a finding is still there."""
+    keys = _keys(finding, shifts)
+    return any(_key(other) in keys for other in after)
+
+
+def _key(finding: Finding) -> object:
+    return _keyed(finding, (finding.span.line, finding.span.column))
+
+
+def _keyed(finding: Finding, point: Point) -> object:
+    words = finding.facts.words if finding.facts else ()
+    return finding.filename, finding.code, words, point
+
+
+def _keys(finding: Finding, shifts: Shifts) -> set[object]:
+    points = frozenset({(finding.span.line, finding.span.column)})
+    for shift in shifts.get(finding.filename, ()):
+        points = shift.points(points)
+    return {_keyed(finding, point) for point in points}

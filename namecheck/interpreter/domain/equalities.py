@@ -1,0 +1,182 @@
+"""Sizes that a path holds to be equal: what ``assert a.shape[0] == b.shape[1]`` says of two axes.
+
+Axes that differ by their names are one length on such a path, so that they do not contradict each
+other there. In all that rules and annotations are asked of, one symbol then stands for the other.
+All axes are scoped there: what they name may come to where the equation does not hold, and there
+it cannot be told which dimension it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+
+from namecheck.annotations.bindings import Bindings, Bound
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Axis, Name
+from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
+from namecheck.core.tensors import Dim, Dims, Size, Tensor, named_by, told_apart
+from namecheck.interpreter.domain.store import EQUAL_SIZES, Store
+from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
+
+Solved: TypeAlias = Mapping[str, Known]
+
+
+@dataclass(frozen=True, slots=True)
+class Equations:
+    """What a path holds to be equal.
+
+    `solved` has for a symbol what stands for it; none of the symbols is in what stands for any.
+    The axes on the path are those of the last of the `scopes`.
+    """
+
+    solved: tuple[tuple[str, Known], ...]
+    scopes: tuple[int, ...]
+
+    def size(self, known: Known, *, scoped: bool = True) -> Known:
+        """A size as it is known on the path."""
+        solved: Solved = dict(self.solved)
+        plain = {word: self._plain(word) for word in symbols(known)}
+        own = {word: solved.get(told, symbol(told)) for word, told in plain.items()}
+        size = substituted(known, own)
+        if not scoped:
+            return size
+        scope = self.scopes[-1]
+        return substituted(size, {w: symbol(naming.scoped(w, scope)) for w in symbols(size)})
+
+    def _plain(self, word: str) -> str:
+        for scope in self.scopes:
+            word = naming.unscoped(word, scope)
+        return word
+
+    def name(self, name: Name) -> Name:
+        """The axis that stands for an axis; which of its occurrences it is is not known."""
+        if not isinstance(name, Axis) or not all(part.isidentifier() for part in name.factors):
+            return name
+        names = [self._axis(factor) for factor in name.factors]
+        axes = [told for told in names if isinstance(told, Axis)]
+        if len(axes) < len(names):
+            return UNKNOWN
+        whole = replace(name, name="*".join(axis.name for axis in axes))
+        ordered = name.ordered and all(axis.ordered for axis in axes)
+        solved = {word for word, _ in self.solved}
+        changed = not solved.isdisjoint(map(self._plain, name.factors))
+        told = whole if ordered else naming.unordered(whole.factors)
+        return naming.either(told) if changed else replace(told, occurrence=name.occurrence)
+
+    def joined(self, other: Equations) -> Equations:
+        """What holds where both do."""
+        scopes = tuple(dict.fromkeys((*self.scopes, *other.scopes)))
+        joined = Equations(self.solved, scopes)
+        for name, size in other.solved:
+            joined = joined.with_equal(symbol(name), size, scopes)
+        return joined
+
+    def with_equal(self, left: Known, right: Known, scopes: tuple[int, ...]) -> Equations:
+        """With two sizes that are equal, in the last of these scopes; itself if that is known."""
+        found = _solved(self.size(left, scoped=False), self.size(right, scoped=False))
+        if found is None:
+            return self
+        rest = ((name, substituted(size, dict([found]))) for name, size in self.solved)
+        return Equations((*rest, found), scopes)
+
+    def _axis(self, factor: str) -> Name:
+        size = self.size(symbol(factor))
+        if isinstance(size, int):
+            return Axis(naming.scoped(self._plain(factor), self.scopes[-1]))
+        return named_by(size)
+
+    def dim(self, dim: Dim) -> Dim:
+        """A dim as it is known on the path."""
+        length: Size = self.size(dim.size) if isinstance(dim.size, Expression) else dim.size
+        return replace(dim, name=self.name(dim.name), size=length)
+
+
+def of(store: Store) -> Equations | None:
+    """What is held to be equal on a path."""
+    known: Equations | None = store.get(EQUAL_SIZES)
+    return known
+
+
+def learn(left: object, right: object, store: Store) -> None:
+    """Enter that two values, given by their identities, are equal; of tuples each item is."""
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        for one, other in zip(left.items, right.items, strict=False):
+            learn(_identity(one), _identity(other), store)
+        return
+    sizes = _size(left), _size(right)
+    if sizes[0] is not None and sizes[1] is not None:
+        equate(sizes[0], sizes[1], store)
+
+
+def equate(left: Known, right: Known, store: Store) -> None:
+    """Enter that two sizes are equal."""
+    known = of(store) or Equations((), ())
+    told = known.with_equal(left, right, (*known.scopes, store.ledger.new()))
+    if told is not known:
+        store.set(EQUAL_SIZES, told)
+
+
+def _identity(value: object) -> object:
+    return getattr(value, "key", value)
+
+
+def _size(identity: object) -> Known | None:
+    if isinstance(identity, Key):
+        size = identity.parts[1] if identity.parts[0] == "size" else None
+        return size if isinstance(size, (int, Expression)) else None
+    return size_of(identity) if isinstance(identity, Const) else None
+
+
+def _solved(left: Known, right: Known) -> tuple[str, Known] | None:
+    """The symbol that one side is, and the other side.
+
+    Of numbers only 1 stands for a symbol: another tells nothing of two axes, 1 that they may meet.
+    """
+    found: dict[str, Known] = {}
+    for one, other in ((left, right), (right, left)):
+        name = min(symbols(one), default="")
+        told = isinstance(other, Expression) or other == 1
+        if told and one == symbol(name) and name not in symbols(other):
+            found[name] = other
+    # Which side stands first is no matter of the program's.
+    return max(found.items(), key=lambda pair: pair[0], default=None)
+
+
+def equated(tensor: Tensor, store: Store) -> Tensor:
+    """A tensor as it is known on a path."""
+    equations = of(store)
+    if equations is None:
+        return tensor
+    return replace(tensor, dims=_equated(tensor.dims, equations))
+
+
+@lru_cache(maxsize=1024)
+def _equated(dims: Dims, equations: Equations) -> Dims:
+    return told_apart(dims.mapped(equations.dim))
+
+
+def size(known: Known, store: Store) -> Known:
+    """A size as it is known on a path."""
+    equations = of(store)
+    return known if equations is None else equations.size(known)
+
+
+def bindings(bindings: Bindings, store: Store) -> Bindings:
+    """What axes stand for, as it is known on a path."""
+    equations = of(store)
+    if equations is None:
+        return bindings
+    axes = {a: _bound(bound, equations) for a, bound in bindings.axes.items()}
+    runs = {
+        name: replace(run, dims=tuple(map(equations.dim, run.dims)))
+        for name, run in bindings.runs.items()
+    }
+    return replace(bindings, axes=axes, runs=runs)
+
+
+def _bound(bound: Bound, equations: Equations) -> Bound:
+    dim = equations.dim(Dim(bound.name, bound.size))
+    return replace(bound, name=dim.name, size=dim.size)

@@ -1,0 +1,422 @@
+"""What mutable values hold on a path, and values joined where paths meet."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, Final
+
+from namecheck.core import tensors as values
+from namecheck.interpreter.domain.store import Ledger, Store, Written
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Address,
+    Alternative,
+    Const,
+    DictValue,
+    Entries,
+    Facts,
+    Held,
+    Instance,
+    ListValue,
+    Mutable,
+    Opaque,
+    Picked,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+    has_failed,
+)
+from namecheck.interpreter.models import torch_devices
+
+_MISSING: Final = object()
+# The name under which stands, at an instance, what it is of a class of a library.
+_INHERITED: Final = "<inherited>"
+_WIDTH: Final = 4
+
+
+def held(value: TensorValue, store: Store) -> Held:
+    """What a tensor's cell holds now."""
+    content: Held = _content(value, store)
+    return content
+
+
+def items(value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
+    """The items of a list now."""
+    content: tuple[Value, ...] | Repeated = _content(value, store)
+    return content
+
+
+def entries(value: DictValue, store: Store) -> Entries:
+    """The entries of a dict now."""
+    content: Entries = _content(value, store)
+    return content
+
+
+def inherited(value: Value, store: Store) -> Value | None:
+    """What an instance is of a class of a library: the list, the dict or the layer."""
+    if not isinstance(value, Instance):
+        return None
+    found: Value | None = store.get((value.address, _INHERITED))
+    return found
+
+
+def inherit(value: Instance, own: Value, store: Store) -> None:
+    """Make an instance what a class of a library makes of it."""
+    store.set((value.address, _INHERITED), own)
+
+
+def opened(value: Value, store: Store) -> Value:
+    """The list or dict that an instance is; any other value as it is."""
+    own = inherited(value, store)
+    return own if isinstance(own, (ListValue, DictValue)) else value
+
+
+def _content(value: Mutable, store: Store) -> Any:
+    """What a mutable value holds now.
+
+    That of one of several is joined with what was written to any of them since.
+    """
+    own = store.get(value.address, value.initial)
+    if not isinstance(value.address, Picked):
+        return own
+    content = caught_up(value.address, own, store)
+    if content is not own and not isinstance(value, TensorValue):
+        # Items that are joined have new addresses, which have to stay.
+        store.mutate(value.address, value.initial, content, store.ledger.new())
+    return content
+
+
+def caught_up(address: Picked, content: Any, store: Store) -> Any:
+    """The content of one of several, with what was written to any of them since."""
+    block = store.ledger.block
+    since: int = store.get(Written(address), address.born)
+    if since not in block:
+        since = block.start - 1  # it was picked before this analysis
+    if store.ledger.last_write <= since:
+        return content
+    joiner = Joiner(store, store)
+    for origin in address.origins:
+        written: int = store.get(Written(origin.address), -1)
+        if written > since and written in block:
+            other = store.get(origin.address, origin.initial)
+            if _sort_of(other) is _sort_of(content):
+                content = joiner.cell(content, other)
+    return content
+
+
+def _sort_of(content: Any) -> type:
+    """Whether it is the content of a tensor, a dict, or a list."""
+    return type(content) if isinstance(content, (Held, Entries)) else tuple
+
+
+def identity(value: Value, store: Store) -> Hashable:
+    """What tells a value from others, in the key of an opaque value that is made of it."""
+    if isinstance(value, Opaque):
+        return value.key
+    if isinstance(value, TensorValue):
+        return (value.address, held(value, store).tensor)
+    if isinstance(value, ListValue):
+        return (value.kind, items(value, store))
+    if isinstance(value, DictValue):
+        return entries(value, store)
+    return value
+
+
+def may_be_one(a: Mutable, b: Mutable) -> bool:
+    """Whether two values may be one object; what the program made has a number as its address."""
+    objects = [_objects(value) for value in (a, b)]
+    numbered = all(isinstance(address, int) for one in objects for address in one)
+    return not numbered or bool(objects[0] & objects[1])
+
+
+def _objects(value: Mutable) -> set[Address]:
+    if not isinstance(value.address, Picked):
+        return {value.address}
+    every = {origin.address for origin in value.address.origins}
+    return {a for a in every if not isinstance(a, Picked)} or {value.address}
+
+
+def write(value: Mutable, store: Store, content: Any) -> None:
+    """Write what a tensor, a list or a dict holds from now on.
+
+    What is one of several may be each of them, which then has that content or its own.
+    """
+    number = store.ledger.new()
+    if isinstance(value.address, Picked):
+        joiner = Joiner(store, store)
+        origins = [origin for origin in value.address.origins if type(origin) is type(value)]
+        either = [joiner.cell(_content(origin, store), content) for origin in origins]
+        for origin, joined in zip(origins, either, strict=True):
+            store.mutate(origin.address, origin.initial, joined, number)
+    store.mutate(value.address, value.initial, content, number)
+
+
+def either(choices: Sequence[Value], store: Store) -> Value:
+    """What covers all of these values of one store."""
+    if not choices:
+        return store.ledger.fresh("item")
+    return Joiner(store, store).every(choices)
+
+
+def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
+    """One of some items; `where` tells it from others that are picked of them."""
+    known = _each(content)
+    if len(set(known)) == 1 and not isinstance(content, Repeated):
+        return known[0]
+    return _told_apart(either(known, store), known, where, store)
+
+
+def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
+    if isinstance(each, Opaque):
+        link = None if each.link is None else Picked(each.link.of, where, store.ledger.new())
+        return Opaque(("item", each.key, where), each.kind, link)
+    if isinstance(each, (TensorValue, ListValue, DictValue)):
+        sort = type(each)
+        links = [value for value in of if type(value) is sort]
+        address = Picked(links, (sort.__name__, where), store.ledger.new())
+        return replace(each, address=address, initial=_content(each, store))
+    if isinstance(each, TupleValue):
+        rows = [row.items for row in of if isinstance(row, TupleValue)]
+        items = [
+            _told_apart(item, tuple(row[n] for row in rows if n < len(row)), (where, n), store)
+            for n, item in enumerate(each.items)
+        ]
+        return replace(each, items=tuple(items))
+    if isinstance(each, Union):
+        flat = tuple(choice.value for value in of for choice in alternatives(value))
+        return Union(
+            tuple(
+                Alternative(_told_apart(choice.value, flat, where, store), choice.facts)
+                for choice in each.alternatives
+            )
+        )
+    return each
+
+
+def alternatives(value: Value) -> tuple[Alternative, ...]:
+    """The value as a list of alternatives."""
+    return value.alternatives if isinstance(value, Union) else (Alternative(value),)
+
+
+def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
+    """The alternatives of a value that is had under some facts."""
+    for choice in alternatives(value):
+        yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
+
+
+def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
+    """An unknown value that may be one of these."""
+    number = ledger.new()
+    kinds = {choice.kind if isinstance(choice, Opaque) else None for choice in choices}
+    links: dict[Value, None] = {}
+    for choice in choices:
+        if isinstance(choice, Mutable):
+            links[choice] = None
+        elif isinstance(choice, Opaque) and choice.link is not None:
+            links.update(dict.fromkeys(choice.link.of))
+    link = Picked(links, number, number) if links else None
+    failed = filter(has_failed, choices)
+    return Opaque(("join", number, *failed), kinds.pop() if len(kinds) == 1 else None, link)
+
+
+def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
+    """One of these values; a single opaque one where there are too many."""
+    distinct: list[Alternative] = []
+    for choice in choices:
+        for inner in _under(choice.facts, choice.value):
+            known = next((c for c in distinct if c.value == inner.value), None)
+            if known is None:
+                distinct.append(inner)
+            elif known.facts != inner.facts:
+                shared = tuple(f for f in known.facts if f in inner.facts)
+                distinct[distinct.index(known)] = Alternative(inner.value, shared)
+    if len(distinct) == 1:
+        return distinct[0].value
+    if len(distinct) > _WIDTH:
+        return unknown_of([choice.value for choice in distinct], ledger)
+    return Union(tuple(distinct))
+
+
+def _are_tests(a: Value, b: Value) -> bool:
+    """Whether two values tell how tests came out: either is told by what the paths assume."""
+    return all(isinstance(value, Opaque) and value.kind == "bool" for value in (a, b))
+
+
+@dataclass(frozen=True, slots=True)
+class Joiner:
+    """Joins the values of two stores; what is mutable and differs gets a new address.
+
+    `facts` are those under which the values of either store are had.
+    """
+
+    left: Store
+    right: Store
+    facts: tuple[Facts, Facts] = ((), ())
+    _picked: dict[tuple[Address, Address], Picked] = field(default_factory=dict)
+
+    def value(self, a: Value, b: Value) -> Value:
+        """The least value that covers both."""
+        if a == b:
+            return a
+        if isinstance(a, TensorValue) and isinstance(b, TensorValue):
+            content = self.tensors(held(a, self.left), held(b, self.right))
+            side = a.side if a.side == b.side else None
+            return TensorValue(self._either(a, b), content, side)
+        if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+            return self._tuples(a, b)
+        if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
+            alike_ = self.sequences(items(a, self.left), items(b, self.right))
+            return ListValue(self._either(a, b), alike_, a.kind)
+        if isinstance(a, (TupleValue, Repeated)) and isinstance(b, (TupleValue, Repeated)):
+            left = a if isinstance(a, Repeated) else a.items
+            right = b if isinstance(b, Repeated) else b.items
+            shared = self.sequences(left, right)
+            return shared if isinstance(shared, Repeated) else TupleValue(shared)
+        if isinstance(a, DictValue) and isinstance(b, DictValue):
+            both = self.dicts(entries(a, self.left), entries(b, self.right))
+            return DictValue(self._either(a, b), both, a.factory)
+        if isinstance(a, Union) or isinstance(b, Union):
+            return self._unions(a, b)
+        if isinstance(a, Opaque) or isinstance(b, Opaque):
+            if self.facts != ((), ()) and _are_tests(a, b):
+                either = [
+                    Alternative(value, facts)
+                    for value, facts in zip((a, b), self.facts, strict=True)
+                ]
+                return union(either, self.left.ledger)
+            return unknown_of((a, b), self.left.ledger)
+        if torch_devices.is_device(a) and torch_devices.is_device(b):
+            return union(
+                [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
+            )
+        if isinstance(a, Const) and isinstance(b, Const) and NONE not in (a, b):
+            return self._alike([a, b])
+        if isinstance(a, Const) is not isinstance(b, Const) and NONE not in (a, b):
+            return self.left.ledger.fresh("join")
+        return union(
+            [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
+        )
+
+    def every(self, choices: Sequence[Value]) -> Value:
+        """The least value that covers all: constants at once, and tuples item by item."""
+        if len(choices) == 1:
+            return choices[0]
+        groups: dict[Hashable, list[Value]] = {}
+        for number, choice in enumerate(choices):
+            groups.setdefault(_sort(choice, number), []).append(choice)
+        return reduce(self.value, map(self._alike, groups.values()))
+
+    def _alike(self, group: list[Value]) -> Value:
+        """What covers values of one sort."""
+        first = group[0]
+        if all(value == first for value in group):
+            return first
+        if isinstance(first, TupleValue):
+            rows = [value.items for value in group if isinstance(value, TupleValue)]
+            columns = zip(*rows, strict=True)
+            return TupleValue(tuple(map(self.every, columns)), first.fields, first.cls)
+        kinds = {_kind(value) for value in group}
+        return self.left.ledger.fresh("join", kinds.pop() if len(kinds) == 1 else None)
+
+    def _either(self, a: Mutable, b: Mutable) -> Picked:
+        """The address of either; of the same two it is the same again."""
+        pair = a.address, b.address
+        if pair not in self._picked:
+            number = self.left.ledger.new()
+            self._picked[pair] = Picked((a, b), number, number)
+        return self._picked[pair]
+
+    def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
+        if len(a.items) == len(b.items) and a.fields == b.fields:
+            return TupleValue(tuple(map(self.value, a.items, b.items)), a.fields, a.cls)
+        content = self.sequences(a.items, b.items)
+        return content if isinstance(content, Repeated) else TupleValue(content)
+
+    def _unions(self, a: Value, b: Value) -> Value:
+        """Alternatives of one sort are joined, so that a loop cannot add to them for ever."""
+        choices = list(_under(self.facts[0], a))
+        for addition in _under(self.facts[1], b):
+            for index, choice in enumerate(choices):
+                if type(choice.value) is type(addition.value):
+                    choices[index] = Alternative(self.value(choice.value, addition.value))
+                    break
+            else:
+                choices.append(addition)
+        if any(isinstance(choice.value, Opaque) for choice in choices):
+            return unknown_of([choice.value for choice in choices], self.left.ledger)
+        return union(choices, self.left.ledger)
+
+    def tensors(self, a: Held, b: Held) -> Held:
+        """What covers both tensors, with the origins of either."""
+        return Held(values.join(a.tensor, b.tensor), {**b.origins, **a.origins})
+
+    def sequences(
+        self, a: tuple[Value, ...] | Repeated, b: tuple[Value, ...] | Repeated
+    ) -> tuple[Value, ...] | Repeated:
+        """Items position by position; items alike where the lengths differ."""
+        if not isinstance(a, Repeated) and not isinstance(b, Repeated) and len(a) == len(b):
+            return tuple(map(self.value, a, b))
+        parts = [*_each(a), *_each(b)]
+        if not parts:
+            return ()
+        either = Joiner(Both(self.left, self.right), Both(self.left, self.right))
+        return Repeated(either.every(parts))
+
+    def dicts(self, a: Entries, b: Entries) -> Entries:
+        """Entries key by key; what is on one side only may be there."""
+        own, others = dict(a.items), dict(b.items)
+        joined = [(k, self.value(v, others[k])) for k, v in a.items if k in others]
+        left_over = [v for k, v in a.items if k not in others]
+        left_over += [v for k, v in b.items if k not in own]
+        left_over += [rest for rest in (a.rest, b.rest) if rest is not None]
+        return Entries(tuple(joined), self.every(left_over) if left_over else None)
+
+    def cell(self, a: Any, b: Any) -> Any:
+        """What covers two contents of one cell."""
+        if a is b:
+            return a
+        if isinstance(a, Held) and isinstance(b, Held):
+            return self.tensors(a, b)
+        if isinstance(a, Entries) and isinstance(b, Entries):
+            return self.dicts(a, b)
+        if isinstance(a, (tuple, Repeated)) and isinstance(b, (tuple, Repeated)):
+            return self.sequences(a, b)
+        return self.value(a, b)
+
+
+class Both(Store):
+    """A view on two stores whose addresses do not meet."""
+
+    __slots__ = ("one", "other")
+
+    def __init__(self, one: Store, other: Store) -> None:
+        super().__init__(ledger=one.ledger)
+        self.first = one.first
+        self.one = one
+        self.other = other
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """The content of a cell of either."""
+        found = self.one.get(key, _MISSING)
+        return self.other.get(key, default) if found is _MISSING else found
+
+
+def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:
+    return (content.each,) if isinstance(content, Repeated) else content
+
+
+def _sort(value: Value, number: int) -> Hashable:
+    """The same for values that are joined at once, else the number."""
+    if isinstance(value, Const) and value != NONE:
+        return Const
+    if isinstance(value, TupleValue):
+        return len(value.items), value.fields, value.cls
+    return number
+
+
+def _kind(value: Value) -> str | None:
+    return type(value.value).__name__ if isinstance(value, Const) else None

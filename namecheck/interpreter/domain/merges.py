@@ -1,0 +1,260 @@
+"""Stores merged where paths meet, and compared where a loop must come to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from namecheck.core import tensors
+from namecheck.core.names import UNKNOWN
+from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
+from namecheck.interpreter.domain.store import Fact, Store, Written, changed_keys
+from namecheck.interpreter.domain.values import (
+    Const,
+    DictValue,
+    Entries,
+    Frame,
+    Held,
+    Instance,
+    ListValue,
+    Mutable,
+    Opaque,
+    Picked,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+)
+
+_MISSING: Final = object()
+
+
+def merge(
+    base: Store, stores: Sequence[Store], *, without: Frame | None = None
+) -> dict[Hashable, Any]:
+    """What the cells changed since `base` hold where these paths meet.
+
+    A variable bound on some paths only keeps its value: the other paths would fail on it.
+    Facts that do not hold on all paths are dropped, and the variables of the frame `without`.
+    """
+    keys: Iterable[Hashable] = changed_keys(base, stores)
+    if without is not None:
+        number = without.number
+        keys = [key for key in keys if not (isinstance(key, tuple) and key[0] == number)]
+    if len(stores) == 1:
+        changes = stores[0].changes_since(base)
+        return {key: changes[key] for key in keys}
+    merged: dict[Hashable, Any] = {}
+    picked: list[Picked] = []
+    parted = min(store.born for store in stores)
+    now = base.ledger.new()
+    chain = joiners(stores)
+    if len(stores) == 2:
+        facts = stores[0].facts_since(base), stores[1].facts_since(base)
+        chain = [Joiner(stores[0], stores[1], facts)]
+    for key in keys:
+        contents = [store.content(key, parted, _MISSING) for store in stores]
+        if isinstance(key, Fact):
+            shared = contents[0] if all(c == contents[0] for c in contents) else None
+            if shared is not None or base.get(key) is not None:
+                merged[key] = shared
+        elif isinstance(key, Written):
+            merged[key] = max(number for number in contents if number is not _MISSING)
+        else:
+            if isinstance(key, Picked):
+                pairs = zip(contents, stores, strict=True)
+                contents = [c if c is _MISSING else caught_up(key, c, s) for c, s in pairs]
+                picked.append(key)
+            merged[key] = _joined(contents, chain)
+    merged.update((Written(address), now) for address in picked)
+    return merged
+
+
+def _joined(contents: Sequence[Any], chain: Sequence[Joiner]) -> Any:
+    """What covers the contents that a cell has on several paths, where it has one."""
+    content = contents[0]
+    for joiner, other in zip(chain, contents[1:], strict=True):
+        if content is _MISSING:
+            content = other
+        elif other is not _MISSING and other is not content:
+            content = joiner.cell(content, other)
+    return content
+
+
+def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
+    """A layer over a store that covers each state between the writes of a log."""
+    layer = base.fork()
+    joiner = Joiner(layer, layer)
+    mutable = {key.address for key, _ in log if isinstance(key, Written)}
+    written: dict[Hashable, dict[int, Any]] = {}
+    for key, content in log:
+        if not isinstance(key, (Fact, Written)):
+            written.setdefault(key, {})[id(content)] = content
+    for key, contents in written.items():
+        joined = base.get(key, base.first.get(key, _MISSING))
+        for content in contents.values():
+            joined = content if joined is _MISSING else joiner.cell(joined, content)
+        if key in mutable and not isinstance(key, Picked):
+            layer.mutate(key, None, joined, layer.ledger.new())
+        else:
+            layer.set(key, joined)
+    return layer
+
+
+def joiners(stores: Sequence[Store]) -> list[Joiner]:
+    """For each store but the first, what joins it to all those before it."""
+    chain: list[Joiner] = []
+    left = stores[0]
+    for store in stores[1:]:
+        chain.append(Joiner(left, store))
+        left = Both(left, store)
+    return chain
+
+
+def merged(base: Store, stores: Sequence[Store]) -> Store:
+    """One layer over `base` that covers all the stores."""
+    if len(stores) == 1:
+        return stores[0]
+    layer = base.fork()
+    layer.absorb(merge(base, stores))
+    return layer
+
+
+def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
+    """The paths; joined where no name is lost by it, and all of them where there are too many."""
+    if len(stores) > 1 and not differ_in_names(base, stores):
+        return [merged(base, stores)]
+    if len(stores) <= limit:
+        return stores
+    groups: list[list[Store]] = []
+    for store in stores:
+        alike_ = (group for group in groups if not differ_in_names(base, [group[0], store]))
+        group = next(alike_, None)
+        if group is None:
+            groups.append([store])
+        else:
+            group.append(store)
+    if len(groups) > limit:
+        return [merged(base, stores)]
+    return [merged(base, group) for group in groups]
+
+
+def rejoin(store: Store, layers: Sequence[Store]) -> None:
+    """Write to a store what the layers over it hold where they meet, but not what they assume."""
+    over = [layer if layer is not store else store.fork() for layer in layers]
+    changes = merge(store, over)
+    store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
+
+
+def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
+    """Whether joining the stores would lose names: a tensor, a string or None differs."""
+    for key in changed_keys(base, stores):
+        if isinstance(key, (Fact, Written)):
+            continue
+        contents = [store.get(key, _MISSING) for store in stores]
+        pairs = zip(contents, stores, strict=True)
+        if any(not alike(contents[0], stores[0], c, s) for c, s in pairs) and any(
+            _names_something(content, store)
+            for content, store in zip(contents, stores, strict=True)
+        ):
+            return True
+    return False
+
+
+def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
+    if isinstance(content, Held):
+        return any(name is not UNKNOWN for name in content.tensor.names)
+    if isinstance(content, TensorValue):
+        return _names_something(held(content, store), store)
+    if isinstance(content, Const):
+        return isinstance(content.value, str) or content.value is None
+    if depth < 3:
+        if isinstance(content, TupleValue):
+            content = content.items
+        if isinstance(content, ListValue):
+            content = items(content, store)
+        if isinstance(content, tuple):
+            return any(_names_something(item, store, depth + 1) for item in content)
+    return False
+
+
+def unsettled(before: Store, after: Store, base: Store) -> list[Hashable]:
+    """The cells in which a loop's body brings something new: `after` covers more than `before`."""
+    return [
+        key
+        for key, content in after.changes_since(base).items()
+        if not isinstance(key, (Fact, Written))
+        and not _is_newer(key, before)
+        and not alike(before.get(key, _MISSING), before, content, after)
+    ]
+
+
+def forget(key: Hashable, content: Any, store: Store) -> None:
+    """Give up what is known of a cell: of a variable with a mutable value only what that holds."""
+    fresh, number = store.ledger.fresh("forgotten"), store.ledger.new()
+    if isinstance(content, (Held, Entries, tuple, Repeated)):
+        if isinstance(key, tuple):
+            store.set(key, _nothing_known(content, fresh))
+        else:
+            store.mutate(key, None, _nothing_known(content, fresh), number)
+    elif isinstance(content, Mutable):
+        unknown = _nothing_known(content.initial, fresh)
+        address = Picked((content,), number, number)
+        store.set(key, replace(content, address=address, initial=unknown))
+    else:
+        store.set(key, fresh)
+
+
+def _nothing_known(content: Any, fresh: Opaque) -> Any:
+    """A content of the same sort that covers all others."""
+    if isinstance(content, Held):
+        return Held(tensors.Tensor())
+    return Entries((), fresh) if isinstance(content, Entries) else Repeated(fresh)
+
+
+def _is_newer(key: Hashable, store: Store) -> bool:
+    """Whether a cell is of what was made after a store, which knows nothing of it."""
+    owner = key[0] if isinstance(key, tuple) else key
+    made = owner.born if isinstance(owner, Picked) else owner
+    later = store.ledger.made_after(made, store.born)
+    return later and store.get(key, _MISSING) is _MISSING
+
+
+def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:
+    """Whether two contents say the same, whatever their addresses."""
+    if a is b or depth > 6:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, TensorValue):
+        return bool(held(a, left).tensor == held(b, right).tensor)
+    if isinstance(a, Opaque):
+        return bool(a.kind == b.kind)
+    if isinstance(a, ListValue):
+        return alike(items(a, left), left, items(b, right), right, depth + 1)
+    if isinstance(a, DictValue):
+        return alike(entries(a, left), left, entries(b, right), right, depth + 1)
+    if isinstance(a, Repeated):
+        return alike(a.each, left, b.each, right, depth + 1)
+    if isinstance(a, TupleValue):
+        return alike(a.items, left, b.items, right, depth + 1)
+    if isinstance(a, Entries):
+        return alike(a.items, left, b.items, right, depth + 1) and alike(
+            a.rest, left, b.rest, right, depth + 1
+        )
+    if isinstance(a, Union):
+        return alike(
+            tuple(c.value for c in a.alternatives),
+            left,
+            tuple(c.value for c in b.alternatives),
+            right,
+            depth + 1,
+        )
+    if isinstance(a, Instance):
+        return bool(a.cls == b.cls)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(
+            alike(x, left, y, right, depth + 1) for x, y in zip(a, b, strict=True)
+        )
+    return bool(a == b)

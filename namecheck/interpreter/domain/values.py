@@ -1,0 +1,498 @@
+"""The values an expression can have, as far as the interpreter follows them.
+
+Values are frozen. What can change (a tensor's names, a list's items, an instance's attributes)
+stands in a `Store` under the value's address; a value carries the content it was made with, and
+the store holds only what has become of it since.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from namecheck.core import tensors
+from namecheck.core.findings import Place
+from namecheck.core.names import Axis, Name
+from namecheck.core.sizes import Known
+from namecheck.core.syntax import Located as Node
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.domain.store import Store
+
+Address: TypeAlias = Hashable
+Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
+
+
+class Key:
+    """The identity of an opaque value: how it was made, from which others.
+
+    Keys hold keys, so the hash is computed once. A `foreign` one is made of a version: what it
+    says depends on the library that the program runs with. A `failed` one is made of what an
+    operator that found a contradiction would have given: nothing follows from it.
+    """
+
+    __slots__ = ("_hash", "failed", "foreign", "parts")
+
+    def __init__(self, parts: tuple[Hashable, ...]) -> None:
+        self.parts = parts
+        inner = list(_keys(parts))
+        self.foreign: bool = parts[:1] == ("version",) or any(key.foreign for key in inner)
+        self.failed: bool = parts[:1] == ("contradiction",) or any(key.failed for key in inner)
+        self._hash = hash(parts)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Key) and self._hash == other._hash and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def _keys(part: object) -> Iterator[Key]:
+    """The keys of all that a value, or what identifies it, is made of."""
+    if isinstance(part, Key):
+        yield part
+    elif isinstance(part, Opaque):
+        yield part.key
+    elif isinstance(part, (tuple, TupleValue)):
+        for item in part if isinstance(part, tuple) else part.items:
+            yield from _keys(item)
+    elif isinstance(part, Repeated):
+        yield from _keys(part.each)
+
+
+def is_foreign(part: object) -> bool:
+    """Whether a value, or what identifies it, is made of a version."""
+    return any(key.foreign for key in _keys(part))
+
+
+def has_failed(part: object) -> bool:
+    """Whether a value, or what identifies it, is made of what is not there: an operator failed."""
+    return any(key.failed for key in _keys(part))
+
+
+class Opaque:
+    """A value of which nothing is known but its identity: equal keys are one value.
+
+    `kind` is the name of its type where that is known ("int", "str", …). Where it may be one of
+    some mutable values, `link` is the address of what is one of these.
+    """
+
+    __slots__ = ("key", "kind", "link")
+
+    def __init__(
+        self,
+        key: Key | tuple[Hashable, ...],
+        kind: str | None = None,
+        link: Picked | None = None,
+    ) -> None:
+        self.key = key if isinstance(key, Key) else Key(key)
+        self.kind = kind
+        self.link = link
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+class Const:
+    """A plain Python constant, or a constant of torch (`values.Constant`)."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Const)
+            and type(self.value) is type(other.value)
+            and bool(self.value == other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+# The kind of what a decorator with its options returns, or a context: it may be anything else too.
+TRANSPARENT: Final = "transparent"
+NONE: Final = Const(None)
+TRUE: Final = Const(True)
+# How many picks a picked value may go back to.
+_CHAIN: Final = 32
+FALSE: Final = Const(False)
+
+
+def sized(size: Known) -> Opaque | Const:
+    """A size as a value: an int, or an opaque one that its symbols tell apart."""
+    return Const(size) if isinstance(size, int) else Opaque(("size", size), "int")
+
+
+def size_of(value: Value) -> Known | None:
+    """The size that a value is, if it is a known one."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, Opaque) and value.key.parts[0] == "size":
+        known: Known = value.key.parts[1]  # type: ignore[assignment]
+        return known
+    return None
+
+
+class Picked:
+    """The address of one of some mutable values, where it is not known which.
+
+    `of` are those that it was picked of, `origins` these and all that they may be.
+
+    What is written to it may be written to any of them, and the other way round. `where` tells it
+    from others that are picked of the same; `born` is the number of the moment when it was picked.
+    Only so many picks are followed back: with more, what is further back is taken for another
+    object.
+    """
+
+    __slots__ = ("_hash", "born", "of", "origins", "where")
+
+    def __init__(self, of: Iterable[Value], where: Hashable, born: int) -> None:
+        mutable = (value for value in of if isinstance(value, (TensorValue, ListValue, DictValue)))
+        links = dict.fromkeys(mutable)
+        found = dict(links)
+        for value in links:
+            if isinstance(value.address, Picked):
+                found.update(dict.fromkeys(value.address.origins))
+        known = sum(isinstance(value.address, Picked) for value in found) <= _CHAIN
+        self.of: tuple[Mutable, ...] = tuple(links) if known else ()
+        self.origins: tuple[Mutable, ...] = tuple(found) if known else ()
+        self.where = where
+        self.born = born
+        self._hash = hash((self.of, where))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Picked)
+            and self._hash == other._hash
+            and (self.where, self.of) == (other.where, other.of)
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a lint follows: one thing that was done to a dim of a tensor, and where.
+
+    `last` tells that it was the last dim, `turned` that the tensor was transposed since. What was
+    multiplied has the dims in common that are `shared`.
+    """
+
+    kind: str
+    name: Name
+    place: Place
+    last: bool = False
+    turned: bool = False
+    shared: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Of what a tensor is by the words of the code ("keys", "queries"), and by which word."""
+
+    sides: frozenset[str]
+    called: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """A product of queries and keys: which of its dims came from which, and how these are called.
+
+    The two have one name: `place` is where the product was made.
+    """
+
+    queries: Axis
+    keys: Axis
+    called_queries: str
+    called_keys: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a tensor's cell holds: what is known of it, and where each of its names came from."""
+
+    tensor: tensors.Tensor
+    origins: Mapping[str, Place] = field(default_factory=dict, compare=False, hash=False)
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorValue:
+    """A tensor; `initial` is what it was when it was made.
+
+    `side` is what it was called on the way here, which another way to it may not say.
+    """
+
+    address: Address
+    initial: Held = field(compare=False)
+    side: Spoken | Scores | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Items alike whose number is not known: what a loop over the unknown yields.
+
+    `endless` ones do not come to an end (``itertools.count()``).
+    """
+
+    each: Value
+    endless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TupleValue:
+    """A tuple; `fields` names the items of a named tuple, `cls` is its class where there is one."""
+
+    items: tuple[Value, ...]
+    fields: tuple[str, ...] = ()
+    cls: ClassValue | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListValue:
+    """A list, a set, or an iterator (`kind`); its items stand in the store."""
+
+    address: Address
+    initial: tuple[Value, ...] | Repeated = field(compare=False)
+    kind: str = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The content of a dict: its known items in order, and what other values there may be."""
+
+    items: tuple[tuple[Value, Value], ...] = ()
+    rest: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DictValue:
+    """A dict; `factory` makes the values of a defaultdict, `ordered` tells an OrderedDict."""
+
+    address: Address
+    initial: Entries = field(compare=False)
+    factory: Value | None = field(default=None, compare=False)
+    ordered: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceValue:
+    """A slice in a subscript."""
+
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The place of a scope's variables in the store, and the scopes around it."""
+
+    number: int
+    scope: ast.AST = field(compare=False, hash=False)
+    enclosing: Frame | None = field(default=None, compare=False, hash=False)
+    cls: ClassValue | None = field(default=None, compare=False, hash=False)
+    receiver: Value | None = field(default=None, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionValue:
+    """A function or lambda with the scope it closes over, its defaults, and its class if any."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Value, ...] = ()
+    keyword_defaults: tuple[tuple[str, Value], ...] = ()
+    cls: ClassValue | None = None
+
+    @property
+    def name(self) -> str:
+        """What the function is called in messages."""
+        return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """The iterator that a function with ``yield`` makes; it is run where it is asked for items.
+
+    `frame` has its variables, `site` is the call that made it; each item goes through the
+    `changes` before it is given (`enumerate`, `map`).
+    """
+
+    frame: Frame
+    function: FunctionValue = field(compare=False)
+    site: Node = field(compare=False)
+    changes: tuple[Callable[[Value, Store], Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A callable that takes `receiver` as its first argument."""
+
+    function: Value
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A function under a decorator of the standard library: property, staticmethod, ….
+
+    `kind` is one of property, cached, staticmethod, classmethod, partialmethod, contextmanager.
+    """
+
+    kind: str
+    function: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """``functools.partial`` of a callable; `open` where a star brought more arguments.
+
+    `made` is the call that made it.
+    """
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+    open: bool = False
+    made: ast.AST | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassValue:
+    """A class of the program; its attributes stand in the store under its address.
+
+    `style` is one of plain, dataclass, namedtuple, typeddict, enum; `fields` are the annotated
+    names with their defaults, of an enum the members; `frame` is the scope around it.
+    """
+
+    address: Address
+    name: str = field(compare=False)
+    bases: tuple[Value, ...] = field(default=(), compare=False)
+    node: ast.ClassDef | None = field(default=None, compare=False)
+    fields: tuple[tuple[str, Value | None], ...] = field(default=(), compare=False)
+    style: str = field(default="plain", compare=False)
+    frame: Frame | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a class of the program; its attributes stand in the store."""
+
+    address: Address
+    cls: ClassValue
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """``super()`` within a method."""
+
+    cls: ClassValue
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A module, class or function of a library, by its dotted name: ``torch.nn.functional``."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import statement binds: a name of a file of the project, which is run if it is read.
+
+    `module` is the location of the file.
+    """
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TorchMethod:
+    """A method of the table, bound to its tensor."""
+
+    operator: str
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TorchModule:
+    """An instance of a class of ``torch.nn``, with the arguments it was made with, and where."""
+
+    address: Address
+    key: str
+    args: tuple[Value, ...] = ()
+    kwargs: tuple[tuple[str, Value], ...] = ()
+    made: ast.AST | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A method of a built-in value: ``'NCHW'.lower``, ``layouts.append``."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """One of several values an expression may have, with the facts under which it has it."""
+
+    value: Value
+    facts: Facts = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Several values, one of which the expression has."""
+
+    alternatives: tuple[Alternative, ...]
+
+
+Value: TypeAlias = (
+    Opaque
+    | Const
+    | TensorValue
+    | Repeated
+    | TupleValue
+    | ListValue
+    | DictValue
+    | SliceValue
+    | FunctionValue
+    | Generator
+    | BoundMethod
+    | Wrapped
+    | Partial
+    | ClassValue
+    | Instance
+    | Super
+    | External
+    | Imported
+    | TorchMethod
+    | TorchModule
+    | Native
+    | Union
+)
+
+Mutable = TensorValue | ListValue | DictValue
+Operand: TypeAlias = tuple[Node, Value]

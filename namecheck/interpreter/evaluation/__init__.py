@@ -1,0 +1,1 @@
+"""Expressions, statements and calls on abstract values."""

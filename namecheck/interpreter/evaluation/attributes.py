@@ -1,0 +1,429 @@
+"""Attributes of abstract values."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
+from types import ModuleType
+from typing import Final
+
+from namecheck import operators
+from namecheck.core import dtypes, layouts
+from namecheck.core.names import Contradiction
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Constant
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    External,
+    FunctionValue,
+    Generator,
+    Instance,
+    ListValue,
+    Native,
+    Opaque,
+    Partial,
+    Repeated,
+    Super,
+    TensorValue,
+    TorchMethod,
+    TorchModule,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.models import torch_devices
+from namecheck.interpreter.models.container_methods import CHANGING, OF_CONTAINERS
+
+# What a class of a library may do otherwise, and hardly ever gives anything.
+_OF_OBJECTS: Final = frozenset(
+    {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
+)
+# Modules of which a constant says the same wherever it is read.
+# Modules whose numbers and texts are those of a module of Python: ``torch.inf``, ``numpy.pi``.
+_MODULES: Final[Mapping[str, ModuleType]] = {
+    "string": string,
+    "math": math,
+    "torch": math,
+    "numpy": math,
+}
+
+
+def torch_constant(path: str) -> Constant | None:
+    """The constant of torch that a dotted name stands for."""
+    module, _, name = path.rpartition(".")
+    if module != "torch":
+        return None
+    dtype = dtypes.named(name)
+    if dtype is not None:
+        return Constant("dtype", dtype)
+    for kind, names in (("layout", layouts.LAYOUTS), ("memory_format", layouts.MEMORY_FORMATS)):
+        if name in names:
+            return Constant(kind, name)
+    return None
+
+
+def _missing(word: str) -> Contradiction | None:
+    """What torch says of a word that can only be meant for a constant, and is none."""
+    return dtypes.missing(word) or layouts.missing(word)
+
+
+class Attributes:
+    """Reads and writes what hangs on values."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def read(
+        self,
+        value: Value,
+        name: str,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        alone: bool = True,
+    ) -> Value:
+        """``value.name``; the path ends where one of several alternatives has no such attribute."""
+        of_device = torch_devices.attribute(value, name)
+        if of_device is not None:
+            return of_device
+        if isinstance(value, Opaque):
+            return self._of_opaque(value, name, node, store, activation)
+        if isinstance(value, TensorValue):
+            return self._of_tensor(value, name, node, store, activation)
+        if isinstance(value, External):
+            wrong = _missing(name) if value.path == "torch" else None
+            if wrong is not None and store.get((value.path, name)) is None:
+                self.machine.report(wrong, node, store, activation)
+            return self._of_external(value, name, store)
+        if isinstance(value, Instance):
+            return self._of_instance(value, name, node, store, activation)
+        if isinstance(value, ClassValue):
+            return self._of_class(value, name, node, store, activation)
+        if isinstance(value, Super):
+            return self._of_super(value, name, node, store, activation)
+        if isinstance(value, TupleValue) and name in value.fields:
+            return value.items[value.fields.index(name)]
+        if isinstance(value, TupleValue) and value.cls is not None:
+            found = self.class_attribute(value.cls, name, store)
+            if found is not None:
+                return self._bind(found, value, value.cls, node, store, activation)
+        if isinstance(value, Const) and value.value is None and not alone:
+            self.machine.fail("AttributeError")
+        if isinstance(value, Const) and isinstance(value.value, Constant):
+            return self._of_constant(value.value, name)
+        if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
+            return Native(value, name)
+        if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
+            return self._of_callable(value, name, store)
+        return self.machine.fresh("attribute")
+
+    def _of_constant(self, constant: Constant, name: str) -> Value:
+        """``dtype.is_floating_point``; the rest of a constant of torch is not told."""
+        told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
+        return self.machine.fresh("attribute") if told is None else Const(told)
+
+    def _of_opaque(
+        self, value: Opaque, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        written: Value | None = store.get((value.key, name))
+        if written is not None:
+            return written
+        if narrowing.is_tensor(value, store):
+            tensor = self.machine.torch.promote(value, store)
+            return self._of_tensor(tensor, name, node, store, activation)
+        if self.machine.torch.of_tensors_only(name):
+            return TorchMethod(name, self.machine.torch.promote(value, store))
+        if value.link is not None and name in CHANGING:
+            self.machine.escapes.containers(value.link.origins, store)
+        return Opaque(("attribute", value.key, name))
+
+    def _of_tensor(
+        self, value: TensorValue, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        written: Value | None = store.get((value.address, name))
+        if written is not None:
+            return written
+        patched: Value | None = store.get(("torch.Tensor", name))
+        if patched is not None:
+            return BoundMethod(patched, value)
+        torch = self.machine.torch
+        if torch.has(name, "a"):
+            operands = [(getattr(node, "value", node), value)]
+            return torch.call(name, [value], {}, node, store, activation, operands)
+        operator = torch.method(name)
+        if operator is not None:
+            return TorchMethod(operator, value)
+        if name in python_operators.SPECIAL_METHODS:
+            return Native(value, name)
+        return Opaque(("attribute", value.address, name))
+
+    def _of_external(self, value: External, name: str, store: Store) -> Value:
+        written: Value | None = store.get((value.path, name))
+        if written is not None:
+            return written
+        path = f"{value.path}.{name}"
+        held = self.machine.imports.member(value.path, name, store)
+        if held is not None:
+            return held
+        constant = torch_constant(path)
+        if constant is not None:
+            return Const(constant)
+        if name == "__version__" or value.path == "torch.version":
+            return Opaque(("version", path))
+        if path == "typing.TYPE_CHECKING":
+            return FALSE
+        plain = getattr(_MODULES.get(value.path), name, None)
+        return Const(plain) if isinstance(plain, (str, float)) else External(path)
+
+    def _of_instance(
+        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        written: Value | None = store.get((value.address, name))
+        if written is not None:
+            return written
+        found = self.class_attribute(value.cls, name, store)
+        if found is not None:
+            return self._bind(found, value, value.cls, node, store, activation)
+        if name == "__class__":
+            return value.cls
+        if name == "__dict__":
+            return self.machine.fresh("dict")
+        own = self._inherited(value, name, node, store, activation)
+        if own is not None:
+            return own
+        getter = self.class_attribute(value.cls, "__getattr__", store)
+        if getter is not None:
+            bound = BoundMethod(getter, value)
+            return self.machine.calls.call_values(bound, [Const(name)], node, store, activation)
+        declared = self.machine.declarations.field(value, name, store)
+        if declared is not None:
+            store.set((value.address, name), declared)
+            return declared
+        return Opaque(("attribute", value.address, name))
+
+    def _inherited(
+        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value | None:
+        """What an instance has from a class of a library that its own derives from."""
+        modules = self.machine.modules
+        found = modules.attribute(value, name, store) if modules.is_module(value) else None
+        own = joins.inherited(value, store)
+        if found is not None or own is None:
+            return found
+        if isinstance(own, ListValue) and name in ("forward", "__call__"):
+            return own
+        if isinstance(own, (ListValue, DictValue)):
+            return Native(own, name) if name in OF_CONTAINERS else None
+        return self.read(own, name, node, store, activation)
+
+    def _of_class(
+        self, value: ClassValue, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return Const(value.name)
+        found = self.class_attribute(value, name, store)
+        if found is None:
+            return Opaque(("attribute", value.address, name))
+        if isinstance(found, Wrapped):
+            if found.kind == "staticmethod":
+                return found.function
+            if found.kind == "classmethod":
+                return BoundMethod(found.function, value)
+        return found
+
+    def _of_super(
+        self, value: Super, name: str, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
+        order = list(self.mro(start)) if isinstance(start, ClassValue) else []
+        after = order[order.index(value.cls) + 1 :] if value.cls in order else []
+        for cls in after:
+            if isinstance(cls, ClassValue):
+                found: Value | None = store.get((cls.address, name))
+                if found is not None:
+                    return self._bind(found, value.receiver, cls, node, store, activation)
+        if isinstance(value.receiver, Instance):
+            if name in ("__init__", "__getattr__", "__setattr__"):
+                return Native(value.receiver, name)
+            found = self._inherited(value.receiver, name, node, store, activation)
+            if found is not None:
+                return found
+        if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:
+            return self.machine.fresh("inherited")
+        return External(f"builtins.object.{name}")
+
+    def _of_callable(self, value: Value, name: str, store: Store) -> Value:
+        written: Value | None = store.get((_owner(value), name))
+        if written is not None:
+            return written
+        if isinstance(value, TorchModule):
+            found = self.machine.modules.attribute(value, name, store)
+            if found is not None:
+                return found
+        if name in ("__name__", "__qualname__") and isinstance(value, FunctionValue):
+            return Const(value.name)
+        if name == "__wrapped__" and isinstance(value, Wrapped):
+            return value.function
+        if isinstance(value, Wrapped) and name in ("setter", "getter", "deleter"):
+            return Native(value, name)
+        return Opaque(("attribute", value, name))
+
+    def _bind(
+        self,
+        found: Value,
+        receiver: Value,
+        cls: ClassValue,
+        node: Node,
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """What a class attribute becomes when it is read through an instance."""
+        if isinstance(found, FunctionValue):
+            return BoundMethod(found, receiver)
+        if isinstance(found, Wrapped):
+            if found.kind == "staticmethod":
+                return found.function
+            if found.kind == "classmethod":
+                owner = receiver.cls if isinstance(receiver, Instance) else receiver
+                return BoundMethod(found.function, owner)
+            if isinstance(found.function, Partial) and found.kind == "partialmethod":
+                return replace(found.function, args=(receiver, *found.function.args))
+            if found.kind in ("property", "cached"):
+                calls = self.machine.calls
+                return calls.call_values(found.function, [receiver], node, store, activation)
+            return BoundMethod(found, receiver)
+        if isinstance(found, Instance):
+            getter = self.class_attribute(found.cls, "__get__", store)
+            if getter is not None:
+                bound = BoundMethod(getter, found)
+                return self.machine.calls.call_values(
+                    bound, [receiver, cls], node, store, activation
+                )
+        return found
+
+    def mro(self, cls: ClassValue) -> Iterator[Value]:
+        """The class and its bases, depth first, each once and after those derived from it."""
+        order: list[Value] = []
+
+        def visit(value: Value) -> None:
+            if value in order:
+                order.remove(value)
+            order.append(value)
+            if isinstance(value, ClassValue):
+                for base in value.bases:
+                    visit(base)
+
+        visit(cls)
+        yield from order
+
+    def class_attribute(self, cls: ClassValue, name: str, store: Store) -> Value | None:
+        """What a class or one of its bases has under a name."""
+        for base in self.mro(cls):
+            if isinstance(base, ClassValue):
+                found: Value | None = store.get((base.address, name))
+                if found is not None:
+                    return found
+        return None
+
+    def derives(self, cls: ClassValue, path: str) -> bool:
+        """Whether a class derives from a class of a library, by the last parts of its name."""
+        return any(isinstance(b, External) and b.path.endswith(path) for b in self.mro(cls))
+
+    def write(
+        self, target: Value, name: str, value: Value, node: Node, store: Store, act: Activation
+    ) -> None:
+        """``target.name = value``."""
+        if isinstance(target, TensorValue) and self.machine.torch.has(f"{name}=", "s"):
+            operands = [(getattr(node, "value", node), target)]
+            self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
+            return
+        if isinstance(target, TensorValue) and name == "data":
+            self.machine.torch.replace_data(target, store)
+        if isinstance(target, Instance):
+            setter = self.class_attribute(target.cls, f"{name}=", store)
+            if setter is not None:
+                self.machine.calls.call_values(setter, [target, value], node, store, act)
+                return
+            own = self.class_attribute(target.cls, "__setattr__", store)
+            if own is not None:
+                calls = self.machine.calls
+                calls.call_values(own, [target, Const(name), value], node, store, act)
+                return
+        self._write(target, name, value, store)
+
+    def set(self, target: Value, name: Value, value: Value, store: Store) -> None:
+        """``object.__setattr__(target, name, value)``; of an unknown name any may be set."""
+        if isinstance(name, Const) and isinstance(name.value, str):
+            self._write(target, name.value, value, store)
+        else:
+            self.forget(target, store)
+
+    def forget(self, target: Value, store: Store) -> None:
+        """Nothing is known any more of the attributes that were set on a value."""
+        owner = _owner(target)
+        for key in store.gathered():
+            if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
+                store.set(key, self.machine.fresh("written"))
+
+    def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
+        if isinstance(target, Instance) and self.machine.modules.is_module(target):
+            self.machine.modules.written(target, name, value, store)
+        self.machine.torch.placement.written(target, store)
+        owner = _owner(target)
+        if isinstance(target, External):
+            module = self.machine.imports.frame(target.path, store)
+            owner = owner if module is None else module.number
+        if owner is not None:
+            store.write((owner, name), self._unwritten(target, name, store), value)
+
+    def _unwritten(self, target: Value, name: str, store: Store) -> Value | None:
+        """What an attribute is on the paths that do not write it; None where it is missing."""
+        if isinstance(target, ClassValue):
+            return self.class_attribute(target, name, store)
+        if isinstance(target, Instance):
+            found = self.class_attribute(target.cls, name, store)
+            return BoundMethod(found, target) if isinstance(found, FunctionValue) else found
+        if isinstance(target, External):
+            return self._of_external(target, name, store)
+        return Opaque(("attribute", _owner(target), name))
+
+    def truth(self, value: Value, store: Store) -> bool | None:
+        """The truth of a value that is no constant, container or tensor."""
+        if isinstance(value, Instance):
+            special = ("__bool__", "__len__")
+            if any(self.class_attribute(value.cls, name, store) for name in special):
+                return None
+            own = joins.opened(value, store)
+            return True if own is value else self.machine.expressions.truth(own, store)
+        if isinstance(value, External):
+            return True if value.path.startswith("builtins.") else None
+        # What is asked of a dtype is no method: `dtype.is_floating_point`.
+        return None if isinstance(value, TorchMethod) and _asks_dtype(value.operator) else True
+
+
+def _asks_dtype(operator: str) -> bool:
+    return dtypes.property_of(dtypes.STANDARD_DEFAULT, operators.key_of(operator)) is not None
+
+
+def _owner(value: Value) -> Hashable | None:
+    """Under what the attributes of a value stand in the store."""
+    if isinstance(value, (Instance, ClassValue, TensorValue, TorchModule)):
+        return value.address
+    if isinstance(value, Opaque):
+        return value.key
+    if isinstance(value, External):
+        return value.path
+    if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped)):
+        return value
+    return None

@@ -1,0 +1,590 @@
+"""Calls: of functions of the program, of classes, of what the libraries offer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core.names import Answer
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain import joins, merges, scopes
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    TRANSPARENT,
+    Alternative,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Frame,
+    FunctionValue,
+    Generator,
+    Instance,
+    ListValue,
+    Native,
+    Opaque,
+    Operand,
+    Partial,
+    Repeated,
+    TensorValue,
+    TorchMethod,
+    TorchModule,
+    TupleValue,
+    Union,
+    Value,
+    Wrapped,
+    has_failed,
+)
+from namecheck.interpreter.evaluation.machine import (
+    CALL_DEPTH,
+    RECURSION,
+    SPARING_DEPTH,
+    Activation,
+    Machine,
+    PathEnds,
+)
+from namecheck.interpreter.evaluation.observations import Begun
+from namecheck.interpreter.evaluation.summaries import Recalls
+from namecheck.interpreter.models import torch_devices as placement
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.models.container_methods import Natives
+    from namecheck.interpreter.models.libraries import Libraries
+
+
+_DEFINED: Final = (FunctionValue, ClassValue)
+_NAMED: Final = frozenset({"attribute", "variable"})
+_ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
+_ASKING: Final = frozenset(
+    {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
+)
+
+
+def _stays_whole(function: Value, value: Value) -> bool:
+    """Whether an argument is one of several devices, of which torch is told all at once."""
+    takes = isinstance(function, (TorchMethod, TorchModule)) or (
+        isinstance(function, External) and function.path.startswith("torch.")
+    )
+    moves = isinstance(function, Native) and isinstance(function.receiver, (Instance, TorchModule))
+    return (takes or moves) and placement.is_choice(value)
+
+
+def _begun(function: Partial | TorchModule, words: Mapping[str, Value]) -> Begun | None:
+    """What a callable was given where it was made, and is not given anew."""
+    if function.made is None:
+        return None
+    known = frozenset(name for name, _ in function.kwargs)
+    return Begun(function.made, len(function.args), known - words.keys())
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The arguments of one call; `open` where a star brings more of them that are not known.
+
+    `args` has only those whose position is known: those before the first such star. Each of those
+    behind is `rest`, where anything is known of them. `begun` tells which were given beforehand.
+    """
+
+    args: list[Value] = field(default_factory=list)
+    kwargs: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+    rest: Value | None = None
+    begun: Begun | None = None
+
+    def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
+        """The positional arguments from a place on, or what each of them is."""
+        known = tuple(self.args[after:])
+        if not self.open:
+            return known
+        if self.rest is None:
+            return Repeated(store.ledger.fresh("argument"))
+        return Repeated(joins.either((*known, self.rest), store))
+
+
+@dataclass(slots=True)
+class Call:
+    """One call: where it stands, what it is given, and on which path."""
+
+    arguments: Arguments
+    node: Node
+    store: Store
+    activation: Activation
+
+    @property
+    def args(self) -> list[Value]:
+        """The positional arguments."""
+        return self.arguments.args
+
+    @property
+    def kwargs(self) -> dict[str, Value]:
+        """The arguments by keyword."""
+        return self.arguments.kwargs
+
+    def argument(self, position: int, name: str = "", default: Value = NONE) -> Value:
+        """The argument at a position or under a name."""
+        if position < len(self.args):
+            return self.args[position]
+        return self.kwargs.get(name, default)
+
+
+class Calls:
+    """Calls values."""
+
+    libraries: Libraries
+    natives: Natives
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.recalls = Recalls(machine)
+
+    def evaluate(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+        """A call in the source."""
+        expressions = self.machine.expressions
+        function = expressions.value(node.func, store, activation)
+        if function == External("builtins.super"):
+            return self.libraries.super_of(node, store, activation)
+        arguments = self.arguments(node, store, activation)
+        many = [function, *arguments.args, *arguments.kwargs.values()]
+
+        def apply(layer: Store, values: list[Value]) -> Value:
+            rest = iter(values[1:])
+            chosen = Arguments(
+                [next(rest) for _ in arguments.args],
+                {name: next(rest) for name in arguments.kwargs},
+                arguments.open,
+                arguments.rest,
+            )
+            return self.call(values[0], Call(chosen, node, layer, activation))
+
+        if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
+            # A function of the program tells its alternatives apart itself, where it needs to.
+            return apply(store, many)
+        whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
+        apart = [NONE if n in whole else value for n, value in enumerate(many)]
+        return expressions.spread(
+            store,
+            apart,
+            lambda layer, values: apply(
+                layer, [whole.get(n, value) for n, value in enumerate(values)]
+            ),
+        )
+
+    def arguments(self, node: ast.Call, store: Store, activation: Activation) -> Arguments:
+        """The arguments of a call, stars unpacked."""
+        expressions = self.machine.expressions
+        result = Arguments()
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                value = expressions.value(arg.value, store, activation)
+                content = expressions.iterate(value, arg, store, activation)
+                result.open |= isinstance(content, Repeated)
+                values = (content.each,) if isinstance(content, Repeated) else content
+            else:
+                values = (expressions.value(arg, store, activation),)
+            if result.open:
+                self.machine.escapes.containers(values, store)
+                known = () if result.rest is None else (result.rest,)
+                result.rest = joins.either((*known, *values), store)
+            else:
+                result.args.extend(values)
+        for keyword in node.keywords:
+            value = expressions.value(keyword.value, store, activation)
+            if keyword.arg is not None:
+                result.kwargs[keyword.arg] = value
+            elif isinstance(value := joins.opened(value, store), DictValue):
+                content_ = joins.entries(value, store)
+                result.open |= content_.rest is not None
+                for key, entry in content_.items:
+                    if isinstance(key, Const) and isinstance(key.value, str):
+                        result.kwargs[key.value] = entry
+                    else:
+                        result.open = True
+            else:
+                result.open = True
+        return result
+
+    def call_values(
+        self,
+        function: Value,
+        args: Sequence[Value],
+        node: Node,
+        store: Store,
+        activation: Activation,
+        kwargs: Mapping[str, Value] | None = None,
+    ) -> Value:
+        """Call a value with values."""
+        return self.call(
+            function, Call(Arguments(list(args), dict(kwargs or {})), node, store, activation)
+        )
+
+    def call(self, function: Value, call: Call) -> Value:
+        """Call whatever can be called; what is not known gives what is not known."""
+        if isinstance(function, FunctionValue):
+            return self.function(function, call)
+        if isinstance(function, BoundMethod):
+            return self._prepend(function.function, function.receiver, call)
+        if isinstance(function, Partial):
+            return self._partial(function, call)
+        if isinstance(function, Wrapped):
+            return self.libraries.call_wrapped(function, call)
+        if isinstance(function, TorchMethod):
+            return self.torch_method(function, call)
+        if isinstance(function, External):
+            return self.libraries.call(function.path, call)
+        if isinstance(function, ClassValue):
+            return self.libraries.classes.instantiate(function, call)
+        if isinstance(function, Instance):
+            return self._instance(function, call)
+        if isinstance(function, TorchModule):
+            return self._module(function, call)
+        if isinstance(function, ListValue) and function.kind == "sequence":
+            return self.machine.modules.run(function, call)
+        if isinstance(function, TupleValue) and function.cls is not None:
+            return self._named_tuple(function, function.cls, call)
+        if isinstance(function, Native):
+            return self.natives.call(function.receiver, function.name, call)
+        if isinstance(function, Union):
+            return self.machine.expressions.spread(
+                call.store,
+                [function],
+                lambda layer, values: self.call(
+                    values[0], Call(call.arguments, call.node, layer, call.activation)
+                ),
+            )
+        if function == NONE and self.machine.silent:
+            self.machine.fail("TypeError")
+        if isinstance(function, Opaque):
+            if function.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
+                return call.argument(0)
+            kind, *_, name = function.key.parts
+            return self.unknown(function, str(name) if kind in _NAMED else "", call)
+        self.machine.escapes.to_unknown(call)
+        return self.machine.fresh("result")
+
+    def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
+        """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
+
+        Not in another round of a loop: what is asked there is whether something has changed.
+        """
+        given = (*call.args, *call.kwargs.values())
+        if has_failed(function) and self.machine.recorder is not None:
+            self.machine.recorder.applied(call.node, informed=False, sized=False)
+        if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
+            known = (joins.identity(value, call.store) for value in given)
+            asked = joins.identity(function, call.store)
+            return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
+        self.machine.escapes.to_unknown(call, name)
+        return self.machine.made_of((function, *given), "result", kind)
+
+    def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
+        arguments = replace(call.arguments, args=[receiver, *call.args])
+        return self.call(function, Call(arguments, call.node, call.store, call.activation))
+
+    def _partial(self, function: Partial, call: Call) -> Value:
+        arguments = Arguments(
+            [*function.args, *(() if function.open else call.args)],
+            {**dict(function.kwargs), **call.kwargs},
+            function.open or call.arguments.open,
+            None if function.open else call.arguments.rest,
+            _begun(function, call.kwargs),
+        )
+        return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
+
+    def _instance(self, receiver: Instance, call: Call) -> Value:
+        found = self.find_method(receiver, "__call__", call.store)
+        if found is not None:
+            return self._prepend(found, receiver, call)
+        set_: Value | None = call.store.get((receiver.address, "forward"))
+        if set_ is not None:
+            return self.call(set_, call)
+        found = self.find_method(receiver, "forward", call.store)
+        if found is not None:
+            return self._prepend(found, receiver, call)
+        own = joins.inherited(receiver, call.store)
+        if own is not None:
+            return self.call(own, call)
+        self.machine.escapes.to_unknown(call)
+        return self.machine.fresh("result")
+
+    def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
+        attributes = self.machine.expressions.attributes
+        found = attributes.class_attribute(cls, "__call__", call.store)
+        if found is None:
+            return self.machine.fresh("result")
+        return self._prepend(found, receiver, call)
+
+    def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
+        """The method that an instance has under a name."""
+        return self.machine.expressions.attributes.class_attribute(receiver.cls, name, store)
+
+    # torch
+
+    def torch_method(self, function: TorchMethod, call: Call) -> Value:
+        """A method of a tensor."""
+        operator = f"Tensor.{function.operator}"
+        return self.torch_call(operator, [function.receiver, *call.args], call)
+
+    def torch_call(self, operator: str, args: list[Value], call: Call) -> Value:
+        """An operator of the table, with the operands pointed at where they stand in the source."""
+        torch = self.machine.torch
+        if call.arguments.open:
+            gathered = torch.gathered(operator, args)
+            if gathered is None:
+                if self.machine.recorder is not None:
+                    self.machine.recorder.open(call.node)
+                torch.forget(operator, args, call.kwargs, call.store)
+                return self.machine.fresh("result")
+            args = gathered
+        operands: list[Operand] = []
+        if isinstance(call.node, ast.Call):
+            nodes: list[Node] = [*call.node.args]
+            if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
+                nodes.insert(0, call.node.func.value)
+            if not call.arguments.open and len(nodes) == len(args):
+                words = [
+                    (keyword.value, call.kwargs[keyword.arg])
+                    for keyword in call.node.keywords
+                    if keyword.arg in call.kwargs and keyword.arg != "out"
+                ]
+                operands = [
+                    part
+                    for node, arg in (*zip(nodes, args, strict=True), *words)
+                    for part in self._parts(node, arg, call.store)
+                ]
+        return torch.call(
+            operator,
+            args,
+            call.kwargs,
+            call.node,
+            call.store,
+            call.activation,
+            operands,
+            call.arguments.begun,
+        )
+
+    def _parts(self, node: Node, value: Value, store: Store) -> list[Operand]:
+        """The items of a list that is written out are operands, each by itself."""
+        if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, (ListValue, TupleValue)):
+            content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+            if not isinstance(content, Repeated) and len(content) == len(node.elts):
+                return list(zip(node.elts, content, strict=True))
+        return [(node, value)]
+
+    def _module(self, module: TorchModule, call: Call) -> Value:
+        if not self.machine.torch.has(module.key, "cl"):
+            return self.machine.fresh("result")
+        kwargs = {**dict(module.kwargs), **call.kwargs}
+        row = self.machine.rows[module.key]
+        if row.is_placed:
+            placement = self.machine.torch.placement
+            where = placement.noted("device", module.address, call.store, call.activation)
+            dtype = placement.noted("dtype", module.address, call.store, call.activation)
+            kwargs["device"] = where or NONE
+            kwargs["dtype"] = dtype or self.machine.fresh("dtype")
+            if row.is_laid:
+                laid = placement.noted("format", module.address, call.store, call.activation)
+                kwargs["weight_format"] = laid or NONE
+        arguments = Arguments(
+            [*module.args, *call.args],
+            kwargs,
+            call.arguments.open,
+            begun=_begun(module, call.kwargs),
+        )
+        call = Call(arguments, call.node, call.store, call.activation)
+        return self.torch_call(module.key, call.args, call)
+
+    # Functions of the program
+
+    def function(self, function: FunctionValue, call: Call) -> Value:
+        """What a function of the program gives."""
+        return self.recalls.call(function, call, lambda: self._followed(function, call))
+
+    def _followed(self, function: FunctionValue, call: Call) -> Value:
+        """Run the body with these arguments, and join what its paths return."""
+        machine = self.machine
+        machine.called.add(function.node)
+        frame = Frame(
+            self.machine.new_address(),
+            function.node,
+            function.frame,
+            function.cls,
+            call.args[0] if call.args else None,
+        )
+        if machine.scope(function.node).generator:
+            bound = self._entered(function, frame, call, call.store)
+            return Generator(frame, function, call.node) if bound else machine.fresh("result")
+        layer = call.store.fork()
+        if not self._entered(function, frame, call, layer):
+            return self.machine.fresh("result")
+        told = machine.declarations.bound(function, frame, layer)
+        if self._is_followed(function, call):
+            inner = Activation(frame, call.activation, call.node, call, function.name)
+            returns = self.run_body(function, layer, inner)
+            if not returns:
+                raise PathEnds
+            result = self._return(returns, frame, call.store)
+        else:
+            result = machine.fresh("result")
+        return machine.declarations.result(function, frame, told, result, call.store)
+
+    def _entered(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Bind the parameters; False where they do not fit, or contradict what is declared."""
+        bound = self._bind(function, frame, call, store)
+        return bound and self.machine.declarations.enter(function, frame, call, store)
+
+    def _is_followed(self, function: FunctionValue, call: Call) -> bool:
+        """Whether the body is to be run; else what it may do to its arguments is done to them."""
+        machine = self.machine
+        if not self._matters(function, call):
+            machine.escapes.containers((*call.args, *call.kwargs.values()), call.store)
+            return False
+        elsewhere = scopes.is_stub(function.node) and machine.declarations.gives(function)
+        if elsewhere or self.too_deep(function, call.activation) or not machine.spend():
+            machine.events += 1
+            machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
+            return False
+        return True
+
+    def _matters(self, function: FunctionValue, call: Call) -> bool:
+        """Whether running the body can say anything of names: by its words, or by its arguments."""
+        if self.machine.is_followed(function):
+            return True
+        if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
+            return True
+        return any(
+            self._informative(value, call.store) for value in (*call.args, *call.kwargs.values())
+        )
+
+    def _informative(self, value: Value, store: Store, depth: int = 0) -> bool:
+        """Whether a value is, holds or may lead to a tensor with names."""
+        if isinstance(value, (Const, Opaque, External)):
+            return False
+        if isinstance(value, TensorValue):
+            return joins.held(value, store).tensor.dims.named() is Answer.YES
+        if depth > 3:
+            return True
+        if isinstance(value, TupleValue):
+            return any(self._informative(item, store, depth + 1) for item in value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            parts = (content.each,) if isinstance(content, Repeated) else content
+            return any(self._informative(item, store, depth + 1) for item in parts)
+        if isinstance(value, Repeated):
+            return self._informative(value.each, store, depth + 1)
+        if isinstance(value, Union):
+            return any(self._informative(c.value, store, depth + 1) for c in value.alternatives)
+        return True
+
+    def too_deep(self, function: FunctionValue, activation: Activation) -> bool:
+        """Whether calls have gone so deep that a function is not followed any more."""
+        depth = repeated = 0
+        current: Activation | None = activation
+        while current is not None:
+            depth += 1
+            repeated += current.frame.scope is function.node
+            current = current.caller
+        if self.machine.brief:
+            return depth > 2
+        limit = SPARING_DEPTH if self.machine.sparing else CALL_DEPTH
+        # On unknown arguments every level of a recursion says the same.
+        return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)
+
+    def run_body(
+        self, function: FunctionValue, layer: Store, activation: Activation
+    ) -> list[tuple[Store, Value]]:
+        """Run the body of a function: the paths that leave it, and what they return."""
+        machine = self.machine
+        outer, machine.source = machine.source, machine.source_of(activation.frame)
+        kept = machine.abroad(outer)
+        try:
+            if isinstance(function.node, ast.Lambda):
+                value = machine.expressions.value(function.node.body, layer, activation)
+                return [(layer, value)]
+            ends = machine.statements.block(function.node.body, [layer], activation)
+            return [*activation.returns, *((end, NONE) for end in ends)]
+        finally:
+            machine.source = outer
+            machine.budget += kept
+
+    def leave(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> None:
+        """Write what the paths through a function changed to the caller's store."""
+        own = None if frame.number in self.machine.captured else frame
+        store.absorb(merges.merge(store, [end for end, _ in returns], without=own))
+
+    def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
+        """Write what the paths changed to the caller's store, and choose between their values."""
+        facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
+        self.leave(returns, frame, store)
+        choices: list[tuple[Store, Alternative]] = []
+        for (end, value), held in zip(returns, facts, strict=True):
+            for index, (other_end, other) in enumerate(choices):
+                if merges.alike(other.value, other_end, value, end):
+                    shared = tuple(fact for fact in other.facts if fact in held)
+                    either = joins.Joiner(other_end, end).value(other.value, value)
+                    choices[index] = (other_end, Alternative(either, shared))
+                    break
+            else:
+                choices.append((end, Alternative(value, held)))
+        return joins.union([choice for _, choice in choices], store.ledger)
+
+    def _bind(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Give the parameters their values; False where the call cannot be bound."""
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        kwargs = dict(call.kwargs)
+        args = list(call.args)
+        defaults = dict(
+            zip(
+                [p.arg for p in positional[len(positional) - len(function.defaults) :]],
+                function.defaults,
+                strict=True,
+            )
+        )
+        defaults.update(function.keyword_defaults)
+        for parameter in positional:
+            if args:
+                store.set((frame.number, parameter.arg), args.pop(0))
+            elif not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+                return False
+        if spec.vararg is not None:
+            rest = call.arguments.items(store, len(positional))
+            more = rest if isinstance(rest, Repeated) else TupleValue(rest)
+            store.set((frame.number, spec.vararg.arg), more)
+        elif args:
+            return False
+        for parameter in spec.kwonlyargs:
+            if not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+                return False
+        if spec.kwarg is not None:
+            entries = tuple((Const(name), value) for name, value in kwargs.items())
+            unknown = self.machine.fresh("argument") if call.arguments.open else None
+            store.set(
+                (frame.number, spec.kwarg.arg),
+                DictValue(self.machine.new_address(), Entries(entries, unknown)),
+            )
+            return True
+        return not kwargs
+
+    def _by_name(
+        self,
+        name: str,
+        kwargs: dict[str, Value],
+        defaults: Mapping[str, Value],
+        frame: Frame,
+        call: Call,
+        store: Store,
+    ) -> bool:
+        if name in kwargs:
+            store.set((frame.number, name), kwargs.pop(name))
+        elif call.arguments.open:
+            store.set((frame.number, name), Opaque(("parameter", frame.number, name)))
+        elif name in defaults:
+            store.set((frame.number, name), defaults[name])
+        else:
+            return False
+        return True

@@ -1,0 +1,240 @@
+"""Classes of the program: their bodies, their instances, and what decorators make of them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Final
+
+from namecheck.interpreter.domain import merges
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Frame,
+    Instance,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation.calls import Arguments, Call
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.models.inheritance import Inheritance
+
+# What stands for a default that a field has not, and the parts of what ``field(…)`` gives.
+MISSING: Final = External("dataclasses.MISSING")
+FIELD: Final = ("default", "default_factory", "init")
+_STYLES = {
+    "NamedTuple": "namedtuple",
+    "TypedDict": "typeddict",
+    "Enum": "enum",
+    "IntEnum": "enum",
+    "StrEnum": "enum",
+    "Flag": "enum",
+    "IntFlag": "enum",
+}
+
+
+class Classes:
+    """Makes classes and instances."""
+
+    def __init__(self, machine: Machine, inheritance: Inheritance) -> None:
+        self.machine = machine
+        self.inheritance = inheritance
+
+    def define(self, node: ast.ClassDef, store: Store, activation: Activation) -> ClassValue:
+        """Run a class body; its names become attributes of the class."""
+        value = self.machine.expressions.value
+        bases = tuple(value(base, store, activation) for base in node.bases)
+        address = self.machine.new_address()
+        cls = ClassValue(address, node.name, bases, node, (), _style(bases), activation.frame)
+        cls = replace(cls, fields=_inherited(bases))
+        frame = Frame(address, node, activation.frame, cls)
+        body = Activation(frame, activation, None, None, node.name)
+        body.guards = activation.guards
+        ends = self.machine.statements.block(node.body, [store.fork()], body)
+        if ends:
+            store.absorb(merges.merge(store, ends))
+        fields = dict(cls.fields)
+        for name, default in self._fields(node, cls, store):
+            fields[name] = default
+        cls = replace(cls, fields=tuple(fields.items()))
+        if cls.style == "enum":
+            self._make_members(cls, store)
+        self._tell_bases(cls, store, activation)
+        return cls
+
+    def _tell_bases(self, cls: ClassValue, store: Store, activation: Activation) -> None:
+        """``__init_subclass__`` of the nearest base that has one is told of a new class."""
+        assert cls.node is not None
+        attributes = self.machine.expressions.attributes
+        for base in cls.bases:
+            if not isinstance(base, ClassValue):
+                continue
+            told = attributes.class_attribute(base, "__init_subclass__", store)
+            if told is not None:
+                keywords = {
+                    word.arg: self.machine.expressions.value(word.value, store, activation)
+                    for word in cls.node.keywords
+                    if word.arg is not None and word.arg != "metaclass"
+                }
+                function = told.function if isinstance(told, Wrapped) else told
+                calls = self.machine.calls
+                calls.call_values(function, [cls], cls.node, store, activation, keywords)
+                return
+
+    def _fields(
+        self, node: ast.ClassDef, cls: ClassValue, store: Store
+    ) -> list[tuple[str, Value | None]]:
+        """The annotated names of a body in order, with their defaults; of an enum its members."""
+        fields: list[tuple[str, Value | None]] = []
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if _last_word(statement.annotation) not in ("ClassVar", "KW_ONLY"):
+                    name = statement.target.id
+                    fields.append((name, store.get((cls.address, name))))
+            elif cls.style == "enum" and isinstance(statement, ast.Assign):
+                fields.extend((t.id, None) for t in statement.targets if isinstance(t, ast.Name))
+        return fields
+
+    def _make_members(self, cls: ClassValue, store: Store) -> None:
+        for name, _ in cls.fields:
+            raw: Value | None = store.get((cls.address, name))
+            if raw is None:
+                continue
+            member = Instance(self.machine.new_address(), cls)
+            store.set((member.address, "value"), raw)
+            store.set((member.address, "name"), Const(name))
+            store.set((cls.address, name), member)
+
+    def instantiate(self, cls: ClassValue, call: Call) -> Value:
+        """Call a class."""
+        if cls.style == "namedtuple":
+            return self._named_tuple(cls, call)
+        if cls.style == "typeddict":
+            return self._typed_dict(cls, call)
+        if cls.style == "enum":
+            return self._member(cls, call)
+        instance = Instance(self.machine.new_address(), cls)
+        attributes = self.machine.expressions.attributes
+        maker = attributes.class_attribute(cls, "__init__", call.store)
+        if maker is not None:
+            self.machine.calls.call(BoundMethod(maker, instance), call)
+        elif cls.style == "dataclass":
+            self._fill(instance, call)
+        elif base := self.inheritance.base(attributes.mro(cls)):
+            self.inheritance.initialise(instance, base, call)
+        else:
+            self.machine.escapes.to_unknown(call)
+        return instance
+
+    def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
+        """What the fields of a new instance hold; those that nothing is given for are left out."""
+        taken = [name for name, default in cls.fields if not _is_set_later(default)]
+        given = dict(zip(taken, call.args, strict=False))
+        given.update(call.kwargs)
+        for name, default in cls.fields:
+            if name in given:
+                continue
+            if default is None or (call.arguments.open and not _is_set_later(default)):
+                given[name] = self.machine.fresh("field")
+            elif (made := self._default(default, call)) is not None:
+                given[name] = made
+        return given
+
+    def _default(self, default: Value, call: Call) -> Value | None:
+        """The default of a field, if it has one; ``field(default_factory=f)`` calls it."""
+        if not isinstance(default, TupleValue) or default.fields != FIELD:
+            return default
+        plain, factory, _ = default.items
+        if factory != MISSING:
+            calls = self.machine.calls
+            return calls.call_values(factory, [], call.node, call.store, call.activation)
+        return None if plain == MISSING else plain
+
+    def _fill(self, instance: Instance, call: Call) -> None:
+        """What the ``__init__`` of a dataclass does."""
+        attributes = self.machine.expressions.attributes
+        given = self._arguments(instance.cls, call)
+        given = self.machine.declarations.filled(instance.cls, given, call, instance)
+        passed = [given.pop(name) for name in _passed_on(instance.cls) if name in given]
+        for name, value in given.items():
+            call.store.set((instance.address, name), value)
+        after = attributes.class_attribute(instance.cls, "__post_init__", call.store)
+        if after is not None:
+            rest = Call(Arguments(passed), call.node, call.store, call.activation)
+            self.machine.calls.call(BoundMethod(after, instance), rest)
+
+    def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
+        given = self.machine.declarations.filled(cls, self._arguments(cls, call), call)
+        names = tuple(name for name, _ in cls.fields)
+        return TupleValue(tuple(given[name] for name in names), names, cls)
+
+    def _typed_dict(self, cls: ClassValue, call: Call) -> Value:
+        given = self.machine.declarations.filled(cls, dict(call.kwargs), call)
+        items = tuple((Const(name), value) for name, value in given.items())
+        rest = self.machine.fresh("item") if call.args or call.arguments.open else None
+        return DictValue(self.machine.new_address(), Entries(items, rest))
+
+    def _member(self, cls: ClassValue, call: Call) -> Value:
+        """``Layout('nchw')``: the member that has this value."""
+        wanted = call.argument(0)
+        for name, _ in cls.fields:
+            member: Value | None = call.store.get((cls.address, name))
+            if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
+                return member
+        return self.machine.fresh("member")
+
+
+def _is_set_later(default: Value | None) -> bool:
+    """Whether a field is none of the arguments: ``field(init=False)``."""
+    return isinstance(default, TupleValue) and default.fields == FIELD and default.items[2] == FALSE
+
+
+def _passed_on(cls: ClassValue) -> list[str]:
+    """The fields that are handed to ``__post_init__`` alone: those of ``InitVar``."""
+    statements = [] if cls.node is None else cls.node.body
+    inherited = [
+        name for base in cls.bases if isinstance(base, ClassValue) for name in _passed_on(base)
+    ]
+    own = [
+        statement.target.id
+        for statement in statements
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and _last_word(statement.annotation) == "InitVar"
+    ]
+    return list(dict.fromkeys([*inherited, *own]))
+
+
+def _last_word(annotation: ast.expr) -> str:
+    """The last part of the name that an annotation begins with: InitVar of ``InitVar[int]``."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.partition("[")[0].rpartition(".")[2].strip()
+    if isinstance(annotation, ast.Subscript):
+        return _last_word(annotation.value)
+    return getattr(annotation, "attr", getattr(annotation, "id", ""))
+
+
+def _style(bases: tuple[Value, ...]) -> str:
+    for base in bases:
+        if isinstance(base, ClassValue) and base.style != "plain":
+            return base.style
+        if isinstance(base, External):
+            style = _STYLES.get(base.path.rpartition(".")[2])
+            if style is not None:
+                return style
+    return "plain"
+
+
+def _inherited(bases: tuple[Value, ...]) -> tuple[tuple[str, Value | None], ...]:
+    fields: dict[str, Value | None] = {}
+    for base in reversed(bases):
+        if isinstance(base, ClassValue):
+            fields.update(base.fields)
+    return tuple(fields.items())

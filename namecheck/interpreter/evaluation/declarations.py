@@ -1,0 +1,474 @@
+"""Annotations at work: calls bind them, results and variables are held against them.
+
+The axes of a function stand for the dims of its caller, consistently over one call; what they
+stand for is kept with the function's variables, or, where a constructor or a field binds them,
+with the instance (docs/semantics.md, "Two kinds of name").
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from namecheck.annotations.bindings import Bindings, Bound, Run, bind_number, settle
+from namecheck.annotations.declarations import (
+    Declared,
+    meet,
+    of_dims_alone,
+    speaks,
+)
+from namecheck.core.findings import Facts, Place
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.sizes import symbol
+from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import Size
+from namecheck.interpreter.domain import equalities
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    Frame,
+    FunctionValue,
+    Instance,
+    Opaque,
+    TensorValue,
+    TupleValue,
+    Value,
+    size_of,
+    sized,
+)
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
+from namecheck.interpreter.evaluation.declared import fields as fields_of
+from namecheck.interpreter.evaluation.declared_values import DeclaredValues, Written
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+# Through how many files an alias is followed.
+_CHAIN: Final = 8
+
+
+class Declarations:
+    """Holds values against annotations, and makes them from annotations."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.values = DeclaredValues(machine)
+        self._files: dict[ast.Module, Annotations] = {}
+        self._followed: list[Import] = []
+
+    def of(self, frame: Frame) -> Annotations:
+        """The annotations of the file that the code of a frame stands in."""
+        return self._of_file(self.machine.source_of(frame))
+
+    def _of_file(self, source: Source) -> Annotations:
+        known = self._files.get(source.tree)
+        if known is None:
+            imported = partial(self._imported, source)
+            known = self._files[source.tree] = Annotations(source.tree, imported)
+        return known
+
+    def _imported(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+        """The expression of an alias in another file."""
+        if len(self._followed) >= _CHAIN:
+            return None
+        self._followed.append(told)
+        try:
+            return self._elsewhere(source, told, rest)
+        finally:
+            self._followed.pop()
+
+    def _elsewhere(self, source: Source, told: Import, rest: str) -> ast.expr | None:
+        file_of = self.machine.imports.file_of
+        file, name = file_of(source, told.level, told.module, told.member), rest
+        if file is None or not rest:
+            file = file_of(source, told.level, told.module)
+            name = ".".join(filter(None, (told.member, rest)))
+        return None if file is None else self._of_file(file).resolved(name)
+
+    # Calls
+
+    def speak(self, function: FunctionValue) -> bool:
+        """Whether a function declares dims, of its parameters or of its result."""
+        signature = self.of(function.frame).signature(function.node)
+        return signature.speaks or speaks(signature.result)
+
+    def enter(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+        """Bind what the parameters declare to the arguments; False where they contradict."""
+        signature = self.of(frame).signature(function.node)
+        if not signature.speaks:
+            return True
+        values = {name: store.get((frame.number, name)) for name in signature.parameters}
+        bindings = self._bindings(signature.axes, frame, store, function.name)
+        try:
+            for name in sorted(signature.numbers):
+                size = size_of(store.get((frame.number, name), NONE))
+                if size is not None:
+                    bindings = bind_number(bindings, name, size, name)
+            for name, parameter in signature.parameters.items():
+                known = self.values.known(values[name], store)
+                bindings = meet(parameter.declared, known, bindings, name)
+            bindings = settle(bindings)
+        except Contradiction as contradiction:
+            if call.node is not function.node:
+                self._refuse(contradiction, signature, frame, call)
+            return False
+        self._keep(bindings, frame, store, function)
+        scope = None if call.node is function.node else frame.number
+        for name, parameter in signature.parameters.items():
+            value = self.values.refined(
+                parameter.declared,
+                values[name],
+                bindings,
+                scope,
+                self._written(parameter.annotation, frame),
+                store,
+            )
+            store.set((frame.number, name), value)
+        return True
+
+    def _refuse(
+        self, contradiction: Contradiction, signature: Signature, frame: Frame, call: Call
+    ) -> None:
+        """Report a call whose arguments contradict what is declared."""
+        machine, marks = self.machine, list[Place]()
+        operands: list[tuple[ast.expr, Value]] = []
+        if isinstance(call.node, ast.Call):
+            operands += zip(call.node.args, call.args[-len(call.node.args) :], strict=False)
+            for node, value in operands:
+                shown = machine.torch.show(value, call.store)
+                if isinstance(value, (TensorValue, Opaque)) and shown:
+                    marks.append(machine.place(node, shown))
+        values = [*call.args, *call.kwargs.values()]
+        origins = list(machine.torch.origins_of(contradiction.names, values, call.store))
+        source = machine.source_of(frame)
+        words = set(contradiction.message.splitlines()[0].split("'")[1::2])
+        for name, parameter in signature.parameters.items():
+            if name in words:
+                written = Written(parameter.annotation, source)
+                origins.append(written.place(f"'{name}' is declared here"))
+        machine.report(
+            contradiction,
+            call.node,
+            call.store,
+            call.activation,
+            tuple(marks),
+            tuple(origins),
+            by_axes=contradiction.code == "NC112",
+            facts=Facts(words=contradiction.names, given=machine.torch.given(operands, call.store)),
+        )
+
+    def result(
+        self,
+        function: FunctionValue,
+        frame: Frame,
+        bindings: Bindings | None,
+        value: Value,
+        store: Store,
+    ) -> Value:
+        """What a call gives, by what the function declares where its body does not tell."""
+        signature = self.of(frame).signature(function.node)
+        if bindings is None or self.machine.scope(function.node).generator:
+            return value
+        bindings = replace(bindings, for_result=True)
+        scope = frame.number
+        written = self._written(getattr(function.node, "returns", None), frame)
+        try:
+            meet(
+                signature.result, self.values.known(value, store), bindings, "result", returned=True
+            )
+        except Contradiction as told:  # where the body contradicts
+            mistyped = told.code in ("NC301", "NC410")
+            declared = of_dims_alone(signature.result) if mistyped else signature.result
+            return self.values.made(declared, bindings, scope, written)
+        value = self.values.outside(value, frame.number, store)
+        return self.values.refined(signature.result, value, bindings, scope, written, store)
+
+    def gives(self, function: FunctionValue) -> bool:
+        """Whether a function declares what it gives."""
+        return speaks(self.of(function.frame).signature(function.node).result)
+
+    def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
+        """What the axes of a function stand for in a call; None where its result says nothing."""
+        if not self.gives(function):
+            return None
+        signature = self.of(frame).signature(function.node)
+        bindings = self._bindings(signature.axes, frame, store, function.name)
+        return replace(bindings, given=signature.numbers)
+
+    def leave(self, node: ast.Return, value: Value, store: Store, activation: Activation) -> None:
+        """Hold what a function returns against what it declares."""
+        frame = activation.frame
+        signature = self.of(frame).signature(frame.scope)
+        if not speaks(signature.result) or self.machine.scope(frame.scope).generator:
+            return
+        bindings = self._bindings(signature.axes, frame, store, activation.name)
+        try:
+            known = self.values.known(value, store)
+            settle(meet(signature.result, known, bindings, "result", returned=True))
+        except Contradiction as contradiction:
+            self._report(contradiction, node.value or node, [value], store, activation)
+
+    def parameter(
+        self, function: FunctionValue, name: str, instance: Instance | None, store: Store
+    ) -> Value | None:
+        """An unknown argument, as it is declared; None where it is not.
+
+        The axes of a constructor's are those of the instance that it is called for.
+        """
+        signature = self.of(function.frame).signature(function.node)
+        if name in signature.numbers:
+            return sized(symbol(name))
+        parameter = signature.parameters.get(name)
+        if parameter is None:
+            return None
+        written = self._written(parameter.annotation, function.frame)
+        if instance is None:
+            bindings = Bindings(function.name)
+            return self.values.made(parameter.declared, bindings, None, written)
+        frame = replace(function.frame, number=self.machine.new_address(), receiver=instance)
+        bindings = self._bindings(axes_of(parameter.declared), frame, store, function.name)
+        return self.values.made(parameter.declared, bindings, _scope(instance), written)
+
+    def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
+        """The axes of an instance that its method names are those of the method."""
+        named = frozenset[str]().union(*map(self._axes_of, self._classes(instance)))
+        axes = named & self.of(method.frame).axes(method.node)
+        bindings = Bindings(method.name)
+        for axis in axes:
+            bindings = bind_number(bindings, axis, symbol(axis), "self")
+        self._write(bindings, instance, store)
+
+    def _classes(self, instance: Instance) -> Iterator[ClassValue]:
+        for cls in self.machine.expressions.attributes.mro(instance.cls):
+            if isinstance(cls, ClassValue):
+                yield cls
+
+    def _axes_of(self, cls: ClassValue) -> frozenset[str]:
+        """The axes that the fields of a class name, and its constructor."""
+        if cls.node is None or cls.frame is None:
+            return frozenset()
+        annotations = self.of(cls.frame)
+        fields = [annotations.read(told) for told in fields_of(cls.node).values()]
+        makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
+        return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
+
+    def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
+        """Whether a constructor, or the body of its class, names axes of what it sets."""
+        annotations = self.of(maker.frame)
+        fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
+        told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
+        return told or bool(annotations.axes(maker.node))
+
+    # Variables
+
+    def assigned(
+        self, node: ast.AnnAssign, value: Value, store: Store, activation: Activation
+    ) -> Value:
+        """What an annotated variable holds: the value, with the dims that are declared."""
+        declared = self.of(activation.frame).read(node.annotation)
+        if not speaks(declared):
+            return value
+        frame = activation.frame
+        name = ast.unparse(node.target)
+        bindings = self._bindings(axes_of(declared), frame, store, activation.name)
+        try:
+            known = self.values.known(value, store)
+            bindings = settle(meet(declared, known, bindings, name, returned=True))
+        except Contradiction as contradiction:
+            self._report(contradiction, node.value or node, [value], store, activation)
+            return self.machine.fresh("contradiction")
+        owner = frame.receiver if isinstance(node.target, ast.Attribute) else None
+        self._write(bindings, owner if isinstance(owner, Instance) else frame, store)
+        return self.values.refined(
+            declared, value, bindings, None, self._written(node.annotation, frame), store
+        )
+
+    def _report(
+        self,
+        contradiction: Contradiction,
+        node: Node,
+        values: Iterable[Value],
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        machine, given = self.machine, list(values)
+        marks = tuple(
+            machine.place(node, machine.torch.show(value, store))
+            for value in given
+            if isinstance(value, TensorValue) and machine.torch.show(value, store)
+        )
+        origins = machine.torch.origins_of(contradiction.names, given, store)
+        machine.report(
+            contradiction,
+            node,
+            store,
+            activation,
+            marks,
+            origins,
+            by_axes=contradiction.code == "NC112",
+        )
+
+    # Fields
+
+    def field(self, instance: Instance, name: str, store: Store) -> Value | None:
+        """The attribute of an instance that its class only declares; None if it does not."""
+        for cls in self.machine.expressions.attributes.mro(instance.cls):
+            node = cls.node if isinstance(cls, ClassValue) else None
+            if not isinstance(cls, ClassValue) or node is None or cls.frame is None:
+                continue
+            frame = Frame(self.machine.new_address(), node, cls.frame)
+            annotations = self.of(frame)
+            annotation = fields_of(node).get(name)
+            declared = None if annotation is None else annotations.read(annotation)
+            if declared is not None and annotation is not None and speaks(declared):
+                written = self._written(annotation, frame)
+                return self._of_instance(instance, declared, written, frame, store)
+        return None
+
+    def filled(
+        self,
+        cls: ClassValue,
+        given: Mapping[str, Value],
+        call: Call,
+        instance: Instance | None = None,
+    ) -> dict[str, Value]:
+        """The fields of a new instance, held against what is declared of them together."""
+        values = dict(given)
+        if cls.node is None or cls.frame is None:
+            return values
+        frame = Frame(self.machine.new_address(), cls.node, cls.frame)
+        annotations = self.of(frame)
+        declared = {
+            name: (annotations.read(annotation), annotation)
+            for name, annotation in fields_of(cls.node).items()
+            if name in values
+        }
+        axes = annotations.axes(cls.node)
+        bindings = Bindings(cls.name)
+        try:
+            for name in sorted(axes & values.keys()):
+                size = size_of(values[name])
+                if size is not None:
+                    bindings = bind_number(bindings, name, size, name)
+            for name, (told, _) in declared.items():
+                bindings = meet(told, self.values.known(values[name], call.store), bindings, name)
+            bindings = settle(bindings)
+        except Contradiction as contradiction:
+            every = list(values.values())
+            self._report(contradiction, call.node, every, call.store, call.activation)
+            return {name: self.machine.fresh("contradiction") for name in values}
+        scope = self.machine.new_address()
+        if instance is not None:
+            self._write(bindings, instance, call.store)
+        for name, (told, annotation) in declared.items():
+            values[name] = self.values.refined(
+                told,
+                values[name],
+                bindings,
+                scope,
+                self._written(annotation, frame),
+                call.store,
+            )
+        return values
+
+    def named_tuple(self, cls: ClassValue, store: Store) -> Value:
+        """An unknown named tuple: its axes are its own."""
+        holder = Instance(self.machine.new_address(), cls)
+        names = tuple(name for name, _ in cls.fields)
+        made = (self.field(holder, name, store) for name in names)
+        items = tuple(value or self.machine.fresh("field") for value in made)
+        return TupleValue(items, names, cls)
+
+    def entries(self, cls: ClassValue, store: Store) -> Value:
+        """An unknown dict of a TypedDict: its axes are those of the dict."""
+        holder = Instance(self.machine.new_address(), cls)
+        names = [] if cls.node is None else [name for name, _ in cls.fields]
+        made = [(Const(name), self.field(holder, name, store)) for name in names]
+        items = tuple((key, value) for key, value in made if value is not None)
+        return DictValue(self.machine.new_address(), Entries(items, self.machine.fresh("item")))
+
+    def _of_instance(
+        self,
+        instance: Instance,
+        declared: Declared,
+        written: Written | None,
+        frame: Frame,
+        store: Store,
+    ) -> Value:
+        """A value that an instance is declared to hold; its axes are those of the instance."""
+        scope = _scope(instance)
+        inner = replace(frame, receiver=instance)
+        bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
+        made = self.values.made(declared, bindings, scope, written)
+        bindings = meet(declared, self.values.known(made, store), bindings, "field")
+        self._write(bindings, instance, store)
+        return made
+
+    # What the axes stand for
+
+    def size_of_axis(self, axis: str, store: Store, activation: Activation) -> Size:
+        """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
+        frame, given = activation.frame, activation.given
+        if axis not in self.of(frame).signature(frame.scope).axes:
+            return UNKNOWN
+        bindings = self._bindings([axis], frame, store, activation.name)
+        inside = given is not None and given.node is not frame.scope
+        return bindings.dim(axis, frame.number if inside else None).size
+
+    def _bindings(self, axes: Iterable[str], frame: Frame, store: Store, function: str) -> Bindings:
+        """What these axes stand for in a frame: by itself, those around it, or its instance."""
+        bound: dict[str, Bound] = {}
+        runs: dict[str, Run] = {}
+        for axis in axes:
+            found = self._cell(axis, frame, store)
+            if isinstance(found, Bound):
+                bound[axis] = found
+            elif isinstance(found, Run):
+                runs[axis] = found
+        return equalities.bindings(Bindings(function, bound, runs), store)
+
+    def _cell(self, axis: str, frame: Frame, store: Store) -> Any:
+        current: Frame | None = frame
+        while current is not None:
+            owners = [current.number]
+            if isinstance(current.receiver, Instance):
+                owners.append(current.receiver.address)  # type: ignore[arg-type]
+            for owner in owners:
+                found = store.get((owner, _key(axis)))
+                if found is not None:
+                    return found.value if isinstance(found, Const) else None
+            current = current.enclosing
+        return None
+
+    def _keep(
+        self, bindings: Bindings, frame: Frame, store: Store, function: FunctionValue
+    ) -> None:
+        self._write(bindings, frame, store)
+        if function.name == "__init__" and isinstance(frame.receiver, Instance):
+            self._write(bindings, frame.receiver, store)
+
+    def _write(self, bindings: Bindings, owner: Frame | Instance, store: Store) -> None:
+        number = owner.number if isinstance(owner, Frame) else owner.address
+        cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
+        for axis, bound in cells.items():
+            store.set((number, _key(axis)), Const(bound))
+
+    def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
+        return None if annotation is None else Written(annotation, self.machine.source_of(frame))
+
+
+def _scope(instance: Instance) -> int | None:
+    """The scope of the axes of an instance."""
+    return instance.address if isinstance(instance.address, int) else None
+
+
+def _key(axis: str) -> str:
+    """The cell of an axis among the variables: no variable is called so."""
+    return f"axis {axis}"

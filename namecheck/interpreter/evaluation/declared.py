@@ -1,0 +1,246 @@
+"""What a file declares of its tensors: the annotations of functions, classes and variables, read.
+
+Nothing here depends on how the code is run. Source of the language: `namecheck.annotations`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from namecheck.annotations import declarations
+from namecheck.annotations.declarations import (
+    ANYTHING,
+    Declaration,
+    Declared,
+    Every,
+    Items,
+    OneOf,
+    speaks,
+)
+from namecheck.interpreter.domain.scopes import statements
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+# Where the words of annotations come from, under whatever name they are imported.
+_LIBRARIES: Final = frozenset({"jaxtyping", "torch", "torch.nn", "typing", "typing_extensions"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One annotated parameter: what it is declared to be, and where."""
+
+    declared: Declared
+    annotation: ast.expr
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function declares: its parameters, its result, its axes, and those that ints bind.
+
+    `axes` are the names of all dims in it and in its body; `numbers` the parameters that are the
+    size of the axis that they are called like.
+    """
+
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    result: Declared = ANYTHING
+    axes: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it says anything of dims."""
+        return bool(self.numbers) or any(
+            speaks(declared)
+            for declared in (self.result, *(p.declared for p in self.parameters.values()))
+        )
+
+
+class Import(NamedTuple):
+    """What a name was imported as: from a module, so many dots up, a member of it or all."""
+
+    level: int
+    module: str
+    member: str
+
+
+Imported: TypeAlias = Callable[[Import, str], ast.expr | None]
+"""The expression that a member of what was imported is an alias of."""
+
+
+class Annotations:
+    """The annotations of one file."""
+
+    def __init__(self, tree: ast.Module, imported: Imported) -> None:
+        self._aliases = dict(_aliases(tree))
+        self._imports = dict(_imports(tree))
+        self._imported = imported
+        self._read: dict[ast.expr, Declared] = {}
+        self._signatures: dict[ast.AST, Signature] = {}
+        self._classes = {
+            method: node
+            for node in statements(tree)
+            if isinstance(node, ast.ClassDef)
+            for method in node.body
+            if isinstance(method, Function)
+        }
+        self._class_axes: dict[ast.ClassDef, frozenset[str]] = {}
+
+    def read(self, annotation: ast.expr) -> Declared:
+        """What an annotation declares."""
+        known = self._read.get(annotation)
+        if known is None:
+            known = self._read[annotation] = declarations.read(annotation, self.resolved)
+        return known
+
+    def resolved(self, name: str) -> ast.expr | None:
+        """The expression that a dotted name is an alias of, in this file or in one it imports."""
+        if name in self._aliases:
+            return self._aliases[name]
+        head, _, rest = name.partition(".")
+        imported = self._imports.get(head)
+        if imported is not None and imported.module in _LIBRARIES and imported.member:
+            return ast.Name(imported.member) if imported.member != name else None
+        return None if imported is None else self._imported(imported, rest)
+
+    def signature(self, node: ast.AST) -> Signature:
+        """What a function declares; nothing for a lambda."""
+        known = self._signatures.get(node)
+        if known is None:
+            known = self._signature(node) if isinstance(node, Function) else Signature()
+            self._signatures[node] = known
+        return known
+
+    def _signature(self, node: Function) -> Signature:
+        spec = node.args
+        every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+        parameters = {
+            argument.arg: Parameter(self.read(argument.annotation), argument.annotation)
+            for argument in every
+            if argument.annotation is not None
+        }
+        if spec.vararg is not None and spec.vararg.annotation is not None:
+            each = self.read(spec.vararg.annotation)
+            parameters[spec.vararg.arg] = Parameter(Every(each), spec.vararg.annotation)
+        result = ANYTHING if node.returns is None else self.read(node.returns)
+        axes = self.axes(node)
+        numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}
+        cls = self._classes.get(node)
+        if cls is not None:
+            around = self._axes_of_class(cls)
+            ints = {a.arg for a in every if _is_int(a.annotation)}
+            # A constructor that is given the size of each axis that is one of features tells of all
+            # its ints what they are; otherwise one may be the size of an axis by another name.
+            told = node.name == "__init__" and ints & around and self._features(cls) <= ints
+            numbers |= ints if told else ints & around
+            axes |= around
+        speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
+        return Signature(speaking, result, axes | numbers, frozenset(numbers))
+
+    def _axes_of_class(self, node: ast.ClassDef) -> frozenset[str]:
+        known = self._class_axes.get(node)
+        if known is None:
+            known = self._class_axes[node] = self.axes(node)
+        return known
+
+    def axes(self, node: ast.AST) -> frozenset[str]:
+        """The names of all dims in the annotations of a definition and of what is in it."""
+        return frozenset().union(*map(axes_of, self._declared_in(node)))
+
+    def _features(self, node: ast.ClassDef) -> frozenset[str]:
+        """The names of the dims in a class that layers most often make or take."""
+        return frozenset().union(*map(features_of, self._declared_in(node)))
+
+    def _declared_in(self, node: ast.AST) -> Iterator[Declared]:
+        for inner in ast.walk(node):
+            annotation = getattr(inner, "annotation", None) or getattr(inner, "returns", None)
+            if isinstance(annotation, ast.expr):
+                yield self.read(annotation)
+
+
+def fields(node: ast.ClassDef) -> Mapping[str, ast.expr]:
+    """The annotated names in the body of a class."""
+    return {
+        statement.target.id: statement.annotation
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+
+
+def words_of(node: Function) -> Iterator[ast.expr]:
+    """The words of torch that the annotations of a function have beside tensors."""
+    spec = node.args
+    every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+    for annotation in (*(each and each.annotation for each in every), node.returns):
+        if isinstance(annotation, (ast.Subscript, ast.BinOp)):
+            yield from declarations.words(annotation)
+
+
+def axes_of(declared: Declared) -> frozenset[str]:
+    """The names of all dims that are declared."""
+    if isinstance(declared, Declaration):
+        several = declared.pattern.several
+        run = {several.name} if several is not None and several.name else set[str]()
+        return declared.pattern.axes | run
+    if isinstance(declared, OneOf):
+        return frozenset().union(*map(axes_of, declared.options))
+    if isinstance(declared, Items):
+        return frozenset().union(*map(axes_of, declared.each))
+    return axes_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def features_of(declared: Declared) -> frozenset[str]:
+    """The names of last dims, of images those of the channels, that stand second.
+
+    Indices and masks have no features.
+    """
+    if isinstance(declared, Declaration):
+        dtypes = declared.dtypes
+        if dtypes and all(dtype.startswith(("int", "uint", "bool")) for dtype in dtypes):
+            return frozenset()
+        before, after = declared.pattern.before, declared.pattern.after
+        dims = before + after
+        if len(dims) < 2:
+            return frozenset()
+        image = len(dims) == 4 and declared.pattern.several is None
+        found = (dims[1],) if image else dims[-1:]
+        return frozenset(dim.name for dim in found if dim.name)
+    if isinstance(declared, OneOf):
+        return frozenset().union(*map(features_of, declared.options))
+    if isinstance(declared, Items):
+        return frozenset().union(*map(features_of, declared.each))
+    return features_of(declared.each) if isinstance(declared, Every) else frozenset()
+
+
+def _is_int(annotation: ast.expr | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id == "int"
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
+    for node in statements(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                told = Import(node.level, node.module or "", alias.name)
+                yield alias.asname or alias.name, told
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                path = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.asname or path, Import(0, path, "")
+
+
+_ALIASED: Final = (ast.Subscript, ast.Name, ast.Attribute)
+
+
+def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a module gives to annotations: ``Image = Float[Tensor, "h w"]``."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, statement.value
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if isinstance(statement.value, (ast.Subscript, ast.BinOp)):
+                yield statement.target.id, statement.value
+        elif hasattr(ast, "TypeAlias") and isinstance(statement, ast.TypeAlias):
+            yield statement.name.id, statement.value

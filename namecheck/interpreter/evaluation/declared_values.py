@@ -1,0 +1,235 @@
+"""Values by their declarations: what is known of one, and what one is that only is declared."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from namecheck.annotations.bindings import Bindings
+from namecheck.annotations.declarations import (
+    Declaration,
+    Declared,
+    Every,
+    Items,
+    OneOf,
+    Undeclared,
+    speaks,
+)
+from namecheck.core import dtypes
+from namecheck.core.dtypes import DType
+from namecheck.core.findings import Place
+from namecheck.core.names import UNKNOWN, Axis, is_scoped, word
+from namecheck.core.sizes import Expression
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Alternative,
+    DictValue,
+    Entries,
+    Held,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+    size_of,
+)
+from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An annotation, and the file that it stands in."""
+
+    annotation: ast.expr
+    source: Source
+
+    def place(self, message: str) -> Place:
+        """The place of it, with a word on it."""
+        return Place(self.source.filename, self.source.span(self.annotation), message)
+
+
+class DeclaredValues:
+    """Makes values from declarations, and tells of values what a declaration is held against."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def known(self, value: Value | None, store: Store) -> Any:
+        """What is known of a value, as annotations see it."""
+        if isinstance(value, TensorValue):
+            return equalities.equated(joins.held(value, store).tensor, store)
+        if isinstance(value, Opaque):
+            if narrowing.is_tensor(value, store):
+                return self.known(self.machine.torch.promote(value, store), store)
+            return UNKNOWN
+        if value == NONE:
+            return None
+        if isinstance(value, TupleValue):
+            return tuple(self.known(item, store) for item in value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            if not isinstance(content, Repeated):
+                return tuple(self.known(item, store) for item in content)
+        if isinstance(value, Union):
+            left = [c.value for c in value.alternatives if store.allows(c.facts)]
+            if len(left) == 1:
+                return self.known(left[0], store)
+        return UNKNOWN
+
+    def made(
+        self,
+        declared: Declared,
+        bindings: Bindings,
+        scope: int | None,
+        written: Written | None,
+    ) -> Value:
+        """A value of which only the declaration is known."""
+        machine = self.machine
+        if isinstance(declared, Declaration):
+            dims = bindings.dims_of(declared.pattern, scope)
+            known = Tensor(dims, _dtype(declared), declared.device or UNKNOWN)
+            return machine.torch.tensor(known, _origins(dims, written))
+        if isinstance(declared, Items):
+            made = [self.made(each, bindings, scope, written) for each in declared.each]
+            return TupleValue(tuple(made))
+        if isinstance(declared, Every):
+            each = self.made(declared.each, bindings, scope, written)
+            if declared.kind == "mapping":
+                return DictValue(machine.new_address(), Entries((), each))
+            if declared.kind == "list":
+                return ListValue(machine.new_address(), Repeated(each))
+            return Repeated(each)
+        if isinstance(declared, OneOf):
+            told = [option for option in declared.options if not isinstance(option, Undeclared)]
+            if len(told) == 1 and declared.optional:
+                filled = self.made(told[0], bindings, scope, written)
+                return joins.union([Alternative(NONE), Alternative(filled)], machine.ledger)
+        return machine.fresh("declared")
+
+    def refined(
+        self,
+        declared: Declared,
+        value: Value | None,
+        bindings: Bindings,
+        scope: int | None,
+        written: Written | None,
+        store: Store,
+    ) -> Value:
+        """A value with the dims that are declared, where it has none that are known."""
+        if value is None or not speaks(declared):
+            return self.machine.fresh("declared") if value is None else value
+        if isinstance(declared, Declaration):
+            return self._refined_tensor(declared, value, bindings, scope, written, store)
+        if isinstance(declared, Items) and isinstance(value, TupleValue):
+            if len(declared.each) == len(value.items):
+                items = tuple(
+                    self.refined(each, item, bindings, scope, written, store)
+                    for each, item in zip(declared.each, value.items, strict=True)
+                )
+                return replace(value, items=items)
+            return value
+        if isinstance(declared, Every) and isinstance(value, Repeated):
+            each = self.refined(declared.each, value.each, bindings, scope, written, store)
+            return Repeated(each)
+        if isinstance(declared, OneOf) and isinstance(value, TensorValue):
+            told = [option for option in declared.options if isinstance(option, Declaration)]
+            if len(told) == 1:
+                return self.refined(told[0], value, bindings, scope, written, store)
+        if isinstance(value, Opaque) and not isinstance(declared, OneOf):
+            return self.made(declared, bindings, scope, written)
+        return value
+
+    def _refined_tensor(
+        self,
+        declared: Declaration,
+        value: Value,
+        bindings: Bindings,
+        scope: int | None,
+        written: Written | None,
+        store: Store,
+    ) -> Value:
+        torch = self.machine.torch
+        if isinstance(value, Opaque):
+            if size_of(value) is not None or value.kind is not None:
+                return value
+            value = torch.promote(value, store)
+        if isinstance(value, Union):
+            choices = [
+                replace(
+                    choice,
+                    value=self.refined(declared, choice.value, bindings, scope, written, store),
+                )
+                for choice in value.alternatives
+            ]
+            return joins.union(choices, self.machine.ledger)
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dims = dims_of(held.tensor.dims, bindings.dims_of(declared.pattern, scope))
+        dtype = dtypes.meet(held.tensor.dtype, _dtype(declared))
+        device = held.tensor.device
+        if device is UNKNOWN and declared.device is not None:
+            device = declared.device
+        told = replace(held.tensor, dims=dims, dtype=dtype, device=device)
+        if told != held.tensor:
+            origins = {**_origins(dims, written), **held.origins}
+            if scope is not None:
+                return torch.tensor(told, origins)  # only the callee calls it so
+            joins.write(value, store, Held(told, origins))
+        return value
+
+    def outside(self, value: Value, scope: int, store: Store) -> Value:
+        """A value without what only a function that has ended calls by names of its own."""
+        if isinstance(value, TupleValue):
+            items = tuple(self.outside(item, scope, store) for item in value.items)
+            return replace(value, items=items)
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dims = held.tensor.dims.mapped(partial(_outside, scope=scope))
+        if dims == held.tensor.dims:
+            return value
+        return self.machine.torch.tensor(replace(held.tensor, dims=dims), held.origins)
+
+
+def _outside(dim: Dim, scope: int) -> Dim:
+    own = isinstance(dim.name, Axis) and is_scoped(dim.name.name, scope)
+    sized = isinstance(dim.size, Expression) and is_scoped(str(dim.size), scope)
+    if not own and not sized:
+        return dim
+    return replace(dim, name=UNKNOWN if own else dim.name, size=UNKNOWN if sized else dim.size)
+
+
+def _dtype(declared: Declaration) -> DType:
+    """The dtypes that are declared, those among them that torch has."""
+    return dtypes.one_of((declared.dtypes or frozenset()) & dtypes.KINDS.keys())
+
+
+def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
+    if written is None:
+        return {}
+    place = written.place("declared here")
+    return {told: place for name in dims.names if (told := word(name)) is not None}
+
+
+def dims_of(known: Dims, declared: Dims) -> Dims:
+    """Dims that are known, and of those that are not what is declared."""
+    if known.open or declared.open or known.rank != declared.rank:
+        return known if not known.open else declared
+    return Dims(tuple(map(_refined_dim, known.prefix, declared.prefix)))
+
+
+def _refined_dim(known: Dim, declared: Dim) -> Dim:
+    name = declared.name if known.name in (None, UNKNOWN) else known.name
+    if known.name is None and known.size == 1:
+        return known
+    return replace(known, name=name, size=declared.size if known.size is UNKNOWN else known.size)

@@ -1,0 +1,542 @@
+"""Expressions, evaluated on abstract values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Constant
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    Alternative,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Frame,
+    Imported,
+    Key,
+    ListValue,
+    Opaque,
+    Operand,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation.comprehensions import Comprehensions
+from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.attributes import Attributes
+    from namecheck.interpreter.evaluation.items import Items
+
+_COMBINATIONS: Final = 16
+BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
+
+
+class Expressions:
+    """Evaluates the nodes of the syntax tree that have a value."""
+
+    attributes: Attributes
+    items: Items
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        comprehensions = Comprehensions(machine)
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], Value]] = {
+            ast.Constant: self._constant,
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.BinOp: self._binary,
+            ast.UnaryOp: self._unary,
+            ast.Compare: self._compare,
+            ast.BoolOp: self._boolean,
+            ast.IfExp: self._conditional,
+            ast.Subscript: self._subscript,
+            ast.Slice: self._slice,
+            ast.Tuple: self._tuple,
+            ast.List: self._list,
+            ast.Set: self._set,
+            ast.Dict: self._dict,
+            ast.JoinedStr: self._joined,
+            ast.FormattedValue: self._formatted,
+            ast.Lambda: self._lambda,
+            ast.NamedExpr: self._walrus,
+            ast.Starred: self._starred,
+            ast.ListComp: comprehensions.evaluate,
+            ast.SetComp: comprehensions.evaluate,
+            ast.GeneratorExp: comprehensions.evaluate,
+            ast.DictComp: comprehensions.evaluate,
+            ast.Yield: self._yield,
+            ast.YieldFrom: self._yield_from,
+            ast.Await: self._await,
+        }
+
+    def value(self, node: Node, store: Store, activation: Activation) -> Value:
+        """What an expression gives."""
+        case = self._cases.get(type(node))
+        if case is None:
+            return self.machine.fresh("expression")
+        if activation.caller is not None:
+            self.machine.budget -= 1
+        result = case(node, store, activation)
+        if isinstance(result, Opaque):
+            result = store.get(Fact(("value", result.key)), result)
+        if isinstance(result, (Opaque, Union)):
+            self.machine.unknowns += 1
+        if self.machine.recorder is not None:
+            self.machine.recorder.value(node, result, store)
+        return result
+
+    def spread(
+        self,
+        store: Store,
+        values: Sequence[Value],
+        apply: Callable[[Store, list[Value]], Value],
+    ) -> Value:
+        """Apply a function to each combination of alternatives that the path allows."""
+        if not any(isinstance(value, Union) for value in values):
+            return apply(store, list(values))
+        combinations = itertools.product(*map(joins.alternatives, values))
+        results: list[Alternative] = []
+        layers: list[Store] = []
+        for combination in itertools.islice(combinations, _COMBINATIONS):
+            facts = tuple(dict.fromkeys(f for choice in combination for f in choice.facts))
+            if len(dict(facts)) < len(facts) or not store.allows(facts):
+                continue
+            layer = store.assume(facts)
+            try:
+                result = apply(layer, [choice.value for choice in combination])
+            except PathEnds:
+                continue
+            results.append(Alternative(result, facts))
+            layers.append(layer)
+        if not results:
+            raise PathEnds
+        merges.rejoin(store, layers)
+        return joins.union(results, store.ledger)
+
+    # Names and constants
+
+    def _constant(self, node: ast.Constant, store: Store, activation: Activation) -> Value:
+        return Const(node.value)
+
+    def _name(self, node: ast.Name, store: Store, activation: Activation) -> Value:
+        value = self.lookup(node.id, store, activation.frame)
+        return self.machine.torch.sides.named(value, node.id, node)
+
+    def lookup(self, name: str, store: Store, frame: Frame) -> Value:
+        """The value of a name in a scope; opaque where it is not bound."""
+        holder = self.owner(name, frame)
+        if holder is not None:
+            found: Value | None = store.get((holder.number, name))
+            if isinstance(found, (Imported, Union)):
+                return self.machine.imports.resolve(found, store)
+            if found is not None:
+                return found
+            if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
+                return Opaque(("variable", holder.number, name))
+        found = self.machine.imports.starred(self.module_of(frame), name, store)
+        if found is not None:
+            return found
+        if name in BUILTINS:
+            return External(f"builtins.{name}")
+        return Opaque(("variable", self.module_of(frame).number, name))
+
+    def owner(self, name: str, frame: Frame) -> Frame | None:
+        """The scope that a name belongs to, seen from a frame."""
+        current: Frame | None = frame
+        while current is not None:
+            info = self.machine.scope(current.scope)
+            visible = current is frame or not isinstance(current.scope, ast.ClassDef)
+            if name in info.global_:
+                return self.module_of(current)
+            if visible and name in info.local:
+                return current
+            current = current.enclosing
+        return self.module_of(frame)
+
+    def module_of(self, frame: Frame) -> Frame:
+        """The frame of the module that a frame is in."""
+        while frame.enclosing is not None:
+            frame = frame.enclosing
+        return frame
+
+    def _attribute(self, node: ast.Attribute, store: Store, activation: Activation) -> Value:
+        receiver = self.value(node.value, store, activation)
+        value = self.spread(
+            store,
+            [receiver],
+            lambda layer, values: self.attributes.read(
+                values[0], node.attr, node, layer, activation, alone=values[0] is receiver
+            ),
+        )
+        return self.machine.torch.sides.named(value, node.attr, node)
+
+    def _call(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+        return self.machine.calls.evaluate(node, store, activation)
+
+    # Operators
+
+    def _binary(self, node: ast.BinOp, store: Store, activation: Activation) -> Value:
+        left = self.value(node.left, store, activation)
+        right = self.value(node.right, store, activation)
+        return self.spread(
+            store,
+            [left, right],
+            lambda layer, values: self.operate(
+                type(node.op).__name__,
+                node,
+                [(node.left, values[0]), (node.right, values[1])],
+                layer,
+                activation,
+            ),
+        )
+
+    def operate(
+        self,
+        operator: str,
+        node: Node,
+        operands: list[Operand],
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """A Python operator, by the name of its node: on tensors through the table."""
+        return python_operators.apply(self.machine, operator, node, operands, store, activation)
+
+    def _unary(self, node: ast.UnaryOp, store: Store, activation: Activation) -> Value:
+        operand = self.value(node.operand, store, activation)
+        if isinstance(node.op, ast.Not):
+            narrowing.ask(self.machine, node.operand, operand, store, activation)
+            return self.spread(
+                store, [operand], lambda layer, values: self.negate(values[0], layer)
+            )
+        return self.spread(
+            store,
+            [operand],
+            lambda layer, values: self.operate(
+                type(node.op).__name__, node, [(node.operand, values[0])], layer, activation
+            ),
+        )
+
+    def negate(self, value: Value, store: Store) -> Value:
+        """``not value``."""
+        truth = self.truth(value, store)
+        if truth is not None:
+            return FALSE if truth else TRUE
+        return Opaque(("not", joins.identity(value, store)), "bool")
+
+    def _compare(self, node: ast.Compare, store: Store, activation: Activation) -> Value:
+        left_node, left = node.left, self.value(node.left, store, activation)
+        result: Value = TRUE
+        keys: list[Hashable] = []
+        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.value(right_node, store, activation)
+            operands: list[Operand] = [(left_node, left), (right_node, right)]
+            name = type(operator).__name__
+
+            def one(
+                layer: Store,
+                values: list[Value],
+                name: str = name,
+                operands: list[Operand] = operands,
+            ) -> Value:
+                pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
+                return self.operate(name, node, pairs, layer, activation)
+
+            result = self.spread(store, [left, right], one)
+            if self.truth(result, store) is False:
+                return result
+            keys.append(joins.identity(result, store))
+            left_node, left = right_node, right
+        return result if len(node.ops) == 1 else Opaque(("chain", *keys), "bool")
+
+    def _boolean(self, node: ast.BoolOp, store: Store, activation: Activation) -> Value:
+        stop = isinstance(node.op, ast.Or)
+        results: list[Alternative] = []
+        exits: list[Store] = []
+        layer = store
+        for operand in node.values[:-1]:
+            value = self.value(operand, layer, activation)
+            narrowing.ask(self.machine, operand, value, layer, activation)
+            truth = self.truth(value, layer)
+            if truth is stop:
+                return self._leave(store, [*exits, layer], [*results, Alternative(value)])
+            if truth is not None:
+                continue
+            going: list[Store] = []
+            for choice, branch, outcome in narrowing.outcomes(
+                self.machine, operand, value, layer, activation
+            ):
+                if outcome is stop:
+                    exits.append(branch)
+                    results.append(Alternative(choice, branch.facts_since(store)))
+                else:
+                    going.append(branch)
+            if not going:
+                return self._leave(store, exits, results)
+            layer = merges.merged(layer, going)
+        try:
+            value = self.value(node.values[-1], layer, activation)
+        except PathEnds:
+            if not exits:
+                raise
+            return self._leave(store, exits, results)
+        facts = () if layer is store else layer.facts_since(store)
+        return self._leave(store, [*exits, layer], [*results, Alternative(value, facts)])
+
+    def _leave(self, store: Store, exits: list[Store], results: list[Alternative]) -> Value:
+        if exits != [store]:
+            merges.rejoin(store, exits)
+        return joins.union(results, store.ledger)
+
+    def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+        results: list[Alternative] = []
+        layers: list[Store] = []
+        for branch, entries in ((node.body, holds), (node.orelse, fails)):
+            for layer in entries:
+                if layer is store:
+                    return self.value(branch, store, activation)
+                try:
+                    value = self.value(branch, layer, activation)
+                except PathEnds:
+                    continue
+                results.append(Alternative(value, layer.facts_since(store)))
+                layers.append(layer)
+        if not results:
+            raise PathEnds
+        merges.rejoin(store, layers)
+        return joins.union(results, store.ledger)
+
+    def truth(self, value: Value, store: Store) -> bool | None:
+        """Whether a value is true; None where that is not known."""
+        if isinstance(value, Const):
+            return bool(value.value)
+        if isinstance(value, Opaque):
+            return self._assumed(value.key, store)
+        if isinstance(value, TupleValue):
+            return bool(value.items)
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            return (
+                None if isinstance(content, Repeated) or value.kind == "iterator" else bool(content)
+            )
+        if isinstance(value, DictValue):
+            content_ = joins.entries(value, store)
+            return True if content_.items else None if content_.rest is not None else False
+        if isinstance(value, Union):
+            truths = {
+                self.truth(c.value, store) for c in value.alternatives if store.allows(c.facts)
+            }
+            return truths.pop() if len(truths) == 1 else None
+        if isinstance(value, (TensorValue, Repeated)):
+            return self._assumed(joins.identity(value, store), store)
+        return self.attributes.truth(value, store)
+
+    def _assumed(self, key: Hashable, store: Store) -> bool | None:
+        if isinstance(key, Key) and key.parts[0] == "not":
+            inner = self._assumed(key.parts[1], store)
+            return None if inner is None else not inner
+        known: Const | None = store.get(Fact(("value", key)))
+        if isinstance(known, Const):
+            return bool(known.value)
+        fact: bool | None = store.get(Fact(key))
+        return fact
+
+    # Subscripts
+
+    def _subscript(self, node: ast.Subscript, store: Store, activation: Activation) -> Value:
+        receiver = self.value(node.value, store, activation)
+        index = self.value(node.slice, store, activation)
+        if receiver == NONE and self._is_own(node.value, activation.frame):
+            self.machine.fail("TypeError")  # on the paths that go on it is something else
+        return self.spread(
+            store,
+            [receiver, index],
+            lambda layer, values: self.items.read(values[0], values[1], node, layer, activation),
+        )
+
+    def _is_own(self, node: ast.expr, frame: Frame) -> bool:
+        """Whether a variable of a function is read that nothing else can have bound."""
+        function = isinstance(frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return function and isinstance(node, ast.Name) and self.owner(node.id, frame) is frame
+
+    def _slice(self, node: ast.Slice, store: Store, activation: Activation) -> Value:
+        lower, upper, step = (
+            NONE if part is None else self.value(part, store, activation)
+            for part in (node.lower, node.upper, node.step)
+        )
+        return SliceValue(lower, upper, step)
+
+    # Displays
+
+    def _elements(
+        self, nodes: Sequence[ast.expr], store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        """The values of a display; of unknown number where something unknown is starred in."""
+        items: list[Value] = []
+        unknown = False
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                content = self.iterate(
+                    self.value(node.value, store, activation), node, store, activation
+                )
+                unknown |= isinstance(content, Repeated)
+                items.extend((content.each,) if isinstance(content, Repeated) else content)
+            else:
+                items.append(self.value(node, store, activation))
+        if not unknown:
+            return tuple(items)
+        return Repeated(joins.either(items, store))
+
+    def _tuple(self, node: ast.Tuple, store: Store, activation: Activation) -> Value:
+        content = self._elements(node.elts, store, activation)
+        return content if isinstance(content, Repeated) else TupleValue(content)
+
+    def _list(self, node: ast.List, store: Store, activation: Activation) -> Value:
+        return ListValue(self.machine.new_address(), self._elements(node.elts, store, activation))
+
+    def _set(self, node: ast.Set, store: Store, activation: Activation) -> Value:
+        content = self._elements(node.elts, store, activation)
+        if not isinstance(content, Repeated):
+            content = tuple(dict.fromkeys(content))
+        return ListValue(self.machine.new_address(), content, "set")
+
+    def _dict(self, node: ast.Dict, store: Store, activation: Activation) -> Value:
+        items: dict[Value, Value] = {}
+        rest: Value | None = None
+        for key_node, value_node in zip(node.keys, node.values, strict=True):
+            value = self.value(value_node, store, activation)
+            if key_node is None:
+                if isinstance(value, DictValue):
+                    content = joins.entries(value, store)
+                    items.update(content.items)
+                    rest = content.rest or rest
+                else:
+                    rest = self.machine.fresh("unpacked")
+                continue
+            items[self.value(key_node, store, activation)] = value
+        return DictValue(self.machine.new_address(), Entries(tuple(items.items()), rest))
+
+    def _joined(self, node: ast.JoinedStr, store: Store, activation: Activation) -> Value:
+        parts = [self.value(part, store, activation) for part in node.values]
+        if all(isinstance(part, Const) for part in parts):
+            return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
+        return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
+
+    def _formatted(self, node: ast.FormattedValue, store: Store, activation: Activation) -> Value:
+        value = self.value(node.value, store, activation)
+        spec = NONE if node.format_spec is None else self.value(node.format_spec, store, activation)
+        if (
+            isinstance(value, Const)
+            and spec == NONE
+            and isinstance(value.value, (str, int, Constant))
+        ):
+            if node.conversion == ord("r"):
+                return Const(repr(value.value))
+            return Const(str(value.value))
+        return self.machine.fresh("formatted", "str")
+
+    def _starred(self, node: ast.Starred, store: Store, activation: Activation) -> Value:
+        self.value(node.value, store, activation)
+        return self.machine.fresh("starred")
+
+    def _lambda(self, node: ast.Lambda, store: Store, activation: Activation) -> Value:
+        return self.machine.statements.function(node, store, activation)
+
+    def _walrus(self, node: ast.NamedExpr, store: Store, activation: Activation) -> Value:
+        value = self.value(node.value, store, activation)
+        self.machine.statements.bind(node.target, value, store, activation)
+        return value
+
+    def _await(self, node: ast.Await, store: Store, activation: Activation) -> Value:
+        return self.value(node.value, store, activation)
+
+    def _yield(self, node: ast.Yield, store: Store, activation: Activation) -> Value:
+        # Paths that leave the generator here stand on a layer that is not written any more.
+        base = store.copied()
+        ends = self.yielded(node, base, activation)
+        merges.rejoin(base, ends)
+        store.absorb(base.cells)
+        return self.machine.fresh("sent")
+
+    def yielded(self, node: ast.Yield, store: Store, activation: Activation) -> list[Store]:
+        """Yield an item: the paths on which the next one is asked for."""
+        item = NONE if node.value is None else self.value(node.value, store, activation)
+        ends = [store] if activation.on_yield is None else activation.on_yield(item, store.fork())
+        if not ends:
+            self.machine.fail("GeneratorExit")
+        return ends
+
+    def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:
+        """``yield from``: as a loop that yields each item; of a generator with what it returns."""
+        value = self.value(node.value, store, activation)
+        generator = self.items.generator(value, node, store, activation)
+        each = activation.on_yield
+        base = store.copied()
+        returns = None
+        if generator is not None and each is not None:
+            returns = self.machine.generators.run(generator, each, node, base, activation)
+        if returns is None:
+            loop, variable = self.machine.generators.loop_of(node)
+            self.machine.statements.bind_name(variable, value, base, activation.frame)
+            ends = self.machine.statements.block([loop], [base.fork()], activation)
+            returns = [(end, NONE) for end in ends]
+        if not returns:
+            raise PathEnds
+        merges.rejoin(base, [end for end, _ in returns])
+        store.absorb(base.cells)
+        return joins.either([value for _, value in returns], store)
+
+    # Iteration
+
+    def iterate(
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
+    ) -> tuple[Value, ...] | Repeated:
+        """The items that iterating a value gives; `whole` says that it is certainly used up."""
+        return self.items.iterate(value, node, store, activation, whole=whole)
+
+    def spread_iterable(
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
+    ) -> tuple[Value, ...] | Repeated:
+        """The items of a value that may be one of several."""
+        whole = whole and not isinstance(value, Union)
+        choices = [
+            self.iterate(choice.value, node, store, activation, whole=whole)
+            for choice in joins.alternatives(value)
+            if choice.value != NONE and store.allows(choice.facts)
+        ]
+        if len(choices) == 1:
+            return choices[0]
+        every = [
+            item
+            for content in choices
+            for item in ((content.each,) if isinstance(content, Repeated) else content)
+        ]
+        return Repeated(joins.either(every, store))

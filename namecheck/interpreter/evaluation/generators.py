@@ -1,0 +1,208 @@
+"""Generators: run where they are asked for items, in turns with what is done with these."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Frame, Generator, Repeated, Value
+from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+
+# What is done with an item on a path: the paths on which the next one is asked for.
+Each: TypeAlias = Callable[[Value, Store], list[Store]]
+Content: TypeAlias = tuple[Value, ...] | Repeated
+# Variables of the loop that a ``yield from`` is: no program has any of these names.
+_ITEM: Final = "yield from: item"
+_ITEMS: Final = "yield from: items"
+
+
+class Generators:
+    """Runs generators.
+
+    One that was asked for items without being run to its end has, in the store under its address,
+    what it still may give.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._loops: dict[ast.YieldFrom, ast.For] = {}
+
+    def rest(self, generator: Generator, store: Store) -> Content | None:
+        """What a generator still may give; None where it was not asked yet."""
+        content: Content | None = store.get(_address(generator.frame))
+        return content
+
+    def keep(self, generator: Generator, content: Content, store: Store) -> None:
+        """Remember what a generator still may give."""
+        store.set(_address(generator.frame), content)
+
+    def run(
+        self,
+        generator: Generator,
+        each: Each,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        guarded: bool = False,
+    ) -> list[tuple[Store, Value]] | None:
+        """Run a generator from its start; the paths that reach its end, with what they return.
+
+        `guarded` says that it catches the errors of what is done with its items. None where it is
+        not followed.
+        """
+        calls = self.machine.calls
+        if calls.too_deep(generator.function, activation) or not self.machine.spend():
+            return None
+        self.keep(generator, (), store)
+        inner = Activation(generator.frame, activation, node, None, generator.function.name)
+        source = self.machine.source
+
+        def take_turns(item: Value, layer: Store) -> list[Store]:
+            for change in generator.changes:
+                item = change(item, layer)
+            left, own = activation.left, self.machine.source
+            caught = list(inner.guards) if guarded else []
+            activation.guards += caught
+            self.machine.source = source
+            try:
+                return each(item, layer)
+            finally:
+                self.machine.source = own
+                del activation.guards[len(activation.guards) - len(caught) :]
+                inner.escaped += activation.left != left
+
+        inner.on_yield = take_turns
+        ends = calls.run_body(generator.function, store.fork(), inner)
+        self.machine.errors.discard("GeneratorExit")
+        return ends
+
+    def collect(
+        self, generator: Generator, node: Node, store: Store, activation: Activation
+    ) -> Content:
+        """All that a generator gives, when it is run to its end at once."""
+        key = _collected(generator.frame)
+
+        def each(item: Value, layer: Store) -> list[Store]:
+            layer.set(key, _appended(layer.get(key, ()), item, layer))
+            return [layer]
+
+        ends = self.run(generator, each, node, store, activation)
+        if ends is None:
+            self.abandon(generator, store)
+            return Repeated(self.machine.fresh("item"))
+        if not ends:
+            raise PathEnds
+        self.machine.calls.leave(ends, generator.frame, store)
+        content: Content = store.get(key, ())
+        return content
+
+    def sample(
+        self,
+        generator: Generator,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        asked: bool = True,
+    ) -> Content:
+        """What a generator may give to one who may leave it at any item.
+
+        It is judged to its first item, if it is certain that it is `asked` for one; what else it
+        does it may have done or not.
+        """
+        key = _collected(generator.frame)
+        seen: list[list[Value]] = []
+        silent = self.machine.silent
+        self.machine.silent += not asked
+
+        def each(item: Value, layer: Store) -> list[Store]:
+            self.machine.silent = max(self.machine.silent, silent + 1)
+            content: Content = layer.get(key, ())
+            if not isinstance(content, Repeated):
+                seen[len(content) :] = seen[len(content) :] or [[]]
+                seen[len(content)].append(item)
+            layer.set(key, _appended(content, item, layer))
+            return [layer]
+
+        try:
+            with self.machine.ledger.logging() as log:
+                ends = self.run(generator, each, node, store, activation)
+        finally:
+            self.machine.silent = silent
+        store.absorb(merges.at_any_time(store, log).changes_since(store))
+        if ends is None:
+            self.abandon(generator, store)
+            return Repeated(self.machine.fresh("item"))
+        if asked and not ends and not seen:
+            raise PathEnds
+        items = tuple(joins.either(choices, store) for choices in seen)
+        lengths = {_length(end.get(key, ())) for end, _ in ends}
+        return items if lengths <= {len(items)} else Repeated(joins.either(items, store))
+
+    def abandon(self, generator: Generator, store: Store) -> None:
+        """Nothing is known of what a generator has done or will give."""
+        self.keep(generator, Repeated(self.machine.fresh("item")), store)
+
+    def give_away(self, generator: Generator, store: Store, activation: Activation) -> None:
+        """Unknown code may run a generator, as far as it likes."""
+        if self.rest(generator, store) is None:
+            self.sample(generator, generator.site, store, activation, asked=False)
+        self.abandon(generator, store)
+
+    def step(
+        self, generator: Generator, node: Node, store: Store, activation: Activation
+    ) -> Value | None:
+        """The next item; None where there is none left."""
+        content = self.rest(generator, store)
+        if content is None:
+            content = self.sample(generator, node, store, activation)
+        if isinstance(content, Repeated):
+            self.keep(generator, content, store)
+            return joins.pick(content, self.machine.new_address(), store)
+        self.keep(generator, content[1:], store)
+        return content[0] if content else None
+
+    def cleans_up(self, generator: Generator) -> bool:
+        """Whether a generator that is closed early has something left to do."""
+        inner = ast.walk(generator.function.node)
+        return any(isinstance(node, (ast.Try, ast.With, ast.AsyncWith)) for node in inner)
+
+    def loop_of(self, node: ast.YieldFrom) -> tuple[ast.For, str]:
+        """``for x in items: yield x``, for ``yield from items``, and the variable of the items."""
+        loop = self._loops.get(node)
+        if loop is None:
+            target, item = ast.Name(_ITEM, ast.Store()), ast.Name(_ITEM, ast.Load())
+            body: list[ast.stmt] = [ast.Expr(ast.Yield(item))]
+            loop = ast.For(target, ast.Name(_ITEMS, ast.Load()), body, [])
+            for part in ast.walk(loop):
+                ast.copy_location(part, node)
+            self._loops[node] = loop
+        return loop, _ITEMS
+
+    def changed(self, generator: Generator, change: Callable[[Value, Store], Value]) -> Generator:
+        """A generator of which each item is changed before it is given."""
+        return replace(generator, changes=(*generator.changes, change))
+
+
+def _address(frame: Frame) -> Hashable:
+    return ("generator", frame.number)
+
+
+def _collected(frame: Frame) -> Hashable:
+    return ("collected", frame.number)
+
+
+def _appended(content: Content, item: Value, store: Store) -> Content:
+    if isinstance(content, Repeated):
+        return Repeated(joins.either((content.each, item), store))
+    return (*content, item)
+
+
+def _length(content: Content) -> int | None:
+    return None if isinstance(content, Repeated) else len(content)

@@ -1,0 +1,102 @@
+"""Which errors a block of the program expects: ``except RuntimeError``, ``pytest.raises(…)``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.values import ClassValue, External, TupleValue, Value
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.domain.store import Store
+    from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+_ALL: Final = frozenset({"BaseException"})
+_BROAD: Final = frozenset({"Exception", "BaseException"})
+# What those raise that hold calls against annotations: jaxtyping, beartype, typeguard.
+_OF_CHECKERS: Final = ("TypeCheckError", "Beartype")
+_EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The errors that are caught around a block, by the names of their types.
+
+    A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
+    is there for what nobody foresaw. One that raises what it catches `again` is no help. A test
+    demands an error (`demanded`): it may be one that only reading tells of.
+    """
+
+    types: frozenset[str]
+    deep: bool = True
+    again: bool = False
+    demanded: bool = False
+
+    def catches(self, error: str) -> bool:
+        """Whether an error of this built-in type is, or may be, caught."""
+        kind = getattr(builtins, error, None)
+        if not isinstance(kind, type):
+            return True
+        return any(base.__name__ in self.types for base in kind.__mro__)
+
+    def foresees(self) -> bool:
+        """Whether contradictions are expected that annotations tell of, and torch never raises."""
+        return self.demanded or any(name.startswith(_OF_CHECKERS) for name in self.types)
+
+
+ANY: Final = Guard(_ALL)
+
+
+def of_handler(
+    machine: Machine, handler: ast.ExceptHandler, store: Store, activation: Activation
+) -> Guard:
+    """What a handler catches."""
+    inner = (node for part in handler.body for node in ast.walk(part))
+    again = any(isinstance(node, ast.Raise) for node in inner)
+    types = _ALL
+    if handler.type is not None:
+        types = _names(machine.expressions.value(handler.type, store, activation))
+    return Guard(types, not types & _BROAD, again)
+
+
+def of_context(
+    machine: Machine, node: ast.expr, store: Store, activation: Activation
+) -> Guard | None:
+    """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
+    if not isinstance(node, ast.Call) or _last(node.func) not in _EXPECTING:
+        return None
+    demanded = _last(node.func) != "suppress"
+    given = node.args[:1] if demanded else node.args
+    given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
+    types = [_names(machine.expressions.value(arg, store, activation)) for arg in given]
+    return Guard(frozenset().union(*types) if types else _ALL, demanded=demanded)
+
+
+def error_of(machine: Machine, node: ast.expr | None, store: Store, activation: Activation) -> str:
+    """The built-in type of the error that a ``raise`` raises, if it is one."""
+    kind = node.func if isinstance(node, ast.Call) else node
+    value = None if kind is None else machine.expressions.value(kind, store, activation)
+    if isinstance(value, External) and value.path.startswith("builtins."):
+        return value.path.removeprefix("builtins.")
+    return ""
+
+
+def _names(value: Value) -> frozenset[str]:
+    """The types of errors by their names; all errors where they are not known.
+
+    A class of the program is derived from what torch raises at best, and catches nothing of it.
+    """
+    if isinstance(value, TupleValue):
+        return frozenset().union(*map(_names, value.items))
+    if isinstance(value, External):
+        return frozenset({value.path.rpartition(".")[2]})
+    return frozenset() if isinstance(value, ClassValue) else _ALL
+
+
+def _last(node: Node) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,190 @@
+"""What unknown code may do with what it is given.
+
+It may change lists, dicts and the attributes of instances, run generators, and call functions. A
+tensor keeps its names: hardly any code gives others to a tensor that it was handed, and to reckon
+with it would leave nothing known of any tensor. Code whose name says so (``set_names``,
+``relabel_``) is believed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.scopes import children
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    BoundMethod,
+    DictValue,
+    Entries,
+    FunctionValue,
+    Generator,
+    Held,
+    Instance,
+    ListValue,
+    Partial,
+    Repeated,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.models.container_methods import CHANGING
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.calls import Call
+
+# How far values within values are followed.
+_DEEP: Final = 3
+# How often a function is called, so that what it does after itself is seen too.
+_CALLS: Final = 2
+
+
+class Escapes:
+    """Gives values away."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._effects: dict[ast.AST, bool] = {}
+        self._written: dict[ast.ClassDef, frozenset[str]] = {}
+
+    def to_unknown(self, call: Call, name: str = "") -> None:
+        """The arguments of a call go to code of which nothing but its name is known."""
+        given = (*call.args, *call.kwargs.values())
+        self._hand_over(given, call.store, call.activation)
+        if name.endswith("_") or "name" in name.lower():
+            for value in given:
+                if isinstance(value, TensorValue):
+                    joins.write(value, call.store, Held(Tensor()))
+
+    def containers(self, values: Iterable[Value], store: Store) -> None:
+        """Nothing is known any more of these lists and dicts, and of those in them."""
+        for value in list(_within(values, store)):
+            if isinstance(value, ListValue):
+                joins.write(value, store, Repeated(self.machine.fresh("item")))
+            elif isinstance(value, DictValue):
+                joins.write(value, store, Entries((), self.machine.fresh("item")))
+
+    def _hand_over(self, values: Sequence[Value], store: Store, activation: Activation) -> None:
+        given = list(_within(values, store))
+        self.containers(values, store)
+        for value in given:
+            if isinstance(value, Generator):
+                self.machine.generators.give_away(value, store, activation)
+            elif isinstance(value, (Instance, TorchModule)):
+                self.machine.modules.given_away(value, store)
+                if isinstance(value, Instance):
+                    self._instance(value, store)
+            elif isinstance(value, (Wrapped, Partial)):
+                self._hand_over([value.function], store, activation)
+            elif isinstance(value, (FunctionValue, BoundMethod)):
+                self._function(value, store, activation)
+
+    def _instance(self, value: Instance, store: Store) -> None:
+        """Its methods may be called: what they set is not known any more."""
+        self.containers([joins.opened(value, store)], store)
+        for cls in self.machine.expressions.attributes.mro(value.cls):
+            node = getattr(cls, "node", None)
+            if node is None:
+                continue
+            if node not in self._written:
+                self._written[node] = frozenset(_written_by_methods(node))
+            for name in self._written[node]:
+                key = (value.address, name)
+                before: Value | None = store.get(key)
+                if before is not None:
+                    store.write(key, before, self.machine.fresh("written"))
+
+    def _function(
+        self, value: FunctionValue | BoundMethod, store: Store, activation: Activation
+    ) -> None:
+        """It may be called, any number of times and with whatever arguments."""
+        function = value.function if isinstance(value, BoundMethod) else value
+        if not isinstance(function, FunctionValue) or not self._has_effects(function):
+            return
+        if self.machine.calls.too_deep(function, activation) or not self.machine.spend():
+            return
+        receiver = [value.receiver] if isinstance(value, BoundMethod) else []
+        self.machine.silent += 1
+        try:
+            for _ in range(_CALLS):
+                with self.machine.ledger.logging() as log:
+                    self._call(function, receiver, store.fork(), activation)
+                store.absorb(merges.at_any_time(store, log).changes_since(store))
+        finally:
+            self.machine.silent -= 1
+
+    def _call(
+        self,
+        function: FunctionValue,
+        receiver: list[Value],
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        unknowns, errors = self.machine.unknowns, set(self.machine.errors)
+        try:
+            self.machine.callers.call_once(function, receiver, store, activation)
+        except PathEnds:
+            pass
+        finally:
+            self.machine.unknowns, self.machine.errors = unknowns, errors
+
+    def _has_effects(self, function: FunctionValue) -> bool:
+        """Whether a function may change anything but what it makes itself."""
+        if self.machine.recorder is not None:
+            return True  # what it gives is to be known, too
+        found = self._effects.get(function.node)
+        if found is None:
+            found = self._effects[function.node] = any(map(_changes, _below(function.node)))
+        return found
+
+
+def _within(values: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
+    """These values, and those in the tuples, lists and dicts among them."""
+    for value in values:
+        parts: Iterable[Value] = ()
+        if isinstance(value, TupleValue):
+            parts = value.items
+        elif isinstance(value, ListValue):
+            content = joins.items(value, store)
+            parts = (content.each,) if isinstance(content, Repeated) else content
+        elif isinstance(value, DictValue):
+            parts = tuple(entry for _, entry in joins.entries(value, store).items)
+        yield value
+        if depth < _DEEP:
+            yield from _within(parts, store, depth + 1)
+
+
+def _below(node: ast.AST) -> Iterable[ast.AST]:
+    open_ = [node]
+    while open_:
+        current = open_.pop()
+        yield current
+        open_ += children(current)
+
+
+def _changes(node: ast.AST) -> bool:
+    """Whether a node changes something in place, or a variable of another scope."""
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return True
+    if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+        return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in CHANGING or node.func.attr.endswith("_")
+    return isinstance(node, ast.AugAssign)
+
+
+def _written_by_methods(node: ast.ClassDef) -> Iterable[str]:
+    """The attributes that methods other than ``__init__`` set."""
+    for method in node.body:
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if method.name == "__init__":
+                continue
+            for inner in ast.walk(method):
+                if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+                    yield inner.attr

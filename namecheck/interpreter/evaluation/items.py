@@ -1,0 +1,370 @@
+"""Items and iteration of abstract values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from namecheck.core.sizes import symbol
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    FunctionValue,
+    Generator,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Value,
+    size_of,
+    sized,
+)
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+_SOMEWHERE: Final = sized(symbol("?"))
+
+
+class Items:
+    """Reads, writes and iterates what values hold."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def read(
+        self, value: Value, index: Value, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        """``value[index]``."""
+        if isinstance(value, TensorValue):
+            operands = [(getattr(node, "value", node), value)]
+            return self.machine.torch.call(
+                "__getitem__", [value, _index(index)], {}, node, store, activation, operands
+            )
+        if isinstance(value, (TupleValue, ListValue, Repeated)):
+            return self._item_of(value, index, store)
+        if isinstance(value, DictValue):
+            return self._entry(value, index, node, store, activation)
+        if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
+            return self._item_of_text(value, index)
+        if isinstance(value, Instance):
+            found = self.machine.calls.find_method(value, "__getitem__", store)
+            if found is not None:
+                bound = BoundMethod(found, value)
+                return self.machine.calls.call_values(bound, [index], node, store, activation)
+            own = joins.inherited(value, store)
+            missing = self.machine.calls.find_method(value, "__missing__", store)
+            if missing is not None and isinstance(own, DictValue) and _lacks(own, index, store):
+                bound = BoundMethod(missing, value)
+                return self.machine.calls.call_values(bound, [index], node, store, activation)
+            if own is not None:
+                part = self.read(own, index, node, store, activation)
+                return self._part(value, part, index, store)
+        if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
+            key = index.value if isinstance(index, Const) else index.key
+            return Opaque(("item", value.key, type(key).__name__, key))
+        if isinstance(value, (External, ClassValue)):
+            return value  # a generic alias: Batch[int] is Batch
+        if isinstance(value, TorchModule):
+            return self.machine.fresh("layer")
+        return self.machine.made_of([value], "item")
+
+    def _part(self, value: Instance, part: Value, index: Value, store: Store) -> Value:
+        """An item; a slice of a module is a module again."""
+        if not isinstance(index, SliceValue) or not self.machine.modules.is_module(value):
+            return part
+        whole = replace(value, address=self.machine.new_address())
+        joins.inherit(whole, part, store)
+        return whole
+
+    def _item_of(
+        self, value: TupleValue | ListValue | Repeated, index: Value, store: Store
+    ) -> Value:
+        content: tuple[Value, ...] | Repeated
+        if isinstance(value, TupleValue):
+            content = value.items
+        else:
+            content = joins.items(value, store) if isinstance(value, ListValue) else value
+        if isinstance(index, SliceValue):
+            return self._slice_of(value, content, index, store)
+        if isinstance(content, Repeated):
+            return joins.pick(content, joins.identity(index, store), store)
+        if isinstance(index, Const) and isinstance(index.value, int):
+            position = index.value
+            if -len(content) <= position < len(content):
+                return content[position]
+            self.machine.fail("IndexError")
+        return joins.pick(content, joins.identity(index, store), store)
+
+    def _slice_of(
+        self,
+        value: TupleValue | ListValue | Repeated,
+        content: tuple[Value, ...] | Repeated,
+        index: SliceValue,
+        store: Store,
+    ) -> Value:
+        bounds = _bounds(index)
+        if isinstance(content, Repeated):
+            part: tuple[Value, ...] | Repeated = content
+        elif bounds is not None:
+            part = content[bounds]
+        else:
+            part = Repeated(joins.either(content, store))
+        if isinstance(value, ListValue):
+            return ListValue(self.machine.new_address(), part, value.kind)
+        return part if isinstance(part, Repeated) else TupleValue(part)
+
+    def _item_of_text(self, value: Const, index: Value) -> Value:
+        key: Any = None
+        if isinstance(index, Const):
+            key = index.value
+        elif isinstance(index, SliceValue):
+            key = _bounds(index)
+        try:
+            return Const(value.value[key])
+        except (TypeError, IndexError, ValueError):
+            return self.machine.fresh("item", "str")
+
+    def _entry(
+        self, value: DictValue, index: Value, node: Node, store: Store, activation: Activation
+    ) -> Value:
+        content = joins.entries(value, store)
+        for key, entry in content.items:
+            if key == index:
+                return entry
+        if isinstance(index, Const):
+            if value.factory is not None and content.rest is None:
+                made = self._made(value.factory, node, store, activation)
+                joins.write(value, store, Entries((*content.items, (index, made)), None))
+                return made
+            if content.rest is None:
+                if activation.expects("KeyError"):
+                    self.machine.fail("KeyError")
+                return self.machine.fresh("entry")
+            return joins.pick(Repeated(content.rest), index, store)
+        choices = [entry for _, entry in content.items]
+        choices += [] if content.rest is None else [content.rest]
+        if value.factory is not None and content.rest is None:
+            choices.append(self._made(value.factory, node, store, activation))
+            joins.write(value, store, Entries(content.items, choices[-1]))
+        return joins.pick(tuple(choices), joins.identity(index, store), store)
+
+    def _made(self, factory: Value, node: Node, store: Store, activation: Activation) -> Value:
+        """What a defaultdict puts under a key that is missing."""
+        return self.machine.calls.call_values(factory, [], node, store, activation)
+
+    def write(
+        self,
+        target: Value,
+        index: Value,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """``target[index] = value``."""
+        if isinstance(target, TensorValue):
+            operands = [(getattr(node, "value", node), target), (node, value)]
+            given = [target, _index(index), value]
+            self.machine.torch.call("__setitem__", given, {}, node, store, activation, operands[:1])
+        elif isinstance(target, DictValue):
+            self._write_entry(target, index, value, store)
+        elif isinstance(target, ListValue):
+            self._write_list(target, index, value, node, store, activation)
+        elif isinstance(target, Instance):
+            found = self.machine.calls.find_method(target, "__setitem__", store)
+            if found is not None:
+                bound = BoundMethod(found, target)
+                self.machine.calls.call_values(bound, [index, value], node, store, activation)
+            elif (own := joins.inherited(target, store)) is not None:
+                self.write(own, index, value, node, store, activation)
+        elif isinstance(target, Opaque) and target.link is not None:
+            self.machine.escapes.containers(target.link.origins, store)
+
+    def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
+        content = joins.entries(target, store)
+        if isinstance(index, (Const, TupleValue)):
+            items = dict(content.items)
+            items[index] = value
+            joins.write(target, store, Entries(tuple(items.items()), content.rest))
+            return
+        join = joins.Joiner(store, store).value
+        items = {key: join(entry, value) for key, entry in content.items}
+        rest = value if content.rest is None else join(content.rest, value)
+        joins.write(target, store, Entries(tuple(items.items()), rest))
+
+    def _write_list(
+        self,
+        target: ListValue,
+        index: Value,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        content = joins.items(target, store)
+        if isinstance(index, SliceValue):
+            more = self.iterate(value, node, store, activation)
+            bounds = _bounds(index)
+            if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
+                joins.write(target, store, Repeated(self.machine.fresh("item")))
+                return
+            items = list(content)
+            items[bounds] = more
+            joins.write(target, store, tuple(items))
+            return
+        if isinstance(content, Repeated):
+            each = joins.either((content.each, value), store)
+            joins.write(target, store, Repeated(each))
+        elif isinstance(index, Const) and isinstance(index.value, int):
+            if -len(content) <= index.value < len(content):
+                items = list(content)
+                items[index.value] = value
+                joins.write(target, store, tuple(items))
+        else:
+            joins.write(target, store, Repeated(self.machine.fresh("item")))
+
+    def generator(
+        self, value: Value, node: Node, store: Store, activation: Activation
+    ) -> Generator | None:
+        """The generator that gives the items of a value, if it is one that nobody asked yet."""
+        if isinstance(value, Instance):
+            found = self.machine.calls.find_method(value, "__iter__", store)
+            if isinstance(found, FunctionValue) and self.machine.scope(found.node).generator:
+                calls = self.machine.calls
+                value = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+        if not isinstance(value, Generator):
+            return None
+        return value if self.machine.generators.rest(value, store) is None else None
+
+    def iterate(
+        self,
+        value: Value,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        *,
+        whole: bool = True,
+    ) -> tuple[Value, ...] | Repeated:
+        """The items that iterating a value gives, or what each of them is.
+
+        `whole` says that it is certainly used up.
+        """
+        if isinstance(value, Generator):
+            return self._generated(value, node, store, activation, whole)
+        if isinstance(value, TupleValue):
+            return value.items
+        if isinstance(value, ListValue):
+            content = joins.items(value, store)
+            if value.kind == "iterator":
+                joins.write(value, store, ())
+            return content
+        if isinstance(value, Repeated):
+            return value
+        if isinstance(value, DictValue):
+            entries = joins.entries(value, store)
+            if entries.rest is None:
+                return tuple(key for key, _ in entries.items)
+            return Repeated(self.machine.fresh("key"))
+        if isinstance(value, Const) and isinstance(value.value, str):
+            return tuple(Const(letter) for letter in value.value)
+        if isinstance(value, TensorValue):
+            return self._rows_of(value, node, store, activation)
+        if isinstance(value, Instance):
+            return self._iterate_instance(value, node, store, activation, whole)
+        if isinstance(value, ClassValue) and value.style == "enum":
+            return tuple(
+                member for name, _ in value.fields if (member := store.get((value.address, name)))
+            )
+        return Repeated(self.machine.made_of([value], "item"))
+
+    def _generated(
+        self,
+        generator: Generator,
+        node: Node,
+        store: Store,
+        activation: Activation,
+        whole: bool,
+    ) -> tuple[Value, ...] | Repeated:
+        generators = self.machine.generators
+        content = generators.rest(generator, store)
+        if content is None:
+            ask = generators.collect if whole else generators.sample
+            content = ask(generator, node, store, activation)
+        generators.keep(generator, content if isinstance(content, Repeated) else (), store)
+        return content
+
+    def _rows_of(
+        self, value: TensorValue, node: Node, store: Store, activation: Activation
+    ) -> tuple[Value, ...] | Repeated:
+        if not self.machine.torch.has("unbind", "m"):
+            return Repeated(self.machine.fresh("row"))
+        rows = self.machine.torch.call("unbind", [value], {}, node, store, activation)
+        if isinstance(rows, TupleValue):
+            return rows.items
+        if isinstance(rows, Repeated):
+            return rows
+        return Repeated(self.machine.fresh("row"))
+
+    def _iterate_instance(
+        self, value: Instance, node: Node, store: Store, activation: Activation, whole: bool
+    ) -> tuple[Value, ...] | Repeated:
+        calls = self.machine.calls
+        for name in ("__iter__", "__getitem__"):
+            found = self.machine.calls.find_method(value, name, store)
+            if found is None:
+                continue
+            if name == "__getitem__":
+                index = [self.machine.fresh("index", "int")]
+                return Repeated(
+                    calls.call_values(BoundMethod(found, value), index, node, store, activation)
+                )
+            result = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+            if isinstance(result, Instance):
+                step = self.machine.calls.find_method(result, "__next__", store)
+                if step is None:
+                    return Repeated(self.machine.fresh("item"))
+                bound = BoundMethod(step, result)
+                return Repeated(calls.call_values(bound, [], node, store, activation))
+            return self.iterate(result, node, store, activation, whole=whole)
+        own = joins.inherited(value, store)
+        if own is not None:
+            return self.iterate(own, node, store, activation, whole=whole)
+        return Repeated(self.machine.fresh("item"))
+
+
+def _lacks(value: DictValue, index: Value, store: Store) -> bool:
+    """Whether a dict has certainly no entry under a key."""
+    content = joins.entries(value, store)
+    keys = [key for key, _ in content.items]
+    constant = isinstance(index, Const) and all(isinstance(key, Const) for key in keys)
+    return constant and content.rest is None and index not in keys
+
+
+def _bounds(index: SliceValue) -> slice | None:
+    """The slice, where all of its parts are constants."""
+    parts = (index.lower, index.upper, index.step)
+    known = [part.value for part in parts if isinstance(part, Const)]
+    if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
+        return None
+    if known[2] == 0:
+        return None
+    return slice(*known)
+
+
+def _index(index: Value) -> Value:
+    """An index of a tensor, where an int of which nothing is known stands for some position."""
+    if isinstance(index, TupleValue):
+        return replace(index, items=tuple(map(_index, index.items)))
+    if isinstance(index, Opaque) and index.kind == "int" and size_of(index) is None:
+        return _SOMEWHERE
+    return index

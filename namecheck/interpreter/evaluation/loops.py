@@ -1,0 +1,280 @@
+"""Loops: followed item by item while that is cheap, else to a fixed point.
+
+The body is judged on the state it is entered with and on the state it leaves; then the state is
+widened in silence until nothing changes (docs/semantics.md, "Findings and lints").
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Final
+
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.store import Fact, Store, Written
+from namecheck.interpreter.domain.values import Generator, Repeated, Value
+from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation.machine import Activation, Left, Machine
+
+# How many items are followed one by one, in a loop, in one within it, and further in.
+_LIMITS: Final = (24, 8, 4)
+_SPARING_LIMITS: Final = (8, 3, 1)
+# How often a loop is run for its state to come to rest; less often within a loop that is at it.
+_ROUNDS: Final = 6
+_SILENT_ROUNDS: Final = 3
+
+Enter = Callable[[Store], list[Store]]
+
+
+class Loops:
+    """Runs ``for`` and ``while``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def limit(self, activation: Activation) -> int:
+        """How many items are followed one by one, fewer in loops within loops."""
+        if self.machine.budget <= 0:
+            return 1
+        depth = 0
+        current: Activation | None = activation
+        while current is not None:
+            depth += len(current.breaks)
+            current = current.caller
+        limits = _SPARING_LIMITS if self.machine.sparing else _LIMITS
+        return limits[min(depth, len(limits) - 1)]
+
+    def over(
+        self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation
+    ) -> list[Store]:
+        """``for target in items``."""
+        expressions = self.machine.expressions
+        value = expressions.value(node.iter, store, activation)
+        generator = expressions.items.generator(value, node.iter, store, activation)
+        if generator is not None:
+            ends = self._of_generator(node, generator, store, activation)
+            if ends is not None:
+                return ends
+        content = expressions.spread_iterable(value, node.iter, store, activation)
+        if not isinstance(content, Repeated) and len(content) <= self.limit(activation):
+            return self._each(node, content, store, activation)
+
+        def enter(layer: Store) -> list[Store]:
+            item = joins.pick(content, self.machine.new_address(), layer)
+            self.machine.statements.bind(node.target, item, layer, activation)
+            return [layer]
+
+        certain = not isinstance(content, Repeated)
+        return self._to_rest(node, enter, lambda layer: [layer], store, activation, certain)
+
+    def _of_generator(
+        self,
+        node: ast.For | ast.AsyncFor,
+        generator: Generator,
+        store: Store,
+        activation: Activation,
+    ) -> list[Store] | None:
+        """Run the body where a generator yields; None where the generator is not followed.
+
+        A loop that is left closes its generator, which may have something to clean up.
+        """
+        broken: list[Store] = []
+
+        def each(item: Value, layer: Store) -> list[Store]:
+            self.machine.spend(len(node.body))
+            self.machine.statements.bind(node.target, item, layer, activation)
+            return self._body(node.body, [layer], broken, activation)
+
+        left = Left(activation)
+        with self.machine.ledger.logging() as log:
+            returns = self.machine.generators.run(generator, each, node.iter, store, activation)
+        if self.machine.generators.cleans_up(generator):
+            for path in (*broken, *left.stores()):
+                path.absorb(merges.at_any_time(path, log).changes_since(path))
+        if returns is None:
+            self.machine.generators.abandon(generator, store)
+            return None
+        ends = [end for end, _ in returns]
+        ends = self.machine.statements.block(node.orelse, ends, activation) if ends else []
+        return self._tidy([*ends, *broken], store)
+
+    def _each(
+        self,
+        node: ast.For | ast.AsyncFor,
+        content: Sequence[Value],
+        store: Store,
+        activation: Activation,
+    ) -> list[Store]:
+        """Run the body once for every item."""
+        broken: list[Store] = []
+        stores = [store]
+        for item in content:
+            self.machine.spend(len(node.body))
+            entered = []
+            for layer in stores:
+                fork = layer.fork() if len(content) > 1 or layer is store else layer
+                self.machine.statements.bind(node.target, item, fork, activation)
+                entered.append(fork)
+            stores = self._body(node.body, entered, broken, activation)
+            stores = self._tidy(stores, store)
+            if not stores:
+                break
+        ends = self.machine.statements.block(node.orelse, stores, activation) if stores else []
+        return self._tidy([*ends, *broken], store)
+
+    def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
+        """Join paths that say the same, and keep the layers few."""
+        stores = merges.few(base, stores, self.machine.paths)
+        return [store.flattened(base) if store is not base else store for store in stores]
+
+    def _body(
+        self,
+        body: Sequence[ast.stmt],
+        stores: list[Store],
+        broken: list[Store],
+        activation: Activation,
+    ) -> list[Store]:
+        """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
+        activation.breaks.append([])
+        activation.continues.append([])
+        outer, self.machine.round = self.machine.round, self.machine.new_address()
+        try:
+            ends = self.machine.statements.block(body, stores, activation)
+        finally:
+            self.machine.round = outer
+            broken.extend(activation.breaks.pop())
+            continued = activation.continues.pop()
+        return [*ends, *continued]
+
+    def during(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
+        """``while test``: followed while the test is known to hold, else to rest."""
+        statements = self.machine.statements
+        broken: list[Store] = []
+        stores = [store]
+        for _ in range(self.limit(activation)):
+            going: list[Store] = []
+            for layer in stores:
+                fork = layer.fork()
+                holds, fails = narrowing.decide(self.machine, node.test, fork, activation)
+                if holds and fails:
+                    return self._unknown_while(node, stores, broken, store, activation)
+                going.extend(holds)
+                broken.extend(statements.block(node.orelse, fails, activation))
+            if not going:
+                return self._tidy(broken, store)
+            self.machine.spend(len(node.body))
+            stores = self._tidy(self._body(node.body, going, broken, activation), store)
+            if not stores:
+                return self._tidy(broken, store)
+        return self._unknown_while(node, stores, broken, store, activation)
+
+    def _unknown_while(
+        self,
+        node: ast.While,
+        stores: list[Store],
+        broken: list[Store],
+        base: Store,
+        activation: Activation,
+    ) -> list[Store]:
+        def test(layer: Store, truth: bool) -> list[Store]:
+            holds, fails = narrowing.decide(self.machine, node.test, layer, activation)
+            return holds if truth else fails
+
+        entry = merges.merged(base, stores) if stores != [base] else base
+        ends = self._to_rest(
+            node,
+            lambda layer: test(layer, True),
+            lambda layer: test(layer, False),
+            entry,
+            activation,
+            False,
+        )
+        return self._tidy([*ends, *broken], base)
+
+    def _to_rest(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        enter: Enter,
+        leave: Enter,
+        store: Store,
+        activation: Activation,
+        certain: bool,
+    ) -> list[Store]:
+        """Judge the body on its first and second state, then widen until it changes nothing."""
+        machine = self.machine
+        machine.spend(4 * len(node.body))
+        broken: list[Store] = []
+        states = [] if certain else [store]
+        current = store
+        # In silence nothing is judged, and the states themselves are all that is wanted.
+        for _ in range(1 if machine.silent or machine.budget <= 0 else 2):
+            ends = self._once(node.body, enter, current, broken, activation)
+            if not ends:
+                break
+            current = merges.merged(store, ends)
+            states.append(current)
+        else:
+            states.append(self._widen(node.body, enter, store, states, broken, activation))
+        exits: list[Store] = []
+        if states:
+            rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
+            exits = machine.statements.block(node.orelse, leave(rest.fork()), activation)
+        return self._tidy([*exits, *broken], store)
+
+    def _once(
+        self,
+        body: Sequence[ast.stmt],
+        enter: Enter,
+        store: Store,
+        broken: list[Store],
+        activation: Activation,
+    ) -> list[Store]:
+        return self._body(body, enter(store.fork()), broken, activation)
+
+    def _widen(
+        self,
+        body: Sequence[ast.stmt],
+        enter: Enter,
+        base: Store,
+        states: list[Store],
+        broken: list[Store],
+        activation: Activation,
+    ) -> Store:
+        """A state that the body leaves as it is, found in silence."""
+        machine = self.machine
+        rounds = _SILENT_ROUNDS if machine.silent else _ROUNDS
+        rounds = rounds if machine.budget > 0 else 0
+        late: list[Store] = []
+        machine.silent += 1
+        try:
+            state = merges.merged(base, [s if s is not base else base.fork() for s in states])
+            for round_ in range(rounds):
+                late = []
+                ends = self._once(body, enter, state, late, activation)
+                if not ends:
+                    break
+                either = merges.merged(base, [state, merges.merged(base, ends)])
+                changing = merges.unsettled(state, either, base)
+                if not changing:
+                    break
+                state = either
+                if round_ >= rounds - 2:
+                    state = self._forget(state, changing)
+            else:
+                state = self._forget(state, state.changes_since(base))
+                late += [state.fork()] if broken or late else []
+            broken.extend(late)
+            return state
+        finally:
+            machine.silent -= 1
+
+    def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
+        """Give up what keeps changing."""
+        layer = state.fork()
+        for key in changing:
+            content = state.get(key)
+            if isinstance(key, Fact):
+                layer.set(key, None)
+            elif not isinstance(key, Written) and content is not None:
+                merges.forget(key, content, layer)
+        return layer

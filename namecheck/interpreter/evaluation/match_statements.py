@@ -1,0 +1,177 @@
+"""``match`` statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Const,
+    DictValue,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+
+class Patterns:
+    """Decides which cases of a ``match`` can be taken, and binds what they capture."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
+        """The paths that come out of a ``match``."""
+        expressions, statements = self.machine.expressions, self.machine.statements
+        subject = expressions.value(node.subject, store, activation)
+        ends: list[Store] = []
+        certain = False
+        for case in node.cases:
+            layer = store.fork()
+            answer = self.test(case.pattern, subject, layer, activation)
+            if answer is False:
+                continue
+            paths = [layer]
+            if case.guard is not None:
+                paths, fails = narrowing.decide(self.machine, case.guard, layer, activation)
+                answer = None if fails else answer
+            ends.extend(statements.block(case.body, paths, activation))
+            if answer is True:
+                certain = True
+                break
+        if not certain:
+            ends.append(store.fork())
+        if len(ends) > 1 and not merges.differ_in_names(store, ends):
+            return [merges.merged(store, ends)]
+        return ends
+
+    def test(
+        self, pattern: ast.pattern, value: Value, store: Store, activation: Activation
+    ) -> bool | None:
+        """Whether a value fits a pattern, None where that is not known; captures are bound."""
+        expressions = self.machine.expressions
+        if isinstance(pattern, ast.MatchValue):
+            wanted = expressions.value(pattern.value, store, activation)
+            return python_operators.equal(value, wanted, store)
+        if isinstance(pattern, ast.MatchSingleton):
+            return None if isinstance(value, Opaque) else value == Const(pattern.value)
+        if isinstance(pattern, ast.MatchAs):
+            answer: bool | None = True
+            if pattern.pattern is not None:
+                answer = self.test(pattern.pattern, value, store, activation)
+            if pattern.name is not None and answer is not False:
+                self.machine.statements.bind_name(pattern.name, value, store, activation.frame)
+            return answer
+        if isinstance(pattern, ast.MatchOr):
+            answers = [self.test(part, value, store, activation) for part in pattern.patterns]
+            return True if True in answers else None if None in answers else False
+        if isinstance(pattern, ast.MatchSequence):
+            return self._sequence(pattern.patterns, value, store, activation)
+        if isinstance(pattern, ast.MatchMapping):
+            return self._mapping(pattern, value, store, activation)
+        if isinstance(pattern, ast.MatchClass):
+            return self._class(pattern, value, store, activation)
+        return None
+
+    def _all(self, answers: Sequence[bool | None]) -> bool | None:
+        return False if False in answers else None if None in answers else True
+
+    def _sequence(
+        self, patterns: Sequence[ast.pattern], value: Value, store: Store, activation: Activation
+    ) -> bool | None:
+        content: tuple[Value, ...] | Repeated
+        if isinstance(value, TupleValue):
+            content = value.items
+        elif isinstance(value, ListValue) and value.kind == "list":
+            content = joins.items(value, store)
+        elif isinstance(value, (Const, DictValue, Instance)):
+            return False
+        else:
+            content = Repeated(self.machine.fresh("item"))
+        star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
+        if isinstance(content, Repeated):
+            for pattern in patterns:
+                item = joins.pick(content, self.machine.new_address(), store)
+                self._capture(pattern, item, store, activation)
+            return None
+        if len(content) < len(patterns) - (star is not None) or (
+            star is None and len(content) != len(patterns)
+        ):
+            return False
+        if star is None:
+            return self._all(
+                [
+                    self.test(p, item, store, activation)
+                    for p, item in zip(patterns, content, strict=True)
+                ]
+            )
+        after = len(patterns) - star - 1
+        middle = content[star : len(content) - after]
+        self._capture(
+            patterns[star], ListValue(self.machine.new_address(), middle), store, activation
+        )
+        pairs = [
+            *zip(patterns[:star], content[:star], strict=True),
+            *zip(patterns[star + 1 :], content[len(content) - after :], strict=True),
+        ]
+        return self._all([self.test(p, item, store, activation) for p, item in pairs])
+
+    def _capture(
+        self, pattern: ast.pattern, value: Value, store: Store, activation: Activation
+    ) -> None:
+        if isinstance(pattern, ast.MatchStar):
+            if pattern.name is not None:
+                self.machine.statements.bind_name(pattern.name, value, store, activation.frame)
+        else:
+            self.test(pattern, value, store, activation)
+
+    def _mapping(
+        self, pattern: ast.MatchMapping, value: Value, store: Store, activation: Activation
+    ) -> bool | None:
+        if not isinstance(value, DictValue):
+            return None if isinstance(value, Opaque) else False
+        content = joins.entries(value, store)
+        entries = dict(content.items)
+        answers: list[bool | None] = []
+        for key_node, part in zip(pattern.keys, pattern.patterns, strict=True):
+            key = self.machine.expressions.value(key_node, store, activation)
+            if key in entries:
+                answers.append(self.test(part, entries[key], store, activation))
+            else:
+                answers.append(None if content.rest is not None else False)
+        if pattern.rest is not None:
+            self.machine.statements.bind_name(pattern.rest, value, store, activation.frame)
+        return self._all(answers)
+
+    def _class(
+        self, pattern: ast.MatchClass, value: Value, store: Store, activation: Activation
+    ) -> bool | None:
+        expressions = self.machine.expressions
+        kind = expressions.value(pattern.cls, store, activation)
+        answers = [narrowing.is_instance(self.machine, value, kind)]
+        if answers[0] is False:
+            return False
+        fields = self._match_args(value)
+        if not fields and len(pattern.patterns) == 1:
+            answers.append(self.test(pattern.patterns[0], value, store, activation))
+        else:
+            named = [
+                *zip(fields, pattern.patterns, strict=False),
+                *zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True),
+            ]
+            for name, part in named:
+                held = expressions.attributes.read(value, name, pattern, store, activation)
+                answers.append(self.test(part, held, store, activation))
+        return self._all(answers)
+
+    def _match_args(self, value: Value) -> tuple[str, ...]:
+        if isinstance(value, Instance):
+            return tuple(name for name, _ in value.cls.fields)
+        return value.fields if isinstance(value, TupleValue) else ()

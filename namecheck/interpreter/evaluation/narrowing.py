@@ -1,0 +1,535 @@
+"""What follows from a test that came out true or false."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from types import NoneType
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core import devices, dtypes
+from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
+from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.tensors import ANY_DIM, Constant, Dims, Tensor
+from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Address,
+    Const,
+    External,
+    Held,
+    Instance,
+    Key,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation.machine import PathEnds
+from namecheck.interpreter.models import torch_devices
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+_LISTED: Final = 16
+
+
+def decide(
+    machine: Machine, test: ast.expr, store: Store, activation: Activation
+) -> tuple[list[Store], list[Store]]:
+    """The paths on which a test holds, and those on which it does not.
+
+    Where that is certain it is the store itself, alone; else each path is a layer of its own.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        holds, fails = decide(machine, test.operand, store, activation)
+        return fails, holds
+    if isinstance(test, ast.BoolOp):
+        return _decide_parts(machine, test, store, activation)
+    value = machine.expressions.value(test, store, activation)
+    ask(machine, test, value, store, activation)
+    truth = machine.expressions.truth(value, store)
+    if truth is not None:
+        return ([store], []) if truth else ([], [store])
+    both = list(outcomes(machine, test, value, store, activation))
+    return [p for _, p, outcome in both if outcome], [p for _, p, outcome in both if not outcome]
+
+
+def ask(
+    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
+) -> None:
+    """Ask a tensor whether it is true, as a test does: one of more than one element is neither."""
+    if isinstance(value, TensorValue):
+        operands = [(test, value)]
+        machine.torch.call("__bool__", [value], {}, test, store, activation, operands)
+
+
+def _decide_parts(
+    machine: Machine, test: ast.BoolOp, store: Store, activation: Activation
+) -> tuple[list[Store], list[Store]]:
+    """``a and b``, ``a or b``: the later parts run on the paths that the earlier leave open."""
+    stop = isinstance(test.op, ast.Or)
+    going, decided = [store], list[Store]()
+    for part in test.values:
+        entered, going = going, []
+        for path in entered:
+            try:
+                holds, fails = decide(machine, part, path, activation)
+            except PathEnds:
+                continue
+            decided += holds if stop else fails
+            going += fails if stop else holds
+    if not going and not decided:
+        raise PathEnds
+    return (decided, going) if stop else (going, decided)
+
+
+def outcomes(
+    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
+) -> Iterator[tuple[Value, Store, bool]]:
+    """How a test with this value may come out: the alternative, the path, whether it holds."""
+    for choice in joins.alternatives(value):
+        if not store.allows(choice.facts):
+            continue
+        for outcome in (True, False):
+            layer = store.assume(choice.facts)
+            if assume(machine, test, choice.value, outcome, layer, activation):
+                yield choice.value, layer, outcome
+
+
+def assume(
+    machine: Machine,
+    test: ast.expr,
+    value: Value,
+    truth: bool,
+    store: Store,
+    activation: Activation,
+) -> bool:
+    """Write into the store what the test's outcome says; False where it cannot come out so."""
+    known = machine.expressions.truth(value, store)
+    if known is not None and known is not truth:
+        return False
+    if known is None and isinstance(value, (Opaque, TensorValue)):
+        key, positive = _positive(joins.identity(value, store), truth)
+        store.set(Fact(key), positive)
+        if isinstance(key, Key):
+            if key.foreign:
+                store.set(FOREIGN, True)
+            _imply(key, positive, store)
+    return _refine(machine, test, truth, store, activation)
+
+
+def _imply(key: Key, truth: bool, store: Store) -> None:
+    """What follows for an opaque value that was compared with constants."""
+    kind, *operands = key.parts
+    if kind == "Eq":
+        if truth:
+            equalities.learn(operands[0], operands[1], store)
+        for opaque, other in (operands, operands[::-1]):
+            if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
+                _compared(opaque, (other,), truth, store)
+                _learn_dtype(opaque, _dtypes(other, store), truth, store)
+                _learn_device(opaque, other, truth, store)
+    elif kind == "answer":
+        _learn_cuda(key, truth, store)
+    elif kind == "chain" and truth:
+        for link in operands:
+            if isinstance(link, Key):
+                _imply(link, True, store)
+    elif kind == "isinstance":
+        if truth and operands[1] == External("torch.Tensor"):
+            store.set(Fact(("tensor", operands[0])), True)
+    elif kind == "In":
+        opaque, container = operands
+        listed = _listed(container)
+        if isinstance(opaque, Key) and listed and len(listed) <= _LISTED:
+            _compared(opaque, listed, truth, store)
+
+
+def _compared(opaque: Key, listed: tuple[Value, ...], truth: bool, store: Store) -> None:
+    """An opaque value is, or is not, one of these constants."""
+    among: tuple[Value, ...] | None = store.get(Fact(("among", opaque)))
+    if truth:
+        among = listed if among is None else tuple(item for item in among if item in listed)
+    else:
+        for item in listed:
+            store.set(Fact(Key(("Eq", *sorted((opaque, item), key=hash)))), False)
+        among = among and tuple(item for item in among if item not in listed)
+    if among:
+        store.set(Fact(("among", opaque)), among)
+        if len(among) == 1:
+            store.set(Fact(("value", opaque)), among[0])
+
+
+def _listed(container: object) -> tuple[Value, ...]:
+    """The items of a container of constants, from its identity."""
+    if isinstance(container, TupleValue):
+        content: object = container.items
+    else:
+        content = container[1] if isinstance(container, tuple) else ()
+    if isinstance(content, tuple) and all(isinstance(i, (Const, Instance)) for i in content):
+        return content
+    return ()
+
+
+def _positive(key: object, truth: bool) -> tuple[object, bool]:
+    while isinstance(key, Key) and key.parts[0] == "not":
+        key, truth = key.parts[1], not truth
+    return key, truth
+
+
+def _refine(
+    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+) -> bool:
+    _refine_dtype(machine, test, truth, store, activation)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _refine_comparison(machine, test, truth, store, activation)
+    if isinstance(test, ast.Call):
+        return _refine_call(machine, test, truth, store, activation)
+    if isinstance(test, ast.NamedExpr):
+        return _refine(machine, test.target, truth, store, activation)
+    return _keep(machine, test, store, activation, lambda v: _may_be(machine, v, truth, store))
+
+
+def _may_be(machine: Machine, value: Value, truth: bool, store: Store) -> bool:
+    return machine.expressions.truth(value, store) in (truth, None)
+
+
+def _keep(
+    machine: Machine,
+    node: ast.expr,
+    store: Store,
+    activation: Activation,
+    keep: Callable[[Value], bool],
+) -> bool:
+    """Leave a variable or attribute only those alternatives that a test allows."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return True
+    silent, machine.silent = machine.silent, machine.silent + 1
+    try:
+        value = machine.expressions.value(node, store, activation)
+        if not isinstance(value, Union):
+            return keep(value)
+        kept = [
+            choice
+            for choice in value.alternatives
+            if store.allows(choice.facts) and keep(choice.value)
+        ]
+        if not kept:
+            return False
+        machine.statements.bind(node, joins.union(kept, store.ledger), store, activation)
+        return True
+    finally:
+        machine.silent = silent
+
+
+def _refine_comparison(
+    machine: Machine, test: ast.Compare, truth: bool, store: Store, activation: Activation
+) -> bool:
+    operator, left, right = test.ops[0], test.left, test.comparators[0]
+    if isinstance(left, ast.Constant):
+        left, right = right, left
+    negated = isinstance(operator, (ast.IsNot, ast.NotEq))
+    if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        if isinstance(right, ast.Constant) and right.value is None:
+            wanted = truth is not negated
+            return _keep(machine, left, store, activation, lambda v: _is_none(v, wanted))
+        if truth is not negated:
+            _refine_rank(machine, left, right, store, activation)
+            _refine_names(machine, left, right, store, activation)
+            _refine_sizes(machine, left, right, store, activation)
+    return True
+
+
+def _refine_sizes(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``self.rows == self.columns``: what is called like an axis is taken for its size."""
+    words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left, right)]
+    one, other = (machine.declarations.size_of_axis(word, store, activation) for word in words)
+    if not isinstance(one, Unknown) and not isinstance(other, Unknown):
+        equalities.equate(one, other, store)
+
+
+def _is_none(value: Value, wanted: bool) -> bool:
+    if isinstance(value, Opaque):
+        return True
+    return (value == NONE) is wanted
+
+
+def _tensor(
+    machine: Machine, node: ast.expr, store: Store, activation: Activation
+) -> TensorValue | None:
+    value = machine.expressions.value(node, store, activation)
+    if isinstance(value, Opaque) and is_tensor(value, store):
+        return machine.torch.promote(value, store)
+    return value if isinstance(value, TensorValue) else None
+
+
+def tensor_address(value: Opaque) -> Address:
+    """The address of the tensor that an unknown value is, if it is one."""
+    return ("tensor", value.key) if value.link is None else value.link
+
+
+def is_tensor(value: Opaque, store: Store) -> bool:
+    """Whether an unknown value was tested to be a tensor, or was changed as one in place."""
+    if store.get(tensor_address(value)) is not None:
+        return True
+    return store.get(Fact(("tensor", value.key))) is True
+
+
+def _refine_rank(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+        return
+    subject = _subject_of_rank(left)
+    value = None if subject is None else machine.expressions.value(subject, store, activation)
+    if isinstance(value, Opaque):
+        if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
+            store.set(Fact(("tensor", value.key)), True)  # what has a method `dim` is a tensor
+        if not is_tensor(value, store):
+            store.set(Fact(("rank", value.key)), right.value)
+            return
+        value = machine.torch.promote(value, store)
+    if not isinstance(value, TensorValue):
+        return
+    held = joins.held(value, store)
+    dims = held.tensor.dims
+    gap = right.value - dims.min_rank
+    if dims.open and gap >= 0:
+        closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
+        joins.write(value, store, Held(replace(held.tensor, dims=closed), held.origins))
+
+
+def _subject_of_rank(node: ast.expr) -> ast.expr | None:
+    """The tensor whose rank an expression is."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.value if node.func.attr in ("dim", "ndimension") else None
+    if isinstance(node, ast.Attribute):
+        return node.value if node.attr == "ndim" else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        sized = node.args[0] if node.args else None
+        if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
+            return sized.value
+    return None
+
+
+def _refine_dtype(
+    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+) -> None:
+    """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
+
+    A test that only makes sense if a declared dtype need not hold is believed before it.
+    """
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
+        truth = not truth
+    subject, tested = _tested_dtypes(machine, test, store, activation)
+    value = None if subject is None else _tensor(machine, subject, store, activation)
+    if value is None or not tested:
+        return
+    _narrow_dtype(value, tested, truth, store)
+
+
+def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) -> None:
+    """A dtype that was read before it is compared: ``kind = x.dtype; if kind == torch.bool``."""
+    match key.parts:
+        case ("answer", "dtype", (address, Tensor() as tensor)) if tested:
+            _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
+
+
+def _learn_device(key: Key, other: Value, truth: bool, store: Store) -> None:
+    """``x.device.type == "cuda"``, ``x.device == device``; what is not so tells nothing."""
+    asked = torch_devices.asked(key)
+    if truth and asked is not None and torch_devices.is_device(other):
+        _place(asked, devices.of_tensor(torch_devices.name_of(other)), store)
+
+
+def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
+    """``x.is_cuda``."""
+    match key.parts:
+        case ("answer", "is_cuda" | "Tensor.is_cuda", (address, Tensor() as tensor)) if truth:
+            _place((address, tensor), "cuda", store)
+
+
+def _place(asked: tuple[Hashable, Tensor], device: str, store: Store) -> None:
+    """A tensor is on this device; of one that the program chose nothing is known any more."""
+    address, tensor = asked
+    value = TensorValue(address, Held(tensor))
+    held = joins.held(value, store)
+    before = held.tensor.device
+    both = devices.meet(before, device) if isinstance(before, str) else device
+    if both is not UNKNOWN:
+        known = UNKNOWN if isinstance(before, devices.Chosen) else both
+        joins.write(value, store, Held(replace(held.tensor, device=known), held.origins))
+
+
+def _narrow_dtype(value: TensorValue, tested: frozenset[str], truth: bool, store: Store) -> None:
+    held = joins.held(value, store)
+    allowed = tested if truth else KINDS.keys() - tested
+    before = dtypes.possible(held.tensor.dtype)
+    if before or truth:
+        left = allowed.intersection(before) or (tested if truth else ())
+        told = replace(held.tensor, dtype=dtypes.one_of(left))
+        joins.write(value, store, Held(told, held.origins))
+
+
+def _tested_dtypes(
+    machine: Machine, test: ast.expr, store: Store, activation: Activation
+) -> tuple[ast.expr | None, frozenset[str]]:
+    """The tensor whose dtype is tested, and the dtypes that it is tested for."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        left, right = test.left, test.comparators[0]
+        if not _reads_dtype(left) and not isinstance(test.ops[0], (ast.In, ast.NotIn)):
+            left, right = right, left
+        if isinstance(left, ast.Attribute) and _reads_dtype(left):
+            listed = machine.expressions.value(right, store, activation)
+            return left.value, _dtypes(listed, store)
+        return None, frozenset()
+    asked = test.func if isinstance(test, ast.Call) else test
+    if not isinstance(asked, ast.Attribute) or asked.attr not in _CATEGORIES:
+        return None, frozenset()
+    subject = test.args[0] if isinstance(test, ast.Call) and test.args else asked.value
+    if isinstance(subject, ast.Attribute) and _reads_dtype(subject):
+        subject = subject.value
+    return subject, _CATEGORIES[asked.attr]
+
+
+_CATEGORIES: Final = {"is_floating_point": FLOATINGS, "is_complex": COMPLEXES}
+
+
+def _reads_dtype(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "dtype"
+
+
+def _dtypes(value: Value, store: Store) -> frozenset[str]:
+    """A dtype, or those that a list has; none where one of them is not known."""
+    items: object = (value,)
+    if isinstance(value, (TupleValue, ListValue)):
+        items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+    if isinstance(items, Repeated) or not isinstance(items, tuple):
+        return frozenset()
+    constants = [item.value for item in items if isinstance(item, Const)]
+    names = [each.name for each in constants if isinstance(each, Constant)]
+    return frozenset(names if len(names) == len(items) and KINDS.keys() >= set(names) else ())
+
+
+def _refine_names(
+    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+) -> None:
+    """``x.names == ('N', 'C')``, ``x.names == y.names``."""
+    if not _reads_names(left):
+        left, right = right, left
+    if not isinstance(left, ast.Attribute) or not _reads_names(left):
+        return
+    listed = machine.expressions.value(right, store, activation)
+    if not isinstance(listed, TupleValue) or not all(isinstance(i, Const) for i in listed.items):
+        return
+    names = [item.value for item in listed.items if isinstance(item, Const)]
+    subject = machine.expressions.value(left.value, store, activation)
+    if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
+        store.set(Fact(("tensor", subject.key)), True)  # hardly anything else has such names
+    tensor = _tensor(machine, left.value, store, activation)
+    if tensor is None:
+        return
+    held = joins.held(tensor, store)
+    dims = held.tensor.dims
+    if dims.open or (dims.rank == len(names) and not dims.complete):
+        told = Dims.of(*names) if dims.open else dims.rename(names)
+        origins = {name: machine.place(right, "asserted here") for name in names if name}
+        joins.write(tensor, store, Held(replace(held.tensor, dims=told), origins))
+
+
+def _reads_names(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "names"
+
+
+def _refine_call(
+    machine: Machine, test: ast.Call, truth: bool, store: Store, activation: Activation
+) -> bool:
+    """``isinstance(x, T)``."""
+    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
+        kinds = machine.expressions.value(test.args[1], store, activation)
+        return _keep(
+            machine,
+            test.args[0],
+            store,
+            activation,
+            lambda v: is_instance(machine, v, kinds) in (truth, None),
+        )
+    return True
+
+
+def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
+    """Whether a value is of a type, or of one of a tuple of types; None where that is not known."""
+    if isinstance(kind, TupleValue):
+        answers = [is_instance(machine, value, one) for one in kind.items]
+        return True if True in answers else None if None in answers else False
+    if isinstance(kind, External):
+        return _is_of(machine, value, kind.path)
+    if isinstance(value, Instance):
+        return kind in machine.expressions.attributes.mro(value.cls) or (
+            None if _has_unknown_base(machine, value) else False
+        )
+    if isinstance(value, (Opaque, Union)):
+        return None
+    return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
+
+
+def _has_unknown_base(machine: Machine, value: Instance) -> bool:
+    return any(isinstance(b, Opaque) for b in machine.expressions.attributes.mro(value.cls))
+
+
+def _is_layer(machine: Machine, value: TorchModule, key: str) -> bool | None:
+    """Whether a layer of torch is of a class; some derive from others of these."""
+    if value.key == key:
+        return True
+    known = key.startswith("nn.") and machine.torch.has(key, "c")
+    return False if known and (value.key, key) not in _DERIVED else None
+
+
+# The layers that derive from others (torch.nn.modules).
+_DERIVED = {
+    ("nn.ReLU6", "nn.Hardtanh"),
+    ("nn.CosineEmbeddingLoss", "nn.CosineSimilarity"),
+    ("nn.Softmin", "nn.Softmax"),
+}
+_TYPES = {
+    "TensorValue": ("torch.Tensor",),
+    "TupleValue": ("builtins.tuple",),
+    "DictValue": ("builtins.dict",),
+    "ListValue": ("builtins.list", "builtins.set"),
+    "FunctionValue": (),
+}
+
+
+def _is_of(machine: Machine, value: Value, path: str) -> bool | None:
+    if isinstance(value, Opaque):
+        return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
+    if isinstance(value, Const):
+        if path.startswith("builtins."):
+            name = path.removeprefix("builtins.")
+            types = [cls.__name__ for cls in type(value.value).__mro__]
+            return name in types
+        return False
+    if path == "torch.nn.Module" and machine.modules.is_module(value):
+        return True
+    if isinstance(value, TorchModule):
+        return _is_layer(machine, value, path.removeprefix("torch."))
+    if isinstance(value, Instance):
+        derived = machine.expressions.attributes.derives(value.cls, path.rpartition(".")[2])
+        return derived or (None if _has_unknown_base(machine, value) else False)
+    known = _TYPES.get(type(value).__name__)
+    if known is None:
+        return None
+    if path in known:
+        return True
+    listed = path.startswith("builtins.") or path == "torch.Tensor"
+    return False if listed and path != "builtins.object" else None

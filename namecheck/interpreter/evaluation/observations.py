@@ -1,0 +1,301 @@
+"""What each expression gave, over all the times it was reached: for `reveal`, and for comparing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, Final, TypeAlias
+
+from namecheck.core import tensors as values
+from namecheck.core.findings import Finding, Span
+from namecheck.core.names import UNKNOWN, Contradiction, Label
+from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Position, Source, position
+from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+)
+
+# How many different values of one expression are kept apart.
+_KINDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is known of one expression over all the times it was reached.
+
+    `values` cover each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
+    value too. `findings` are the contradictions found in it, those that the program expects
+    and catches included; a time that ends in one gives no value. It was reached `times` times,
+    and `gave` a value so many times. `operator` tells whether it is an operator of the table that
+    was applied; `informed` whether each time the names of all that it was given were known, `sized`
+    whether the sizes were as well.
+    """
+
+    values: tuple[Any, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    times: int = 0
+    gave: int = 0
+    operator: bool = False
+    informed: bool = False
+    sized: bool = False
+
+    @property
+    def value(self) -> Any:
+        """What covers all the values."""
+        return reduce(join, self.values) if self.values else UNKNOWN
+
+
+Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The call that made a layer or a partial function, and which arguments were given there."""
+
+    node: ast.AST
+    args: int
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One time that an operator of the table was applied: what it was given, and what it gave.
+
+    `begun` tells which arguments were given beforehand: the application is then told a second time
+    where they were, `early`.
+    """
+
+    operator: str
+    given: tuple[Any, ...]
+    keywords: tuple[tuple[str, Any], ...]
+    result: Any
+    contradiction: Contradiction | None
+    begun: Begun | None = None
+    early: bool = False
+
+
+@dataclass(slots=True)
+class Applications:
+    """The different times that operators were applied at one expression.
+
+    `otherwise` tells that it was also reached without: its operands may have been no tensors;
+    `unknown` that what it is called on, or read of, may have been anything; `open` that it had
+    arguments of which not even the number is known.
+    """
+
+    each: list[Application] = field(default_factory=list)
+    otherwise: bool = False
+    unknown: bool = False
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """The dims of one tensor-valued expression, as `Dims.brief` writes them.
+
+    `labels` is what its ``names`` are when it runs; None where that is not known.
+    """
+
+    span: Span
+    source: str
+    dims: str
+    labels: tuple[Label | None, ...] | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """One expression: the different values it had, its findings, and how often it was reached.
+
+    `unknown` tells that it may have had any value at all.
+    """
+
+    seen: list[Any] = field(default_factory=list)
+    findings: dict[tuple[Span, str], Finding] = field(default_factory=dict)
+    times: int = 0
+    gave: int = 0
+    operator: bool = False
+    informed: bool = True
+    sized: bool = True
+    unknown: bool = False
+
+    def add(self, value: Any) -> None:
+        """Enter a value; of many different ones what covers them all is kept."""
+        if value not in self.seen:
+            self.seen.append(value)
+            if len(self.seen) > _KINDS:
+                self.seen[:] = [reduce(join, self.seen)]
+
+
+class Recorder:
+    """Records expressions while the program is run; what operators were given, if asked."""
+
+    def __init__(self, *, applications: bool = False) -> None:
+        self._records: dict[ast.AST, Record] = {}
+        self._keeps = applications
+        self._applications: dict[ast.AST, Applications] = {}
+        self._applied: set[ast.AST] = set()
+
+    def _record(self, node: Node) -> Record:
+        record = self._records.get(node)
+        if record is None:
+            record = self._records[node] = Record()
+        return record
+
+    def value(self, node: Node, value: Value, store: Store) -> None:
+        """An expression was reached, and gave a value."""
+        record = self._record(node)
+        record.times += 1
+        if self._keeps:
+            self._reached(node)
+        values = [one for one in _alternatives(value, store) if not _is_contradiction(one)]
+        record.gave += bool(values)
+        record.unknown |= any(isinstance(one, Opaque) and one.kind is None for one in values)
+        for one in values:
+            record.add(observed(one, store))
+
+    def applied(self, node: Node, informed: bool, sized: bool) -> None:
+        """An operator of the table was applied; whether names, and sizes, were all known."""
+        record = self._record(node)
+        record.operator = True
+        record.informed = record.informed and informed
+        record.sized = record.sized and sized
+        if self._keeps:
+            self._applied.add(node)
+
+    def application(self, node: Node, application: Application) -> None:
+        """What an operator was given, and what came of it."""
+        if self._keeps:
+            self._keep(node, application)
+            if application.begun is not None:
+                self._keep(application.begun.node, replace(application, early=True))
+
+    def _keep(self, node: ast.AST, application: Application) -> None:
+        known = self._applications.setdefault(node, Applications())
+        if application not in known.each:
+            known.each.append(application)
+
+    def open(self, node: Node) -> None:
+        """A star brought an operator arguments that are not known."""
+        if self._keeps:
+            self._applications.setdefault(node, Applications()).open = True
+
+    def _reached(self, node: Node) -> None:
+        if node in self._applied:
+            self._applied.remove(node)
+        elif isinstance(node, (ast.Call, ast.Attribute)):
+            self._applications.setdefault(node, Applications()).otherwise = True
+
+    def applications(self, source: Source) -> dict[Position, Applications]:
+        """What was applied at the calls and attributes of a file that were reached."""
+        found: dict[Position, Applications] = {}
+        for node in ast.walk(source.tree):
+            applied = self._applications.get(node)
+            if isinstance(node, (ast.Call, ast.Attribute)) and applied is not None:
+                receiver = self._records.get(_receiver(node))
+                applied.unknown |= receiver is not None and receiver.unknown
+                found[position(node)] = applied
+        return found
+
+    def contradictions(self, source: Source) -> tuple[Finding, ...]:
+        """What was found in a file, with what the program expects and catches."""
+        return tuple(
+            finding for _, record in self.records(source) for finding in record.findings.values()
+        )
+
+    def finding(self, node: Node, finding: Finding) -> None:
+        """A contradiction was found at an expression."""
+        self._record(node).findings.setdefault((finding.span, finding.code), finding)
+
+    def records(self, source: Source) -> Iterator[tuple[Node, Record]]:
+        """The expressions of a file that were reached, with what was recorded of them."""
+        for node in ast.walk(source.tree):
+            record = self._records.get(node)
+            if record is not None and not isinstance(node, (ast.Constant, ast.Slice)):
+                assert isinstance(node, (ast.expr, ast.stmt))
+                yield node, record
+
+    def observations(self, source: Source) -> dict[Position, Observation]:
+        """Every expression of a file that was reached, by its position."""
+        return {
+            position(node): Observation(
+                tuple(record.seen),
+                tuple(record.findings.values()),
+                record.times,
+                record.gave,
+                record.operator,
+                record.operator and record.informed,
+                record.operator and record.informed and record.sized,
+            )
+            for node, record in self.records(source)
+        }
+
+    def reveals(self, source: Source) -> Iterator[Reveal]:
+        """The dims of the tensor-valued expressions of a file."""
+        for node, record in self.records(source):
+            dims = [seen.dims for seen in record.seen if isinstance(seen, Tensor)]
+            if dims:
+                span = source.span(node)
+                text = " | ".join(dict.fromkeys(each.brief() for each in dims))
+                labels = {_labels(each) for each in dims}
+                certain = labels.pop() if len(labels) == 1 and not record.unknown else None
+                yield Reveal(span, source.segment(span), text, certain)
+
+
+def _receiver(node: ast.Call | ast.Attribute) -> ast.expr:
+    function = node.func if isinstance(node, ast.Call) else node
+    return function.value if isinstance(function, ast.Attribute) else function
+
+
+def _labels(dims: Dims) -> tuple[Label | None, ...] | None:
+    labels: list[Label | None] = []
+    for dim in () if dims.open else dims.prefix:
+        if not isinstance(dim.name, Label | None):
+            return None
+        labels.append(dim.name)
+    return None if dims.open else tuple(labels)
+
+
+def observed(value: Value, store: Store) -> Any:
+    """What of a value is worth telling: its tensors; UNKNOWN where it has none."""
+    if isinstance(value, TensorValue):
+        return joins.held(value, store).tensor
+    if isinstance(value, TupleValue):
+        return tuple(observed(item, store) for item in value.items)
+    if isinstance(value, Repeated):
+        each = observed(value.each, store)
+        return Many(each) if isinstance(each, Tensor) else UNKNOWN
+    if isinstance(value, Union):
+        every = [observed(one, store) for one in _alternatives(value, store)]
+        return reduce(join, every) if every else UNKNOWN
+    return UNKNOWN
+
+
+def _alternatives(value: Value, store: Store) -> list[Value]:
+    if not isinstance(value, Union):
+        return [value]
+    return [c.value for c in value.alternatives if store.allows(c.facts)]
+
+
+def _is_contradiction(value: Value) -> bool:
+    return isinstance(value, Opaque) and value.key.parts[0] == "contradiction"
+
+
+def join(left: Any, right: Any) -> Any:
+    """What covers two observed values."""
+    if left == right:
+        return left
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        return values.join(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
+        return tuple(map(join, left, right))
+    return UNKNOWN

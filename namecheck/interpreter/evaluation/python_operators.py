@@ -1,0 +1,544 @@
+"""Python's operators on abstract values: on constants by Python itself, on tensors by the table."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.core import sizes
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import SOME_NUMBERS
+from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    NONE,
+    TRANSPARENT,
+    TRUE,
+    BoundMethod,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Generator,
+    Instance,
+    Key,
+    ListValue,
+    Mutable,
+    Opaque,
+    Operand,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+    size_of,
+    sized,
+)
+from namecheck.operators import python_operators
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+_PURE: Final[Mapping[str, Callable[..., Any]]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "USub": operator.neg,
+    "UAdd": operator.pos,
+    "Invert": operator.invert,
+}
+_GROWING: Final = frozenset({"Mult", "Pow", "LShift"})
+_COMPARISONS: Final = frozenset(
+    {"Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "Is", "IsNot", "In", "NotIn"}
+)
+_ARITHMETIC: Final = frozenset({"Add", "Sub", "Mult", "FloorDiv", "Mod", "USub"})
+_NEGATED: Final = frozenset({"IsNot", "NotIn"})
+_ORDERINGS: Final = frozenset({"Lt", "LtE", "Gt", "GtE"})
+_SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
+    "Add": ("__add__", "__radd__"),
+    "Sub": ("__sub__", "__rsub__"),
+    "Mult": ("__mul__", "__rmul__"),
+    "Div": ("__truediv__", "__rtruediv__"),
+    "FloorDiv": ("__floordiv__", "__rfloordiv__"),
+    "Mod": ("__mod__", "__rmod__"),
+    "Pow": ("__pow__", "__rpow__"),
+    "MatMult": ("__matmul__", "__rmatmul__"),
+    "BitAnd": ("__and__", "__rand__"),
+    "BitOr": ("__or__", "__ror__"),
+    "BitXor": ("__xor__", "__rxor__"),
+    "LShift": ("__lshift__", "__rlshift__"),
+    "RShift": ("__rshift__", "__rrshift__"),
+    "Eq": ("__eq__", "__eq__"),
+    "NotEq": ("__ne__", "__ne__"),
+    "Lt": ("__lt__", "__gt__"),
+    "LtE": ("__le__", "__ge__"),
+    "Gt": ("__gt__", "__lt__"),
+    "GtE": ("__ge__", "__le__"),
+    "USub": ("__neg__", "__neg__"),
+    "UAdd": ("__pos__", "__pos__"),
+    "Invert": ("__invert__", "__invert__"),
+}
+# The operator that a special method stands for, and whether its receiver is the right operand.
+SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
+    method: (name, bool(reflected))
+    for name, pair in reversed(tuple(_SPECIAL.items()))
+    for reflected, method in reversed(tuple(enumerate(pair)))
+}
+_NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
+_BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
+_BIG: Final = 1 << 16
+_WIDE: Final = re.compile(r"\d{5}|\*")
+
+
+def apply(
+    machine: Machine,
+    name: str,
+    node: Node,
+    operands: list[Operand],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """One operator, by the name of its syntax node, on one or two operands."""
+    values = [value for _, value in operands]
+    if name in ("Is", "IsNot", "In", "NotIn"):
+        return _relation(machine, name, node, values, store, activation)
+    special = _user_defined(machine, name, node, values, store, activation)
+    if special is not None:
+        return special
+    if any(isinstance(value, TensorValue) for value in values):
+        return _on_tensors(machine, name, node, operands, store, activation)
+    if all(isinstance(value, Const) for value in values) and name in _PURE:
+        return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
+    opened = [joins.opened(value, store) for value in values]
+    return _on_sizes(name, values, store) or _on_containers(name, opened, store)
+
+
+def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
+    """An operator on sizes known by their symbols; None where it cannot be computed."""
+    sizes_ = (size_of(value) for value in values)
+    known = [equalities.size(size, store) for size in sizes_ if size is not None]
+    if len(known) != len(values):
+        return None
+    if name in _ARITHMETIC:
+        by_zero = name in ("FloorDiv", "Mod") and known[-1] == 0
+        return None if by_zero else sized(_PURE[name](*known))
+    if name in ("Eq", "NotEq"):
+        answer = sizes.same(known[0], known[1])
+        return None if answer is None else Const(answer is (name == "Eq"))
+    if name in _ORDERINGS:
+        return _ordered_sizes(name, known[0], known[1])
+    return None
+
+
+def _ordered_sizes(name: str, left: sizes.Known, right: sizes.Known) -> Value | None:
+    if name in ("Gt", "GtE"):
+        left, right, name = right, left, {"Gt": "Lt", "GtE": "LtE"}[name]
+    strict = int(name == "Lt")
+    if sizes.is_at_least(strict, right - left):
+        return TRUE
+    return FALSE if sizes.is_at_least(1 - strict, left - right) else None
+
+
+def _on_tensors(
+    machine: Machine,
+    name: str,
+    node: Node,
+    operands: list[Operand],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    key = python_operators().get(name)
+    if key is None or key not in machine.rows:
+        return store.ledger.fresh("operator")
+    if not all(_may_meet_tensor(value) for _, value in operands):
+        return store.ledger.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
+    args = [_number(value) for _, value in operands]
+    return machine.torch.call(key, args, {}, node, store, activation, operands)
+
+
+def _may_meet_tensor(value: Value) -> bool:
+    """Whether a tensor's operator takes the value, rather than leave it to the other side."""
+    if isinstance(value, Const):
+        return isinstance(value.value, (bool, int, float, complex))
+    return isinstance(value, (TensorValue, Opaque))
+
+
+def _number(value: Value) -> Value:
+    """An operand; an unknown number is some number to a rule: it broadcasts and has no names."""
+    known = SOME_NUMBERS.get(value.kind or "") if isinstance(value, Opaque) else None
+    return value if known is None else Const(known)
+
+
+def augmented(
+    machine: Machine,
+    name: str,
+    node: Node,
+    operands: list[Operand],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """``target op= value``: in place on what can change in place."""
+    target = operands[0][1]
+    key = python_operators().get(name)
+    if isinstance(target, TensorValue) and key is not None:
+        in_place = f"{key}_"
+        if machine.torch.method(in_place) or in_place in machine.rows:
+            args = [_number(value) for _, value in operands]
+            return machine.torch.call(in_place, args, {}, node, store, activation, operands)
+    if isinstance(target, ListValue) and name == "Add":
+        more = machine.expressions.iterate(operands[1][1], node, store, activation)
+        joins.write(target, store, _concatenate(joins.items(target, store), more, store))
+        return target
+    if isinstance(target, Instance):
+        method = _SPECIAL[name][0].replace("__", "__i", 1) if name in _SPECIAL else ""
+        found = machine.calls.find_method(target, method, store)
+        if found is not None:
+            return machine.calls.call_values(
+                BoundMethod(found, target), [operands[1][1]], node, store, activation
+            )
+    return apply(machine, name, node, operands, store, activation)
+
+
+def too_big(values: Sequence[Any]) -> bool:
+    """Whether what grows with these constants may become larger than is worth computing."""
+    return any(
+        isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG
+        for v in values
+    )
+
+
+def too_wide(template: str) -> bool:
+    """Whether a template asks for fields of more places than is worth writing."""
+    return _WIDE.search(template) is not None
+
+
+def _on_constants(name: str, values: list[Any], store: Store) -> Value:
+    wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
+    if wide or (name in _GROWING and too_big(values)):
+        return store.ledger.fresh("big")
+    try:
+        result = _PURE[name](*values)
+    except (TypeError, ValueError, ArithmeticError):
+        return store.ledger.fresh("failed")
+    if isinstance(result, (bool, int, float, complex, str, bytes)):
+        return Const(result)
+    return store.ledger.fresh("constant")
+
+
+def _on_containers(name: str, values: list[Value], store: Store) -> Value:
+    if len(values) == 2:
+        left, right = values
+        if name == "Add" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
+            return TupleValue(left.items + right.items)
+        if name == "Add" and isinstance(left, ListValue) and isinstance(right, ListValue):
+            content = _concatenate(joins.items(left, store), joins.items(right, store), store)
+            return ListValue(store.ledger.new(), content)
+        if name == "Add" and _sequences(left, right):
+            return Repeated(store.ledger.fresh("item"))
+        if name == "Mult":
+            return _repeat(left, right, store)
+        if name in _ORDERINGS:
+            return _ordered(name, left, right, store)
+        if name in ("BitOr", "BitAnd", "Sub") and _all_sets(values):
+            return _on_sets(name, values, store)
+        if name == "BitOr" and isinstance(left, DictValue) and isinstance(right, DictValue):
+            return _merge_dicts(left, right, store)
+        if name in ("Eq", "NotEq"):
+            return _equal(name, left, right, store)
+        if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
+            return _percent(left.value, right, store)
+    key = (name, *(joins.identity(value, store) for value in values))
+    if name in _COMPARISONS:
+        return Opaque(key, "bool")
+    kinds = {_kind(value) for value in values}
+    kind = kinds.pop() if len(kinds) == 1 else "float" if kinds <= {"int", "float"} else None
+    return Opaque(key, "float" if name == "Div" and kind in _NUMBERS else kind)
+
+
+def _kind(value: Value) -> str | None:
+    if isinstance(value, Const):
+        return type(value.value).__name__
+    return value.kind if isinstance(value, Opaque) else None
+
+
+def _sequences(left: Value, right: Value) -> bool:
+    return all(isinstance(v, (TupleValue, Repeated, ListValue)) for v in (left, right))
+
+
+def _all_sets(values: list[Value]) -> bool:
+    return all(isinstance(value, ListValue) and value.kind == "set" for value in values)
+
+
+def _on_sets(name: str, values: list[Value], store: Store) -> Value:
+    left, right = (joins.items(v, store) for v in values if isinstance(v, ListValue))
+    if isinstance(left, Repeated) or isinstance(right, Repeated):
+        return ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")), "set")
+    if name == "BitOr":
+        items = tuple(dict.fromkeys((*left, *right)))
+    else:
+        items = tuple(item for item in left if (item in right) is (name == "BitAnd"))
+    return ListValue(store.ledger.new(), items, "set")
+
+
+def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
+    a, b = joins.entries(left, store), joins.entries(right, store)
+    merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
+    return DictValue(store.ledger.new(), merged)
+
+
+def _percent(template: str, right: Value, store: Store) -> Value:
+    if isinstance(right, Const):
+        return _on_constants("Mod", [template, right.value], store)
+    if too_wide(template):
+        return store.ledger.fresh("formatted", "str")
+    if isinstance(right, TupleValue) and all(isinstance(item, Const) for item in right.items):
+        try:
+            return Const(template % tuple(i.value for i in right.items if isinstance(i, Const)))
+        except (TypeError, ValueError):
+            return store.ledger.fresh("formatted", "str")
+    return store.ledger.fresh("formatted", "str")
+
+
+def _concatenate(
+    left: tuple[Value, ...] | Repeated, right: tuple[Value, ...] | Repeated, store: Store
+) -> tuple[Value, ...] | Repeated:
+    if not isinstance(left, Repeated) and not isinstance(right, Repeated):
+        return left + right
+    parts = [
+        *((left.each,) if isinstance(left, Repeated) else left),
+        *((right.each,) if isinstance(right, Repeated) else right),
+    ]
+    return Repeated(joins.either(parts, store))
+
+
+def _repeat(left: Value, right: Value, store: Store) -> Value:
+    for sequence, count in ((left, right), (right, left)):
+        number = count.value if isinstance(count, Const) and isinstance(count.value, int) else None
+        small = number is not None and number <= 64
+        if isinstance(sequence, TupleValue):
+            if small and number is not None:
+                return TupleValue(sequence.items * number)
+            return Repeated(sequence.items[0] if sequence.items else store.ledger.fresh("item"))
+        if isinstance(sequence, ListValue):
+            content = joins.items(sequence, store)
+            if small and number is not None and not isinstance(content, Repeated):
+                return ListValue(store.ledger.new(), content * number)
+            return (
+                ListValue(store.ledger.new(), _concatenate(content, content, store))
+                if (isinstance(content, Repeated))
+                else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
+            )
+    kinds = {_kind(left), _kind(right)}
+    key = ("Mult", joins.identity(left, store), joins.identity(right, store))
+    return Opaque(key, kinds.pop() if len(kinds) == 1 else None)
+
+
+def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
+    answer = equal(left, right, store)
+    if answer is True and isinstance(left, Opaque) and left.kind is None:
+        answer = None  # it may be a tensor, which compares element by element
+    if answer is None:
+        return _tested(equality(left, right, store), name == "Eq")
+    return TRUE if answer is (name == "Eq") else FALSE
+
+
+def equality(left: Value, right: Value, store: Store) -> Key:
+    """The key of whether two values are equal, whichever stands first."""
+    pair = joins.identity(left, store), joins.identity(right, store)
+    return Key(("Eq", *sorted(pair, key=hash)))
+
+
+def _tested(key: Key, positive: bool) -> Opaque:
+    return Opaque(key if positive else ("not", key), "bool")
+
+
+def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
+    """One key for ``a < b``, ``b > a``, ``not a >= b``, and ``not b <= a``."""
+    pair = joins.identity(left, store), joins.identity(right, store)
+    if name in ("Gt", "LtE"):
+        pair = pair[1], pair[0]
+    return _tested(Key(("Lt", *pair)), name in ("Lt", "Gt"))
+
+
+def equal(left: Value, right: Value, store: Store) -> bool | None:
+    """Whether two values are equal; None where that is not known."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return bool(left.value == right.value)
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        return True if left == right else _excluded(left, right, store)
+    items = [_content(value, store) for value in (left, right)]
+    if items[0] is not None and items[1] is not None:
+        if type(left) is not type(right) or len(items[0]) != len(items[1]):
+            return False
+        answers = [equal(a, b, store) for a, b in zip(items[0], items[1], strict=True)]
+        return False if False in answers else None if None in answers else True
+    if isinstance(left, Const) or isinstance(right, Const):
+        known = (TupleValue, ListValue, DictValue)
+        if isinstance(left, known) or isinstance(right, known):
+            return False
+        other = right if isinstance(left, Const) else left
+        return False if isinstance(other, Instance) and _is_only_itself(other, store) else None
+    if isinstance(left, Instance) and isinstance(right, Instance) and left.cls.style == "enum":
+        return left == right
+    return True if left == right else None
+
+
+def _is_only_itself(value: Instance, store: Store) -> bool:
+    """Whether an instance equals no constant: all of its classes are here, and none compares."""
+    classes = [value.cls]
+    for cls in classes:
+        if cls.style not in ("plain", "dataclass") or store.get((cls.address, "__eq__")):
+            return False
+        for base in cls.bases:
+            if isinstance(base, ClassValue):
+                classes.append(base)
+            elif base not in _BARE:
+                return False
+    return True
+
+
+def _excluded(left: Value, right: Value, store: Store) -> bool | None:
+    """False where what is assumed of an opaque value says that it is not this constant."""
+    for opaque, other in ((left, right), (right, left)):
+        if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
+            continue
+        among: tuple[Value, ...] | None = store.get(Fact(("among", opaque.key)))
+        if among is not None and other not in among:
+            return False
+        truth: bool | None = store.get(Fact(opaque.key))
+        if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
+            return False
+    return None
+
+
+def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, ListValue) and value.kind == "list":
+        content = joins.items(value, store)
+        return None if isinstance(content, Repeated) else content
+    return None
+
+
+def _relation(
+    machine: Machine,
+    name: str,
+    node: Node,
+    values: list[Value],
+    store: Store,
+    activation: Activation,
+) -> Value:
+    """``is`` and ``in`` and what negates them."""
+    left, right = values
+    positive = name not in _NEGATED
+    if name in ("Is", "IsNot"):
+        answer = _identical(left, right, store)
+        key = equality(left, right, store)
+    else:
+        answer = _contains(machine, left, right, node, store, activation)
+        key = Key(("In", joins.identity(left, store), joins.identity(right, store)))
+    if answer is None:
+        return _tested(key, positive)
+    return TRUE if answer is positive else FALSE
+
+
+def _identical(left: Value, right: Value, store: Store) -> bool | None:
+    if isinstance(left, Opaque) or isinstance(right, Opaque):
+        if (left, right).count(NONE) and any(
+            isinstance(v, Opaque) and v.kind not in (None, TRANSPARENT) for v in (left, right)
+        ):
+            return False
+        return True if left == right else _excluded(left, right, store)
+    if isinstance(left, Const) or isinstance(right, Const):
+        return left == right
+    if left == right:
+        return True
+    if isinstance(left, Mutable) and isinstance(right, Mutable):
+        return None if joins.may_be_one(left, right) else False
+    return None
+
+
+def _contains(
+    machine: Machine,
+    item: Value,
+    container: Value,
+    node: Node,
+    store: Store,
+    activation: Activation,
+) -> bool | None:
+    if isinstance(container, Const) and isinstance(item, Const):
+        try:
+            return bool(item.value in container.value)
+        except TypeError:
+            return None
+    if isinstance(container, Instance):
+        found = machine.calls.find_method(container, "__contains__", store)
+        if found is not None:
+            bound = BoundMethod(found, container)
+            answer = machine.calls.call_values(bound, [item], node, store, activation)
+            return machine.expressions.truth(answer, store)
+        container = joins.opened(container, store)
+    if isinstance(container, DictValue):
+        content = joins.entries(container, store)
+        known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
+        complete = content.rest is None
+    elif isinstance(container, (TupleValue, ListValue, Generator)):
+        known = machine.expressions.iterate(container, node, store, activation, whole=False)
+        complete = True
+    else:
+        return None
+    if isinstance(known, Repeated):
+        return None
+    answers = [equal(item, other, store) for other in known]
+    if True in answers or _is_one_of(item, known, store):
+        return True
+    return False if complete and None not in answers else None
+
+
+def _is_one_of(item: Value, known: tuple[Value, ...], store: Store) -> bool:
+    """Whether an opaque value was found to be one of some constants that are all here."""
+    if not isinstance(item, Opaque):
+        return False
+    among: tuple[Value, ...] | None = store.get(Fact(("among", item.key)))
+    return among is not None and all(choice in known for choice in among)
+
+
+def _user_defined(
+    machine: Machine,
+    name: str,
+    node: Node,
+    values: list[Value],
+    store: Store,
+    activation: Activation,
+) -> Value | None:
+    """The special method of an instance that stands for the operator."""
+    if name not in _SPECIAL:
+        return None
+    for receiver, method, rest in (
+        (values[0], _SPECIAL[name][0], values[1:]),
+        (values[-1], _SPECIAL[name][1], values[:-1]),
+    ):
+        if isinstance(receiver, Instance):
+            found = machine.calls.find_method(receiver, method, store)
+            if found is not None:
+                bound = BoundMethod(found, receiver)
+                return machine.calls.call_values(bound, rest, node, store, activation)
+    return None

@@ -1,0 +1,504 @@
+"""Statements, run on every path that reaches them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.store import FOREIGN, Store, common
+from namecheck.interpreter.domain.values import (
+    NONE,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    Frame,
+    FunctionValue,
+    ListValue,
+    Opaque,
+    Operand,
+    Repeated,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation import guards, narrowing, python_operators
+from namecheck.interpreter.evaluation.declared import words_of
+from namecheck.interpreter.evaluation.guards import Guard
+from namecheck.interpreter.evaluation.loops import Loops
+from namecheck.interpreter.evaluation.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
+from namecheck.interpreter.evaluation.match_statements import Patterns
+from namecheck.interpreter.models import torch_devices
+
+
+class Statements:
+    """Runs blocks of statements."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.loops = Loops(machine)
+        self.patterns = Patterns(machine)
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], list[Store] | None]] = {
+            ast.Expr: self._expression,
+            ast.Assign: self._assign,
+            ast.AugAssign: self._augmented,
+            ast.AnnAssign: self._annotated,
+            ast.Return: self._return,
+            ast.If: self._if,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+            ast.While: self._while,
+            ast.With: self._with,
+            ast.AsyncWith: self._with,
+            ast.Try: self._try,
+            ast.Raise: self._raise,
+            ast.Assert: self._assert,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.ClassDef: self._class,
+            ast.Import: machine.imports.run_import,
+            ast.ImportFrom: machine.imports.run_import_from,
+            ast.Delete: self._delete,
+            ast.Break: self._break,
+            ast.Continue: self._continue,
+            ast.Match: self._match,
+        }
+        if hasattr(ast, "TryStar"):
+            self._cases[ast.TryStar] = self._try
+
+    def block(
+        self, body: Sequence[ast.stmt], stores: list[Store], activation: Activation
+    ) -> list[Store]:
+        """The paths that come out at the end of a block; none where all leave it."""
+        entry = common(stores) if stores else None
+        for statement in body:
+            if len(stores) == 1:
+                stores = self.one(statement, stores[0], activation)
+            else:
+                stores = [end for store in stores for end in self.one(statement, store, activation)]
+            if not stores:
+                return []
+            if entry is not None:
+                stores = [store if store is entry else store.flattened(entry) for store in stores]
+            if len(stores) > self.machine.paths:
+                stores = merges.few(common(stores), stores, self.machine.paths)
+        return stores
+
+    def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
+        """The paths that come out of one statement."""
+        case = self._cases.get(type(statement))
+        if case is None:
+            return [store]
+        try:
+            ends = case(statement, store, activation)
+        except PathEnds:
+            return []
+        return [store] if ends is None else ends
+
+    def unroll_limit(self, activation: Activation) -> int:
+        """How many items a loop here is followed one by one."""
+        return self.loops.limit(activation)
+
+    # Binding
+
+    def bind(self, target: Node, value: Value, store: Store, activation: Activation) -> None:
+        """Assign a value to a target."""
+        expressions = self.machine.expressions
+        if isinstance(target, ast.Name):
+            self.bind_name(target.id, value, store, activation.frame)
+        elif isinstance(target, ast.Attribute):
+            receiver = expressions.value(target.value, store, activation)
+            expressions.attributes.write(receiver, target.attr, value, target, store, activation)
+        elif isinstance(target, ast.Subscript):
+            receiver = expressions.value(target.value, store, activation)
+            index = expressions.value(target.slice, store, activation)
+            expressions.items.write(receiver, index, value, target, store, activation)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value, store, activation)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, store, activation)
+
+    def bind_name(self, name: str, value: Value, store: Store, frame: Frame) -> None:
+        """Assign a value to a variable of the scope that it belongs to."""
+        owner = self.machine.expressions.owner(name, frame) or frame
+        store.set((owner.number, name), value)
+
+    def _unpack(
+        self, target: ast.Tuple | ast.List, value: Value, store: Store, activation: Activation
+    ) -> None:
+        content = self.machine.expressions.iterate(value, target, store, activation)
+        star = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
+        count = len(target.elts)
+        if isinstance(content, Repeated):
+            for element in target.elts:
+                each: Value = ListValue(self.machine.new_address(), content)
+                if not isinstance(element, ast.Starred):
+                    each = joins.pick(content, self.machine.new_address(), store)
+                self.bind(element, each, store, activation)
+            return
+        if star is None:
+            if len(content) != count:
+                self.machine.fail("ValueError")
+            for element, item in zip(target.elts, content, strict=True):
+                self.bind(element, item, store, activation)
+            return
+        if len(content) < count - 1:
+            self.machine.fail("ValueError")
+        after = count - star - 1
+        middle = content[star : len(content) - after]
+        parts: list[Value] = [
+            *content[:star],
+            ListValue(self.machine.new_address(), middle),
+            *content[len(content) - after :],
+        ]
+        for element, item in zip(target.elts, parts, strict=True):
+            self.bind(element, item, store, activation)
+
+    def _split(
+        self,
+        value: Value,
+        store: Store,
+        write: Callable[[Value, Store], None],
+    ) -> list[Store]:
+        """Follow each alternative of a value on a path of its own."""
+        if not isinstance(value, Union) or _is_foreign(value) or torch_devices.is_choice(value):
+            write(value, store)
+            return [store]
+        ends = []
+        for choice in value.alternatives:
+            if store.allows(choice.facts):
+                layer = store.assume(choice.facts)
+                write(choice.value, layer)
+                ends.append(layer)
+        return ends
+
+    def augment(
+        self,
+        name: str,
+        node: Node,
+        operands: list[Operand],
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """``target op= value`` without the binding of the target."""
+        return python_operators.augmented(self.machine, name, node, operands, store, activation)
+
+    # Simple statements
+
+    def _expression(self, node: ast.Expr, store: Store, activation: Activation) -> list[Store]:
+        if isinstance(node.value, ast.Yield):
+            return self.machine.expressions.yielded(node.value, store, activation)
+        self.machine.expressions.value(node.value, store, activation)
+        return [store]
+
+    def _assign(self, node: ast.Assign, store: Store, activation: Activation) -> list[Store]:
+        value = self.machine.expressions.value(node.value, store, activation)
+
+        def write(chosen: Value, layer: Store) -> None:
+            for target in node.targets:
+                self.bind(target, chosen, layer, activation)
+
+        return self._split(value, store, write)
+
+    def _annotated(self, node: ast.AnnAssign, store: Store, activation: Activation) -> list[Store]:
+        if node.value is None:
+            return [store]
+        value = self.machine.expressions.value(node.value, store, activation)
+
+        def write(chosen: Value, layer: Store) -> None:
+            held = self.machine.declarations.assigned(node, chosen, layer, activation)
+            self.bind(node.target, held, layer, activation)
+
+        return self._split(value, store, write)
+
+    def _augmented(self, node: ast.AugAssign, store: Store, activation: Activation) -> None:
+        expressions = self.machine.expressions
+        target = expressions.value(node.target, store, activation)
+        value = expressions.value(node.value, store, activation)
+        name = type(node.op).__name__
+        result = expressions.spread(
+            store,
+            [target, value],
+            lambda layer, values: self.augment(
+                name,
+                node,
+                [(node.target, values[0]), (node.value, values[1])],
+                layer,
+                activation,
+            ),
+        )
+        if self.machine.recorder is not None:
+            self.machine.recorder.value(node, result, store)
+        self.bind(node.target, result, store, activation)
+
+    def _return(self, node: ast.Return, store: Store, activation: Activation) -> list[Store]:
+        value: Value = NONE
+        if node.value is not None:
+            value = self.machine.expressions.value(node.value, store, activation)
+
+        def leave(chosen: Value, layer: Store) -> None:
+            self.machine.declarations.leave(node, chosen, layer, activation)
+            activation.returns.append((layer, chosen))
+
+        self._split(value, store, leave)
+        if len(activation.returns) > 2 * self.machine.paths:
+            activation.returns[:] = [self._one_return(activation.returns)]
+        return []
+
+    def _one_return(self, returns: list[tuple[Store, Value]]) -> tuple[Store, Value]:
+        """Paths that return, joined to one because there are many of them."""
+        stores = [store for store, _ in returns]
+        value = returns[0][1]
+        for joiner, (_, other) in zip(merges.joiners(stores), returns[1:], strict=True):
+            value = joiner.value(value, other)
+        return merges.merged(common(stores), stores), value
+
+    def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
+        error = guards.error_of(self.machine, node.exc, store, activation)
+        # Making a built-in error raises no other: only its arguments may.
+        made = node.exc.args if error and isinstance(node.exc, ast.Call) else [node.exc]
+        for part in made:
+            if part is not None:
+                self.machine.expressions.value(part, store, activation)
+        self.machine.fail(error)
+
+    def _assert(self, node: ast.Assert, store: Store, activation: Activation) -> list[Store]:
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+        if not holds and not isinstance(node.test, ast.Constant):
+            return fails  # an assertion that fails for us may only be one that we misjudge
+        if store.get(FOREIGN) is None:
+            for path in holds:
+                path.set(FOREIGN, None)  # it is meant for this version after all
+        return [path.flattened(store) if path is not store else store for path in holds]
+
+    def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.bind_name(target.id, self.machine.fresh("deleted"), store, activation.frame)
+            elif isinstance(target, ast.Subscript):
+                self._delete_item(target, store, activation)
+
+    def _delete_item(self, target: ast.Subscript, store: Store, activation: Activation) -> None:
+        receiver = self.machine.expressions.value(target.value, store, activation)
+        index = self.machine.expressions.value(target.slice, store, activation)
+        if isinstance(receiver, DictValue):
+            content = joins.entries(receiver, store)
+            kept = tuple((key, entry) for key, entry in content.items if key != index)
+            joins.write(receiver, store, Entries(kept, content.rest))
+        elif isinstance(receiver, ListValue):
+            items = joins.items(receiver, store)
+            if isinstance(items, Repeated):
+                return
+            if isinstance(index, Const) and isinstance(index.value, int):
+                rest = list(items)
+                if -len(rest) <= index.value < len(rest):
+                    del rest[index.value]
+                joins.write(receiver, store, tuple(rest))
+            else:
+                joins.write(receiver, store, Repeated(self.machine.fresh("item")))
+
+    def _break(self, node: ast.Break, store: Store, activation: Activation) -> list[Store]:
+        if activation.breaks:
+            activation.breaks[-1].append(store)
+        return []
+
+    def _continue(self, node: ast.Continue, store: Store, activation: Activation) -> list[Store]:
+        if activation.continues:
+            activation.continues[-1].append(store)
+        return []
+
+    # Branches
+
+    def _if(self, node: ast.If, store: Store, activation: Activation) -> list[Store]:
+        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+        if holds == [store] or fails == [store]:
+            return self.block(node.body if holds else node.orelse, [store], activation)
+        left = activation.left
+        foreign = store.get(FOREIGN)
+        ends = self.block(node.body, holds, activation)
+        ends += self.block(node.orelse, fails, activation)
+        if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
+            # Here the versions meet again.
+            ends = [merges.merged(store, ends)]
+            ends[0].set(FOREIGN, None)
+        if len(ends) < 2 or merges.differ_in_names(store, ends):
+            return [end.flattened(store) for end in ends]
+        if activation.left == left:
+            # No path left the branches early, so none stands on this store as it was before them.
+            store.absorb(merges.merge(store, ends))
+            return [store]
+        return [merges.merged(store, ends)]
+
+    def _match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
+        return self.patterns.match(node, store, activation)
+
+    # Loops
+
+    def _for(self, node: ast.For, store: Store, activation: Activation) -> list[Store]:
+        return self.loops.over(node, store, activation)
+
+    def _while(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
+        return self.loops.during(node, store, activation)
+
+    # with, try
+
+    def _with(self, node: ast.With, store: Store, activation: Activation) -> list[Store]:
+        contexts = self.machine.calls.libraries.contexts
+        return contexts.around(
+            node.items, lambda layer: self.block(node.body, [layer], activation), store, activation
+        )
+
+    def protected(
+        self,
+        body: Callable[[Store], list[Store]],
+        wanted: Sequence[Guard],
+        store: Store,
+        activation: Activation,
+    ) -> tuple[list[Store], Store | None, set[str]]:
+        """Run a block after which errors are handled.
+
+        The paths through it; what covers each state in which an error may have been raised, None
+        where none can be; and the types of the errors that certainly end a path.
+        """
+        machine = self.machine
+        unknowns, outer = machine.unknowns, machine.errors
+        raised: set[str] = set()
+        machine.errors = raised
+        activation.guards += wanted
+        try:
+            with machine.ledger.logging() as log:
+                ends = body(store.fork())
+        finally:
+            machine.errors = outer
+            del activation.guards[len(activation.guards) - len(wanted) :]
+        outer.update(e for e in raised if not any(guard.catches(e) for guard in wanted))
+        if not raised and machine.unknowns == unknowns:
+            return ends, None, raised
+        return ends, merges.at_any_time(store, log), raised
+
+    def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+        if not node.finalbody:
+            return self._guarded(node, store, activation)
+        lists: list[list[Any]] = [
+            activation.returns,
+            *activation.breaks[-1:],
+            *activation.continues[-1:],
+        ]
+        before = [len(paths) for paths in lists]
+        ends = self._guarded(node, store, activation)
+        for paths, count in zip(lists, before, strict=True):
+            paths[count:] = self._finally(node, paths[count:], activation)
+        return self.block(node.finalbody, ends, activation) if ends else []
+
+    def _finally(self, node: ast.Try, paths: Sequence[Any], activation: Activation) -> list[Any]:
+        """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
+        left: list[Any] = []
+        for path in paths:
+            store = path[0] if isinstance(path, tuple) else path
+            for end in self.block(node.finalbody, [store.fork()], activation):
+                left.append((end, path[1]) if isinstance(path, tuple) else end)
+        return left
+
+    def _guarded(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+        """A ``try`` with its handlers."""
+        machine, unknowns = self.machine, self.machine.unknowns
+        caught = [guards.of_handler(machine, h, store, activation) for h in node.handlers]
+        wanted = [guard for guard in caught if not guard.again]
+        ends, handled, raised = self.protected(
+            lambda layer: self.block(node.body, [layer], activation), wanted, store, activation
+        )
+        unsure = machine.unknowns != unknowns
+        ends = self.block(node.orelse, ends, activation) if ends else []
+        if handled is not None:
+            left = set(raised)
+            for handler, guard in zip(node.handlers, caught, strict=True):
+                mine = {error for error in left if guard.catches(error)}
+                left -= mine - {UNKNOWN_ERROR}
+                if not mine and not unsure:
+                    continue
+                layer = handled.fork()
+                if handler.name:
+                    self.bind_name(
+                        handler.name, self.machine.fresh("error"), layer, activation.frame
+                    )
+                ends.extend(self.block(handler.body, [layer], activation))
+            if raised and node.finalbody and not node.handlers:
+                self.block(node.finalbody, [handled.fork()], activation)
+        return merges.few(store, ends, self.machine.paths)
+
+    # Definitions
+
+    def function(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        store: Store,
+        activation: Activation,
+    ) -> FunctionValue:
+        """The function that a definition makes, its defaults evaluated here."""
+        value = self.machine.expressions.value
+        frame = activation.frame
+        made = FunctionValue(
+            node,
+            frame,
+            tuple(value(default, store, activation) for default in node.args.defaults),
+            tuple(
+                (argument.arg, value(default, store, activation))
+                for argument, default in zip(
+                    node.args.kwonlyargs, node.args.kw_defaults, strict=True
+                )
+                if default is not None
+            ),
+            frame.cls,
+        )
+        current: Frame | None = frame
+        while current is not None:
+            self.machine.captured.add(current.number)
+            current = current.enclosing
+        self.machine.functions.setdefault(node, made)
+        return made
+
+    def _function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, activation: Activation
+    ) -> None:
+        decorators = [
+            self.machine.expressions.value(decorator, store, activation)
+            for decorator in node.decorator_list
+        ]
+        for word in words_of(node):
+            self.machine.expressions.value(word, store, activation)
+        value: Value = self.function(node, store, activation)
+        for where, decorator in zip(
+            reversed(node.decorator_list), reversed(decorators), strict=True
+        ):
+            value = self.machine.calls.libraries.decorate(
+                decorator, value, where, store, activation
+            )
+        if isinstance(value, Opaque) or not self._is_setter(node, value, store, activation):
+            self.bind_name(node.name, value, store, activation.frame)
+
+    def _is_setter(self, node: Node, value: Value, store: Store, activation: Activation) -> bool:
+        """Keep a property's setter beside the property, under a name of its own."""
+        if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
+            assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            self.bind_name(node.name, value.items[0], store, activation.frame)
+            store.set((activation.frame.number, f"{node.name}="), value.items[1])
+            return True
+        return False
+
+    def _class(self, node: ast.ClassDef, store: Store, activation: Activation) -> None:
+        libraries = self.machine.calls.libraries
+        made: Value = libraries.classes.define(node, store, activation)
+        for decorator in reversed(node.decorator_list):
+            value = self.machine.expressions.value(decorator, store, activation)
+            made = libraries.decorate(value, made, decorator, store, activation)
+        if isinstance(made, ClassValue):
+            self.machine.classes.append(made)
+        self.bind_name(node.name, made, store, activation.frame)
+
+
+def _is_foreign(value: Union) -> bool:
+    """Whether it depends on a version which of its alternatives a value is."""
+    return any(FOREIGN.key == key for choice in value.alternatives for key, _ in choice.facts)

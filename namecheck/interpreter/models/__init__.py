@@ -1,0 +1,1 @@
+"""What libraries do: torch, builtins, the standard library."""

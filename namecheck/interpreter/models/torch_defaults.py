@@ -1,0 +1,146 @@
+"""What holds around the calls of a program: the default dtype, and where autocast may be on.
+
+A file that speaks of autocast may run any of its code under it; so may the code that it calls.
+Whoever imports a file may have set another default dtype: that is taken for granted not to be so,
+unless the file itself, or the one that is checked, speaks of it (docs/semantics.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Final
+
+from namecheck.core import dtypes as attributes
+from namecheck.core.dtypes import STANDARD, Around, DType
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.tensors import Constant
+from namecheck.effects import dtype as dtypes
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
+from namecheck.interpreter.evaluation.machine import Machine
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.evaluation.calls import Call
+
+# What a layer may be cast to, or made with where the default is another.
+LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
+_DEFAULT: Final = ("torch", "default dtype")
+
+
+class Surroundings:
+    """Tells what holds around a call, and hears of what changes it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.checked = machine.source.text
+
+    def around(self, store: Store) -> Around:
+        """What holds on this path, in the code that is being run."""
+        texts = (self.checked, self.machine.source.text)
+        standard = _spoken(*texts)
+        if standard.device is not STANDARD.device:
+            device = self.machine.torch.placement.default(standard.device, store)
+            standard = replace(standard, device=device)
+        if standard.default == STANDARD.default:
+            return standard
+        written: Value | None = store.get(_DEFAULT)
+        if isinstance(written, Const) and isinstance(written.value, Constant):
+            return replace(standard, default=written.value.name)
+        return standard
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_dtype(dtype)``."""
+        dtype = call.argument(0, "d")
+        self._check(dtype, attributes.unfit, attributes.unfit_text, call)
+        call.store.write(_DEFAULT, NONE, dtype)
+        return NONE
+
+    def default(self, call: Call) -> Value:
+        """``torch.get_default_dtype()``."""
+        dtype = self.around(call.store).default
+        if isinstance(dtype, str):
+            return Const(Constant("dtype", dtype))
+        return self.machine.fresh("dtype")
+
+    def limits(self, call: Call, *, floating: bool) -> Value:
+        """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
+        name = "finfo" if floating else "iinfo"
+        text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
+        self._check(
+            call.argument(0, "type"),
+            partial(attributes.limited, floating=floating),
+            partial(attributes.misspelt, message=text),
+            call,
+        )
+        return self.machine.fresh("limits")
+
+    def _check(
+        self,
+        dtype: Value,
+        of_dtype: Callable[[str], Contradiction | None],
+        of_text: Callable[[str], Contradiction],
+        call: Call,
+    ) -> None:
+        """Report a dtype that does not do here, or a string in its place."""
+        wrong = None
+        if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
+            wrong = of_dtype(dtype.value.name)
+        elif isinstance(dtype, Const) and isinstance(dtype.value, str):
+            wrong = of_text(dtype.value)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+
+    def parameter(self, call: Call) -> Value:
+        """``nn.Parameter(x)`` has the names of x."""
+        value = call.argument(0, "data")
+        if not isinstance(value, TensorValue):
+            return self.machine.fresh("parameter")
+        if call.argument(1, "requires_grad", Const(True)) == Const(True):
+            wrong = dtypes.without_gradient(joins.held(value, call.store).tensor.dtype)
+            if wrong is not None:
+                self.machine.report(wrong, call.node, call.store, call.activation)
+        return self.of_module(value, call.store)
+
+    def of_module(self, value: Value, store: Store) -> Value:
+        """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
+        if not isinstance(value, TensorValue):
+            return value
+        held = joins.held(value, store)
+        dtype = castable(held.tensor.dtype)
+        tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
+        own = TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
+        self.machine.torch.placement.belongs(own)
+        return own
+
+
+@lru_cache(maxsize=64)
+def _spoken(checked: str, running: str) -> Around:
+    """What the texts of two files leave open."""
+    texts = {checked, running}
+    autocast = any("autocast" in text for text in texts)
+    default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.default
+    device = UNKNOWN if any(map(_OF_DEVICES.search, texts)) else STANDARD.device
+    return Around(default, autocast, device)
+
+
+_OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
+# What sets the default device, here or in a block: a context that is called a device.
+_OF_DEVICES: Final = re.compile(
+    r"set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
+    r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)",
+    re.MULTILINE,
+)
+
+
+def castable(dtype: DType) -> DType:
+    """The dtypes that a parameter or a buffer of a module may be cast to (nn.Module.to)."""
+    possible = set(attributes.possible(dtype))
+    if possible & attributes.FLOATINGS:
+        return attributes.one_of(possible | LAYERS)
+    if possible & attributes.COMPLEXES:
+        return attributes.one_of(attributes.COMPLEXES)
+    return dtype

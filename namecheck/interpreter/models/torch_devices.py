@@ -1,0 +1,382 @@
+"""Devices as values: what a program writes and chooses, what it asks tensors, where layers are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.core import devices, dtypes
+from namecheck.core.devices import Chosen, Device
+from namecheck.core.names import UNKNOWN, Unknown
+from namecheck.core.tensors import Constant, Tensor
+from namecheck.effects.device import asked_for
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Address,
+    Alternative,
+    Const,
+    Instance,
+    Key,
+    Opaque,
+    TensorValue,
+    TorchModule,
+    Union,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.domain.store import Store
+    from namecheck.interpreter.evaluation.calls import Call
+    from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+_DEFAULT: Final = ("torch", "default device")
+# The methods of a module that cast its parameters as those of a tensor do, and the arguments of
+# others that may ask for a dtype.
+_CASTS: Final = ("float", "double", "half", "bfloat16")
+_CASTING: Final = ("dtype", "dst_type", "tensor")
+
+
+def is_device(value: Value) -> bool:
+    """Whether a value is a device, or a string that names one."""
+    if not isinstance(value, Const):
+        return False
+    if isinstance(value.value, Constant):
+        return value.value.kind == "device"
+    return devices.is_word(value.value)
+
+
+def is_choice(value: Value) -> bool:
+    """Whether a value is one of several devices."""
+    return isinstance(value, Union) and all(is_device(c.value) for c in value.alternatives)
+
+
+def name_of(value: Value) -> str:
+    """The device that a value is."""
+    assert isinstance(value, Const)
+    return value.value.name if isinstance(value.value, Constant) else str(value.value)
+
+
+def chosen(value: Union, store: Store) -> Constant | Chosen:
+    """One of several devices as `infer` takes it: those that the path allows."""
+    told = [(name_of(c.value), c.facts) for c in value.alternatives if store.allows(c.facts)]
+    names = dict.fromkeys(name for name, _ in told)
+    if len(names) == 1:
+        return Constant("device", next(iter(names)))
+    return Chosen(tuple(told))
+
+
+def resolved(tensor: Tensor, store: Store) -> Tensor:
+    """A tensor on a device that the program chose, as far as the path tells which that is."""
+    device = tensor.device
+    if not isinstance(device, Chosen):
+        return tensor
+    left = tuple(each for each in device.alternatives if store.allows(each[1]))
+    if len(left) == len(device.alternatives) or not left:
+        return tensor
+    names = {devices.of_tensor(name) for name, _ in left}
+    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(left))
+
+
+def answered(key: Key) -> Device:
+    """The device that an answer stands for: what ``x.device`` gives."""
+    found = asked(key) if key.parts[0] == "answer" else None
+    return UNKNOWN if found is None else found[1].device
+
+
+def lowered(key: Key) -> Constant | Chosen | None:
+    """What ``x.device`` gives as `infer` takes it; None where nothing is known of it."""
+    device = answered(key)
+    if isinstance(device, str):
+        return Constant("device", device)
+    return device if isinstance(device, Chosen) else None
+
+
+def attribute(value: Value, name: str) -> Value | None:
+    """``device.type`` and ``device.index``; None of any other value or attribute."""
+    if name not in ("type", "index"):
+        return None
+    if isinstance(value, Const) and isinstance(value.value, Constant):
+        if value.value.kind != "device":
+            return None
+        kind, index = devices.parted(value.value.name)
+        return Const(kind if name == "type" else index)
+    device = answered(value.key) if isinstance(value, Opaque) else UNKNOWN
+    if name == "index":
+        return None
+    if isinstance(device, Chosen):
+        parts = [(devices.parted(each)[0], facts) for each, facts in device.alternatives]
+        return Union(tuple(Alternative(Const(kind), facts) for kind, facts in parts))
+    kinds = devices.kinds(device)
+    return Const(next(iter(kinds))) if kinds is not None and len(kinds) == 1 else None
+
+
+def asked(key: Key) -> tuple[Hashable, Tensor] | None:
+    """The tensor of which ``x.device`` or ``x.device.type`` asks, with its address."""
+    match key.parts:
+        case ("attribute", Key() as inner, "type"):
+            return asked(inner)
+        case ("answer", "device" | "Tensor.device", (address, Tensor() as tensor)):
+            return address, tensor
+    return None
+
+
+def _is_dtype(value: Value) -> bool:
+    return (
+        isinstance(value, Const)
+        and isinstance(value.value, Constant)
+        and value.value.kind == "dtype"
+    )
+
+
+def _says_nothing(value: Value) -> bool:
+    """Whether a value is a flag, as ``non_blocking``, or a memory format."""
+    if not isinstance(value, Const):
+        return False
+    told = value.value
+    if isinstance(told, Constant):
+        return told.kind != "dtype"
+    return told is None or isinstance(told, (bool, int))
+
+
+# Calls that are not followed: the name of their first parameter, a device.
+_SPEAKING: Final = {
+    "torch.autocast": "device_type",
+    "torch.amp.autocast": "device_type",
+    "torch.amp.autocast_mode.autocast": "device_type",
+    "torch.Generator": "device",
+}
+
+
+class Placement:
+    """Makes devices, and remembers what is made on which."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        # The addresses of parameters and buffers.
+        self._of_modules: set[Address] = set()
+
+    def device(self, call: Call) -> Value:
+        """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
+        kind = call.argument(0, "type", call.kwargs.get("device", NONE))
+        index = call.argument(1, "index")
+        if isinstance(kind, Union) and is_choice(kind) and index == NONE:
+            parts = [
+                Alternative(Const(Constant("device", name_of(c.value))), c.facts)
+                for c in kind.alternatives
+            ]
+            return Union(tuple(parts))
+        if isinstance(kind, Const) and isinstance(kind.value, Constant):
+            return kind
+        if isinstance(kind, Opaque) and lowered(kind.key) is not None:
+            return kind
+        if isinstance(kind, Const) and isinstance(kind.value, str):
+            return self._written(kind.value, index, call)
+        return self.machine.fresh("device")
+
+    def _written(self, word: str, index: Value, call: Call) -> Value:
+        known = index.value if isinstance(index, Const) else UNKNOWN
+        number = known if isinstance(known, int) and not isinstance(known, bool) else None
+        wrong = devices.refusal(word)
+        if wrong is None and isinstance(known, str):
+            wrong = devices.spelt_index()
+        if wrong is None and number is not None:
+            wrong = devices.negative() if number < 0 else devices.twice(word)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+            return self.machine.fresh("device")
+        if known is not None and number is None:
+            return self.machine.fresh("device")
+        name = word if number is None else f"{word}:{number}"
+        return Const(Constant("device", name))
+
+    # The default device
+
+    def default(self, spoken: Device, store: Store) -> Device:
+        """The default device on this path, where the files speak of one."""
+        written: Value | None = store.get(_DEFAULT)
+        return spoken if written is None else self._lowered(written, store)
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_device(device)``."""
+        device = call.argument(0, "device")
+        self._check(device, call)
+        call.store.write(_DEFAULT, NONE, device)
+        return NONE
+
+    def spoken(self, path: str, call: Call) -> None:
+        """A call of torch that is not followed; some of them take a device first."""
+        name = _SPEAKING.get(path)
+        if name is not None:
+            self._check(call.argument(0, name), call)
+
+    def _check(self, word: Value, call: Call) -> bool:
+        """Report a string that names no device; whether it was one."""
+        wrong = None
+        if isinstance(word, Const) and isinstance(word.value, str):
+            wrong = devices.refusal(word.value)
+        if wrong is not None:
+            self.machine.report(wrong, call.node, call.store, call.activation)
+        return wrong is not None
+
+    def entered(self, value: Value, store: Store) -> Value | None:
+        """``with device:`` sets the default device; what it was before, None of other contexts."""
+        if not is_device(value) and not is_choice(value):
+            return None
+        before: Value = store.get(_DEFAULT, NONE)
+        store.write(_DEFAULT, NONE, value)
+        return before
+
+    def left(self, before: Value, store: Store) -> None:
+        """The end of such a block."""
+        store.write(_DEFAULT, NONE, before)
+
+    def _lowered(self, value: Value, store: Store) -> Device:
+        if value == NONE:
+            return devices.STANDARD_DEVICE
+        return asked_for(self.machine.torch.lower(value, store))
+
+    # Layers
+
+    def made(self, layer: TorchModule, call: Call) -> None:
+        """A layer is made: its parameters are on the device that is asked for, or the default."""
+        word = call.kwargs.get("device", NONE)
+        self._check(word, call)
+        dtype = call.kwargs.get("dtype", NONE)
+        if isinstance(dtype, Const) and isinstance(dtype.value, str):
+            text = "empty(): argument 'dtype' must be torch.dtype, not str"
+            wrong = dtypes.misspelt(dtype.value, text)
+            self.machine.report(wrong, call.node, call.store, call.activation)
+        where = word if word != NONE else self._standing(call.store)
+        self.move(layer.address, where, call.store, call.activation)
+        default = self.machine.torch.surroundings.default(call)
+        self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.activation)
+        if self.machine.rows[layer.key].is_laid:
+            order = Const(Constant("memory_format", "contiguous_format"))
+            self.lay(layer.address, order, call.store, call.activation)
+
+    def _standing(self, store: Store) -> Value:
+        device = self.machine.torch.surroundings.around(store).device
+        if isinstance(device, str):
+            return Const(Constant("device", device))
+        written: Value | None = store.get(_DEFAULT)
+        return self.machine.fresh("device") if written is None else written
+
+    def belongs(self, tensor: TensorValue) -> None:
+        """A tensor is a parameter, or a buffer."""
+        self._of_modules.add(tensor.address)
+
+    def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
+        """The addresses of the parameters and buffers that are attributes of a module."""
+        for key, value in store.gathered().items():
+            if isinstance(key, tuple) and len(key) == 2 and key[0] == module.address:
+                each = (
+                    [c.value for c in value.alternatives] if isinstance(value, Union) else [value]
+                )
+                yield from (
+                    tensor.address
+                    for tensor in each
+                    if isinstance(tensor, TensorValue) and tensor.address in self._of_modules
+                )
+
+    def move(self, address: Address, where: Value, store: Store, activation: Activation) -> None:
+        """The parameters of a layer, or the tensor of a module, are on this device now."""
+        self._note("device", where, address, store, activation)
+
+    def cast(self, address: Address, dtype: Value, store: Store, activation: Activation) -> None:
+        """The parameters of a layer are of this dtype now."""
+        self._note("dtype", dtype, address, store, activation)
+
+    def lay(self, address: Address, order: Value, store: Store, activation: Activation) -> None:
+        """The weights of a layer are of this memory format now."""
+        self._note("format", order, address, store, activation)
+
+    def _note(
+        self, what: str, value: Value, address: Address, store: Store, activation: Activation
+    ) -> None:
+        """What belongs to a module is so now, as far as this run tells.
+
+        Another run, from another function on, does not know what has become of it meanwhile.
+        """
+        number = _root(activation)
+        known = value if number is not None else self.machine.fresh(what)
+        store.write((f"{what} of", address), NONE, known)
+        store.write((f"{what} by", address), NONE, Const(number))
+
+    def followed(self, value: Value, lowered: Any, store: Store, activation: Activation) -> Any:
+        """An operand; what belongs to a module is where the module was moved to."""
+        if not isinstance(lowered, Tensor) or not isinstance(lowered.device, Unknown):
+            return lowered
+        owner = _owner(value.address) if isinstance(value, TensorValue) else None
+        if isinstance(value, TensorValue) and (
+            owner is not value.address or owner in self._of_modules
+        ):
+            where = self.noted("device", owner, store, activation)
+            if where is not None:
+                return replace(lowered, device=self._lowered(where, store))
+        return lowered
+
+    def aim(self, name: str, call: Call) -> Value | None:
+        """Where a method of a module moves its parameters; None where it does not."""
+        if name == "cpu":
+            return Const(Constant("device", devices.CPU))
+        word = call.argument(0, "device")
+        if name in ("cuda", "xpu") and not is_device(word):
+            index = word.value if isinstance(word, Const) else UNKNOWN
+            if index is UNKNOWN:
+                return self.machine.fresh("device")
+            return Const(Constant("device", name if index is None else f"{name}:{index}"))
+        if self._check(word, call):
+            return self.machine.fresh("device")
+        cast = isinstance(word, Const) and isinstance(word.value, Constant)
+        if word == NONE or (cast and not is_device(word)):
+            return None
+        return word
+
+    def dtype_aim(self, name: str, call: Call) -> Value | None:
+        """What a method of a module casts its parameters to; None where it does not."""
+        if name in _CASTS:
+            return Const(Constant("dtype", self.machine.rows[name].dtype))
+        if name not in ("to", "type"):
+            return None
+        given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
+        casts = [v for v in given if not (is_device(v) or is_choice(v) or _says_nothing(v))]
+        if len(casts) == 1 and _is_dtype(casts[0]):
+            return casts[0]
+        return self.machine.fresh("dtype") if casts else None
+
+    def written(self, target: Value, store: Store) -> None:
+        """A layer, or a tensor that it holds, is given another tensor."""
+        if isinstance(target, (TensorValue, TorchModule)):
+            self.forget(_owner(target.address), store)
+
+    def forget(self, address: Address, store: Store) -> None:
+        """Nothing is known any more of where a layer is, nor of what dtype or order."""
+        for what in ("device", "dtype", "format"):
+            if store.get((f"{what} of", address)) is not None:
+                store.write((f"{what} of", address), NONE, NONE)
+
+    def noted(
+        self, what: str, address: Address, store: Store, activation: Activation
+    ) -> Value | None:
+        """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
+        found: Value = store.get((f"{what} of", address), NONE)
+        by: Value = store.get((f"{what} by", address), NONE)
+        return found if by == Const(_root(activation)) and found != NONE else None
+
+
+def _root(activation: Activation) -> int | None:
+    """The run that an activation belongs to; None within a method of what was not made here."""
+    outermost = activation
+    while outermost.caller is not None and outermost.site is not outermost.frame.scope:
+        outermost = outermost.caller
+    frame = outermost.frame
+    return None if frame.cls is not None else frame.number
+
+
+def _owner(address: Address) -> Address:
+    """The layer that a tensor is a weight of, else what has the address itself."""
+    if isinstance(address, tuple) and len(address) == 3 and address[0] == "held":
+        layer: Address = address[1]
+        return layer
+    return address

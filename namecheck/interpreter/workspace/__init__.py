@@ -1,0 +1,1 @@
+"""The modules of a project: imports, entry points, relevance."""

@@ -1,0 +1,203 @@
+"""Runs code on abstract values: branches join, loops reach a fixed point, calls are inferred.
+
+`check` is what the command, the mypy plugin and the tests enter by. No user code is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from namecheck import operators
+from namecheck.core.findings import Finding, is_of_attributes
+from namecheck.core.semantics import Semantics
+from namecheck.core.syntax import Source
+from namecheck.interpreter.evaluation.imports import Finder, Imports, below, nothing_found
+from namecheck.interpreter.evaluation.machine import Inferences, Machine
+from namecheck.interpreter.evaluation.observations import (
+    Application,
+    Applications,
+    Observation,
+    Observations,
+    Recorder,
+    Reveal,
+)
+from namecheck.interpreter.workspace.mistakes import told_once
+from namecheck.interpreter.workspace.program import Program
+from namecheck.interpreter.workspace.statistics import Loss, Statistics, collect
+from namecheck.interpreter.workspace.workspace import Alone, Files, Query, Uses, Workspace
+from namecheck.lints import removed_api as removed
+from namecheck.operators import Operator
+
+__all__ = [
+    "Analysis",
+    "Application",
+    "Applications",
+    "Files",
+    "Finder",
+    "Inferences",
+    "Loss",
+    "Observation",
+    "Observations",
+    "Query",
+    "Recorder",
+    "Reveal",
+    "Statistics",
+    "Uses",
+    "Workspace",
+    "analysed",
+    "below",
+    "briefly",
+    "check",
+    "collect",
+    "new_workspace",
+    "observe",
+    "run",
+    "run_program",
+]
+
+_RECURSION_LIMIT = 12_000
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the analysis of one file says: its findings and notes, and its revealed dims."""
+
+    findings: tuple[Finding, ...]
+    reveals: tuple[Reveal, ...] = ()
+
+
+def check(
+    source: Source,
+    *,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    reveal: bool = False,
+    inferences: Inferences | None = None,
+    files: Files | None = None,
+) -> Analysis:
+    """Analyse one file; with `reveal` the dims of every tensor-valued expression are kept.
+
+    `files` finds what it imports. `inferences` remembers what the rules answered; files checked in
+    the same semantics with the same table may share it. Raises RecursionError for code nested too
+    deeply to descend into.
+    """
+    recorder = Recorder() if reveal else None
+    found = Alone(source) if files is None else files
+    analysis = new_workspace(found, semantics, rows, inferences, recorder)
+    findings, _ = analysed(analysis, source.filename)
+    return Analysis(
+        findings,
+        () if recorder is None else tuple(sorted(recorder.reveals(source), key=lambda r: r.span)),
+    )
+
+
+def new_workspace(
+    files: Files,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+    recorder: Recorder | None = None,
+    *,
+    removed_api: bool = False,
+) -> Workspace:
+    """The files of a project, none of them run yet.
+
+    With `removed_api` the use of what torch 2.13 has no more is told: NC701.
+    """
+    table = operators.table() if rows is None else rows
+    return Workspace(files, semantics, table, inferences, recorder, removed_api=removed_api)
+
+
+def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
+    """What is found from one file, and what that depends on; raises as `check` does.
+
+    A finding may stand in another file, which a call has led to.
+    """
+    with _deep_recursion():
+        program, uses = project.run(location)
+    machine = program.machine
+    told = list(told_once(machine))
+    places = {(finding.filename, finding.span) for finding in told}
+    lints = [*machine.torch.lints.settle(), *machine.torch.sides.settle()]
+    # What contradicts is told; that it is odd as well needs no telling.
+    told += removed.uses(machine)
+    found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
+    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
+
+
+def briefly(
+    source: Source,
+    semantics: Semantics,
+    rows: Mapping[str, Operator] | None,
+    inferences: Inferences,
+) -> tuple[Finding, ...]:
+    """What is found of attributes in one file, each function run by itself; raises as `check`."""
+    machine = Machine(source, semantics, operators.table() if rows is None else rows)
+    machine.inferences = inferences
+    program = Program(machine, lambda machine: Imports(machine, nothing_found))
+    with _deep_recursion():
+        program.run_briefly()
+    found = [finding for finding in told_once(machine) if is_of_attributes(finding.code)]
+    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
+
+
+def run(
+    source: Source,
+    *,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+) -> Program:
+    """Run one file, and hand back its variables with the findings."""
+    project = new_workspace(Alone(source), semantics, rows, inferences)
+    with _deep_recursion():
+        return project.run(source.filename)[0]
+
+
+def observe(
+    source: Source,
+    *,
+    finder: Finder = nothing_found,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+) -> Observations:
+    """Run one file as a program, and tell what each of its expressions gives, file by file.
+
+    `finder` finds the files that it imports. Functions that the program does not call are not
+    run. Raises RecursionError as `check` does.
+    """
+    recorder = Recorder()
+    files = run_program(source, recorder, finder, semantics, rows, inferences)
+    return {file.filename: recorder.observations(file) for file in files}
+
+
+def run_program(
+    source: Source,
+    recorder: Recorder,
+    finder: Finder = nothing_found,
+    semantics: Semantics = Semantics.NAMECHECK,
+    rows: Mapping[str, Operator] | None = None,
+    inferences: Inferences | None = None,
+) -> tuple[Source, ...]:
+    """Run one file as a program for a recorder, as `observe` does; the files that took part."""
+    table = operators.table() if rows is None else rows
+    machine = Machine(source, semantics, table, recorder)
+    if inferences is not None:
+        machine.inferences = inferences
+    with _deep_recursion():
+        Program(machine, lambda machine: Imports(machine, finder)).run_main()
+    return tuple(machine.library.sources.values())
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

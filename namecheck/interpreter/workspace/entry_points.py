@@ -1,0 +1,382 @@
+"""Calls as code in other files might make them: on values of which nothing is known."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.scopes import decorators, is_stub
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Alternative,
+    BoundMethod,
+    ClassValue,
+    External,
+    FunctionValue,
+    Generator,
+    Held,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation.calls import Arguments, Call
+from namecheck.interpreter.evaluation.declared import fields
+from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+
+# What analysing one function on unknown arguments may cost, however much is spent already.
+_LEAST: Final = 500
+_NUMBERS: Final = ("int", "float", "str", "bool")
+_SUBCLASSES: Final = 3
+_LISTS: Final = frozenset({"list", "List"})
+_TUPLES: Final = frozenset({"tuple", "Tuple"})
+
+
+class Callers:
+    """Calls the functions of a file as unknown code might."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._names: dict[ast.ClassDef, frozenset[str]] = {}
+        # One for all methods of a class, where each function is run by itself.
+        self._instances: dict[ClassValue, Instance] = {}
+        self._making: set[ast.AST] = set()
+        self._returned: set[ast.AST] = set()
+
+    def call(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+        """Call a function on unknown arguments, and with its defaults; a method for each class."""
+        if isinstance(function.node, ast.Lambda):
+            return
+        self.machine.budget = max(self.machine.budget, _LEAST)
+        if self.machine.brief:
+            self._briefly(function, store, activation)
+            return
+        for cls in self._classes(function, store):
+            for defaults in (False, True) if function.defaults else (False,):
+                layer = store.fork()
+                arguments = self._arguments(function, cls, layer, activation, defaults=defaults)
+                try:
+                    self._call(function, arguments, layer, activation)
+                except PathEnds:
+                    continue
+
+    def _briefly(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+        """Call a function once, a method for the instance that stands for all of its class."""
+        own = function.cls if isinstance(function.frame.scope, ast.ClassDef) else None
+        if own is not None and own not in self._instances and function.name != "__init__":
+            self._instances[own] = self._instance(function, own, store, activation)
+        layer = store.fork()
+        arguments = self._arguments(function, own, layer, activation, defaults=False)
+        with contextlib.suppress(PathEnds):
+            self._call(function, arguments, store, activation)
+
+    def call_once(
+        self,
+        function: FunctionValue,
+        receiver: list[Value],
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Call a function with its receiver, if it has one, and unknown arguments."""
+        arguments = self._arguments(function, None, store, activation, defaults=False)
+        arguments.args[: len(receiver)] = receiver
+        self._call(function, arguments, store, activation)
+
+    def _call(
+        self,
+        function: FunctionValue,
+        arguments: Arguments,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Call a function, and what it makes: a function again, a generator for its items."""
+        call = Call(arguments, function.node, store, activation)
+        made = self.machine.calls.function(function, call)
+        if isinstance(made, Generator):
+            self.machine.generators.sample(made, function.node, store, activation)
+        elif isinstance(made, FunctionValue) and made.node not in self._returned:
+            self._returned.add(made.node)
+            self.call(made, store, activation)
+
+    def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
+        """The class of a method and those that inherit it; for a plain function none."""
+        cls = function.cls
+        if cls is None or not isinstance(function.frame.scope, ast.ClassDef):
+            return [None]
+        attributes = self.machine.expressions.attributes
+        heirs = [
+            heir
+            for heir in self._derived(cls)
+            if _plain(attributes.class_attribute(heir, function.name, store)) == function
+        ]
+        own = next((known for known in self.machine.classes if known == cls), cls)
+        return [own, *heirs[:_SUBCLASSES]]
+
+    def _derived(self, cls: ClassValue) -> Iterator[ClassValue]:
+        """The classes of the file that derive from a class."""
+        attributes = self.machine.expressions.attributes
+        for known in self.machine.classes:
+            if known != cls and cls in attributes.mro(known):
+                yield known
+
+    def _arguments(
+        self,
+        function: FunctionValue,
+        cls: ClassValue | None,
+        store: Store,
+        activation: Activation,
+        *,
+        defaults: bool,
+        instance: Instance | None = None,
+    ) -> Arguments:
+        """Unknown values for the parameters; for those that have one the default, if asked.
+
+        The axes of a constructor are those of the `instance` that it is called for.
+        A default of None most often stands for something that the body makes up its mind about.
+        """
+        spec = function.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        arguments = Arguments(open=spec.vararg is not None or spec.kwarg is not None)
+        plain = len(positional) - len(function.defaults)
+        for index, parameter in enumerate(positional):
+            default = function.defaults[index - plain] if defaults and index >= plain else NONE
+            if default != NONE:
+                arguments.args.append(default)
+                continue
+            receiver = None
+            if cls is not None and not index:
+                receiver = self._receiver(function, cls, store, activation)
+            made = receiver or self._unknown(function, parameter, instance, store, activation)
+            arguments.args.append(made)
+        if not defaults:
+            for parameter in spec.kwonlyargs:
+                arguments.kwargs[parameter.arg] = self._unknown(
+                    function, parameter, instance, store, activation
+                )
+        return arguments
+
+    # Instances
+
+    def _receiver(
+        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+    ) -> Value | None:
+        """An instance for ``self``, made as unknown code would make it."""
+        decorated = decorators(function.node)
+        if "staticmethod" in decorated:
+            return None
+        if "classmethod" in decorated or function.name == "__new__":
+            return cls
+        if function.name != "__init__":
+            return self._instances.get(cls) or self._instance(function, cls, store, activation)
+        instance = Instance(self.machine.new_address(), cls)
+        self.machine.declarations.seed(instance, function, store)
+        return instance
+
+    def _instance(
+        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+    ) -> Instance:
+        """An instance for a method, which its constructor has made."""
+        instance = Instance(self.machine.new_address(), cls)
+        self.machine.declarations.seed(instance, function, store)
+        self._initialise(instance, store, activation)
+        self._leave_open(instance, store)
+        return instance
+
+    def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:
+        maker = self.machine.expressions.attributes.class_attribute(instance.cls, "__init__", store)
+        if isinstance(maker, FunctionValue):
+            arguments = self._arguments(
+                maker, None, store, activation, defaults=False, instance=instance
+            )
+            self._construct(instance, maker, arguments, store, activation)
+        self._fill(instance, store, activation)
+
+    def _construct(
+        self,
+        instance: Instance,
+        maker: FunctionValue,
+        arguments: Arguments,
+        store: Store,
+        activation: Activation,
+    ) -> None:
+        """Run ``__init__``; the first of the arguments is in the place of the instance."""
+        arguments.args = arguments.args[1:]
+        self.machine.silent += 1
+        try:
+            layer = store.fork()
+            call = Call(arguments, maker.node, layer, activation)
+            self.machine.calls.call(BoundMethod(maker, instance), call)
+            store.absorb(layer.changes_since(store))
+        except PathEnds:
+            pass
+        finally:
+            self.machine.silent -= 1
+
+    def _made(self, cls: ClassValue, store: Store, activation: Activation) -> Instance:
+        """An instance that somebody else has made: of its sizes and axes nothing is known."""
+        instance = Instance(self.machine.new_address(), cls)
+        maker = self.machine.expressions.attributes.class_attribute(cls, "__init__", store)
+        if (
+            isinstance(maker, FunctionValue)
+            and maker.node not in self._making
+            and not self.machine.declarations.names_axes(maker, cls)
+        ):
+            self._making.add(maker.node)
+            arguments = self._arguments(
+                maker, None, store, activation, defaults=False, instance=instance
+            )
+            arguments.args = [self.machine.fresh("parameter") for _ in arguments.args]
+            arguments.kwargs = {n: self.machine.fresh("parameter") for n in arguments.kwargs}
+            self._construct(instance, maker, arguments, store, activation)
+            self._making.discard(maker.node)
+        self._forget_defaults(instance, store)
+        self._leave_open(instance, store)
+        return instance
+
+    def _forget_defaults(self, instance: Instance, store: Store) -> None:
+        """The fields that have a default: somebody else may have given another value."""
+        attributes = self.machine.expressions.attributes
+        for cls in attributes.mro(instance.cls):
+            node = cls.node if isinstance(cls, ClassValue) else None
+            for name, annotation in ({} if node is None else fields(node)).items():
+                known = store.get((instance.address, name))
+                default = attributes.class_attribute(instance.cls, name, store)
+                if known is not None or default is None or _is_constant(annotation):
+                    continue
+                if self.machine.declarations.field(instance, name, store) is None:
+                    word = annotation.id if isinstance(annotation, ast.Name) else ""
+                    kind = word if word in _NUMBERS else None
+                    store.set((instance.address, name), self.machine.fresh("field", kind))
+
+    def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
+        """The annotated fields of a class that no ``__init__`` has set."""
+        annotations = {} if instance.cls.node is None else fields(instance.cls.node)
+        for name, _ in instance.cls.fields:
+            key = (instance.address, name)
+            if store.get(key) is None and name in annotations:
+                declared = self.machine.declarations.field(instance, name, store)
+                made = declared or self._of_type(annotations[name], store, activation)
+                store.set(key, made)
+
+    def _leave_open(self, instance: Instance, store: Store) -> None:
+        """What a class of another name may have otherwise: what is overridden here, and stubs.
+
+        The instance may be one of such a class.
+        """
+        attributes = self.machine.expressions.attributes
+        overridden = set[str]().union(*map(self._given, self._derived(instance.cls)))
+        inherited = set[str]().union(*map(self._given, attributes.mro(instance.cls)))
+        for name in inherited:
+            found = attributes.class_attribute(instance.cls, name, store)
+            if name in overridden or self._says_nothing(_plain(found)):
+                store.set((instance.address, name), self.machine.fresh("overridden"))
+
+    def _says_nothing(self, value: Value | None) -> bool:
+        """Whether a method neither does anything nor declares what it gives."""
+        if not isinstance(value, FunctionValue) or not is_stub(value.node):
+            return False
+        return not self.machine.declarations.gives(value)
+
+    def _given(self, cls: Value) -> frozenset[str]:
+        """The names that a class gives to itself or, in its methods, to ``self``."""
+        node = cls.node if isinstance(cls, ClassValue) else None
+        if node is None:
+            return frozenset()
+        names = self._names.get(node)
+        if names is None:
+            attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
+            written = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
+            names = self._names[node] = frozenset(written | self.machine.scope(node).local)
+        return names
+
+    # Values by their annotations
+
+    def _unknown(
+        self,
+        function: FunctionValue,
+        parameter: ast.arg,
+        instance: Instance | None,
+        store: Store,
+        activation: Activation,
+    ) -> Value:
+        """A value for a parameter, of the type that its annotation gives."""
+        if parameter.annotation is None:
+            return self.machine.fresh("parameter")
+        declared = self.machine.declarations.parameter(function, parameter.arg, instance, store)
+        if declared is not None:
+            return declared
+        return self._of_type(parameter.annotation, store, activation)
+
+    def _of_type(self, annotation: ast.expr, store: Store, activation: Activation) -> Value:
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            try:
+                annotation = ast.parse(annotation.value, mode="eval").body
+            except SyntaxError:
+                return self.machine.fresh("parameter")
+        if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+            return self._of_union([annotation.left, annotation.right], store, activation)
+        if isinstance(annotation, ast.Subscript):
+            return self._of_generic(annotation, store, activation)
+        if isinstance(annotation, ast.Constant) and annotation.value is None:
+            return NONE
+        if not isinstance(annotation, (ast.Name, ast.Attribute)):
+            return self.machine.fresh("parameter")
+        kind = self.machine.expressions.value(annotation, store, activation)
+        if isinstance(kind, External):
+            if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
+                address = ("parameter", self.machine.new_address())
+                return TensorValue(address, Held(Tensor()))
+            name = kind.path.removeprefix("builtins.")
+            if name in _NUMBERS:
+                return self.machine.fresh("parameter", name)
+        if isinstance(kind, ClassValue) and kind.style == "typeddict":
+            return self.machine.declarations.entries(kind, store)
+        if isinstance(kind, ClassValue) and kind.style == "namedtuple":
+            return self.machine.declarations.named_tuple(kind, store)
+        if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
+            return self._made(kind, store, activation)
+        return Opaque(("parameter", self.machine.new_address()))
+
+    def _of_union(self, options: list[ast.expr], store: Store, activation: Activation) -> Value:
+        """A value of one type, or None; of several types nothing is known."""
+        made = [self._of_type(option, store, activation) for option in options]
+        if NONE in made and not any(isinstance(value, Opaque) for value in made):
+            return joins.union([Alternative(value) for value in made], self.machine.ledger)
+        return self.machine.fresh("parameter")
+
+    def _of_generic(self, annotation: ast.Subscript, store: Store, activation: Activation) -> Value:
+        """``list[Sample]``, ``tuple[Sample, ...]``, ``Optional[Sample]``."""
+        word = ast.unparse(annotation.value).rpartition(".")[2]
+        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
+        if word == "Optional":
+            return self._of_union([annotation.slice, ast.Constant(None)], store, activation)
+        several = len(parts) == 2 and ast.unparse(parts[1]) == "..."
+        if word in _TUPLES and parts and not several:
+            items = [self._of_type(part, store, activation) for part in parts]
+            return TupleValue(tuple(items))
+        if word in _LISTS or (word in _TUPLES and several):
+            each = self._of_type(parts[0] if several else annotation.slice, store, activation)
+            if not isinstance(each, Opaque):
+                all_ = Repeated(each)
+                return ListValue(self.machine.new_address(), all_) if word in _LISTS else all_
+        return self.machine.fresh("parameter")
+
+
+def _is_constant(annotation: ast.expr) -> bool:
+    """Whether what is annotated so belongs to the class: ``ClassVar[int]``, ``Final``."""
+    words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in ast.walk(annotation)}
+    return bool(words & {"ClassVar", "Final"})
+
+
+def _plain(value: Value | None) -> Value | None:
+    """The function under a property, a static or a class method."""
+    return value.function if isinstance(value, Wrapped) else value

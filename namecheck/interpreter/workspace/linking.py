@@ -1,0 +1,185 @@
+"""Imports between the files of a project: what is bound is read when its name is read."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Const,
+    External,
+    Frame,
+    Imported,
+    TupleValue,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation.imports import Imports, nothing_found
+from namecheck.interpreter.evaluation.machine import Activation, Machine
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.workspace.workspace import Module, Workspace
+
+# Under this name a frame has the modules of which all names were imported.
+_STARS: Final = "*"
+# The names that were followed already, by the files that they were looked for in.
+Seen: TypeAlias = set[tuple[str, str]]
+
+
+class Links(Imports):
+    """Binds what import statements bind to the files of a project."""
+
+    def __init__(self, machine: Machine, workspace: Workspace) -> None:
+        super().__init__(machine, nothing_found)
+        self._workspace = workspace
+
+    # Statements
+
+    def run_file(self, activation: Activation, store: Store) -> list[Store]:
+        """Run the top level of a file; what only a type checker imports is bound before."""
+        for node in _for_type_checkers(self.machine.source.tree.body):
+            if isinstance(node, ast.Import):
+                self.run_import(node, store, activation)
+            elif all(alias.name != "*" for alias in node.names):
+                self.run_import_from(node, store, activation)
+        return self._run(self.machine.source, activation, store)
+
+    def run_import(self, node: ast.Import, store: Store, activation: Activation) -> None:
+        """``import a.b``, ``import a.b as c``."""
+        source = self._source(activation)
+        for alias in node.names:
+            path = alias.name if alias.asname else alias.name.partition(".")[0]
+            location = self._workspace.find(source, 0, path)
+            bound = External(path if location is None else location)
+            self._bind(alias.asname or path, bound, store, activation)
+
+    def run_import_from(self, node: ast.ImportFrom, store: Store, activation: Activation) -> None:
+        """``from a import b``, with any number of dots."""
+        location = self._workspace.find(self._source(activation), node.level, node.module or "")
+        if location is None:
+            super().run_import_from(node, store, activation)
+            return
+        for alias in node.names:
+            if alias.name == "*":
+                self._add_star(location, store, activation.frame)
+                continue
+            value: Value = Imported(location, alias.name)
+            if isinstance(activation.frame.scope, ast.ClassDef):
+                value = self.resolve(value, store)
+            self._bind(alias.asname or alias.name, value, store, activation)
+
+    def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
+        """The file that a module is to a file, or the module of this name in that package."""
+        location = self._workspace.find(source, level, module)
+        if location is not None and member:
+            location = self._workspace.member(location, member)
+        return None if location is None else self._workspace.source(location)
+
+    def _source(self, activation: Activation) -> Source:
+        return self.machine.source_of(activation.frame)
+
+    def _add_star(self, location: str, store: Store, frame: Frame) -> None:
+        stars = self._stars(frame, store)
+        store.set((frame.number, _STARS), TupleValue((*map(Const, stars), Const(location))))
+
+    def _stars(self, frame: Frame, store: Store) -> list[str]:
+        found = store.get((frame.number, _STARS))
+        items = found.items if isinstance(found, TupleValue) else ()
+        return [str(item.value) for item in items if isinstance(item, Const)]
+
+    # Names
+
+    def frame(self, path: str, store: Store) -> Frame | None:
+        """The frame of the file at a location."""
+        if not self._workspace.is_location(path):
+            return None
+        module = self._workspace.module(path)
+        return None if module is None else module.frame
+
+    def member(self, path: str, name: str, store: Store) -> Value | None:
+        """What the file or folder at a location has under a name."""
+        if not self._workspace.is_location(path):
+            return None
+        return self._named(path, name, store, set()) or External(f"{path}.{name}")
+
+    def resolve(self, value: Value, store: Store) -> Value:
+        """What a variable really holds: the file that an imported name stands in is run."""
+        return self._resolved(value, store, set())
+
+    def _resolved(self, value: Value, store: Store, seen: Seen) -> Value:
+        if isinstance(value, Imported):
+            found = self._named(value.module, value.name, store, seen)
+            return found or External(f"{value.module}.{value.name}")
+        if isinstance(value, Union):
+            alternatives = [
+                replace(choice, value=self._resolved(choice.value, store, seen))
+                for choice in value.alternatives
+            ]
+            return Union(tuple(alternatives))
+        return value
+
+    def starred(self, frame: Frame, name: str, store: Store) -> Value | None:
+        """What a module has under a name from those of which it imported all."""
+        return self._starred(frame, name, store, set())
+
+    def _starred(self, frame: Frame, name: str, store: Store, seen: Seen) -> Value | None:
+        for location in reversed(self._stars(frame, store)):
+            module = self._workspace.module(location)
+            if module is not None and self._is_public(name, module, store):
+                found = self._named(location, name, store, seen)
+                if found is not None:
+                    return found
+        return None
+
+    def _is_public(self, name: str, module: Module, store: Store) -> bool:
+        listed = self._cell(module, "__all__", store)
+        if listed is None:
+            return not name.startswith("_")
+        names = self.listed(listed, store)
+        return names is None or name in names
+
+    def _named(self, location: str, name: str, store: Store, seen: Seen) -> Value | None:
+        """What a module has under a name; what is asked for a second time is not there."""
+        source = self._workspace.source(location)
+        inner = self._workspace.member(location, name)
+        if inner is not None and not (source and name in self.machine.scope(source.tree).local):
+            return External(inner)
+        if (location, name) in seen:
+            return None
+        seen.add((location, name))
+        module = self._workspace.module(location)
+        if module is None:
+            return None
+        held = self._cell(module, name, store)
+        if held == Imported(location, name):  # ``from . import module``, in a package itself
+            return None if inner is None else External(inner)
+        if isinstance(held, Imported):
+            return self._named(held.module, held.name, store, seen)
+        if held is None:
+            return self._starred(module.frame, name, store, seen)
+        return self._resolved(held, store, seen)
+
+    def _cell(self, module: Module, name: str, store: Store) -> Value | None:
+        key = (module.frame.number, name)
+        found: Value | None = store.get(key)
+        if found is None and self._workspace.is_running(module):
+            found = module.program.store.get(key)
+        return found
+
+
+def _for_type_checkers(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports under ``if TYPE_CHECKING``."""
+    for node in body:
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            for inner in node.body:
+                if isinstance(inner, (ast.Import, ast.ImportFrom)):
+                    yield inner
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    word = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)
+    return word == "TYPE_CHECKING"

@@ -1,0 +1,49 @@
+"""Findings put together: one mistake is told once.
+
+It may show at several places of one statement, in sizes where a call gives them and in names where
+only annotations do, and in another way when a loop comes round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from namecheck.core.findings import Finding, Span, is_of_sizes
+from namecheck.core.syntax import Source
+from namecheck.interpreter.evaluation.machine import Machine
+
+_OF_NAMES = "NC1"
+
+Key: TypeAlias = tuple[str, Span, str]
+Statement: TypeAlias = tuple[str, tuple[int, int]]
+
+
+def told_once(machine: Machine) -> Iterator[Finding]:
+    """What was found, but of each statement that about the same names only the first.
+
+    What tells it in names comes before what tells it in sizes.
+    """
+    sources = {source.filename: source for source in machine.library.sources.values()}
+    told: dict[Statement, dict[Key, frozenset[str]]] = {}
+    for key, finding in sorted(machine.findings.items(), key=_vagueness):
+        names = machine.named.get(key)
+        if names is None:
+            yield finding  # a note
+            continue
+        others = told.setdefault(_statement(key, sources), {})
+        if not any(not names or not known or names & known for known in others.values()):
+            others[key] = names
+            yield finding
+
+
+def _vagueness(found: tuple[Key, Finding]) -> tuple[bool, bool]:
+    code = found[1].code
+    return is_of_sizes(code), not code.startswith(_OF_NAMES)
+
+
+def _statement(key: Key, sources: dict[str, Source]) -> Statement:
+    filename, span, _ = key
+    source = sources.get(filename)
+    lines = (span.line, span.line) if source is None else source.statement_lines(span.line)
+    return filename, lines

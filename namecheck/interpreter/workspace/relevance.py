@@ -1,0 +1,170 @@
+"""Which functions can matter to names at all.
+
+Most functions of a file neither name a dim nor call one that does; run on arguments without
+names they can say nothing. They are found by the words they use: a definition is relevant if it
+uses the vocabulary of naming, or the name of something relevant, or if what uses the vocabulary
+calls it (it may make the names).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from namecheck.annotations.declarations import DTYPES
+from namecheck.interpreter.domain.scopes import children
+
+VOCABULARY: Final = frozenset(
+    {
+        "names",
+        "refine_names",
+        "rename",
+        "rename_",
+        "align_to",
+        "align_as",
+        "align_tensors",
+        "unflatten",
+        "reveal_names",
+    }
+)
+
+# What gives tensors a dtype, a device or an order in memory that is known, or asks for one.
+ATTRIBUTES: Final = frozenset(
+    {
+        *("dtype", "device", "layout", "memory_format", "out", "to", "type", "type_as"),
+        *("cpu", "cuda", "long", "int", "short", "char", "byte", "bool", "half", "float"),
+        *("double", "bfloat16", "zeros", "ones", "empty", "full", "arange", "rand", "randn"),
+        *("randint", "tensor", "as_tensor", "from_numpy", "eye", "linspace", "zeros_like"),
+        *("ones_like", "empty_like", "full_like", "argmax", "argmin", "topk", "sort", "argsort"),
+        *("nonzero", "one_hot", "bernoulli", "multinomial", "randperm", "view", "stride"),
+        *("to_sparse", "to_dense", "sparse_coo_tensor", "finfo", "iinfo", "Parameter"),
+        *("requires_grad_", "logical_not", "isnan", "eq", "ne", "gt", "ge", "lt", "le"),
+        *("is_floating_point", "is_complex", "bincount", "searchsorted", "bucketize"),
+    }
+)
+
+
+def tells_of_attributes(definition: ast.AST) -> bool:
+    """Whether a function says anything of the attributes of tensors."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES)
+        or (isinstance(node, ast.keyword) and node.arg in ATTRIBUTES)
+        for node in ast.walk(definition)
+    )
+
+
+_IN_PLACE: Final = frozenset(
+    ["rename_", "squeeze_", "unsqueeze_", "transpose_", "swapaxes_", "swapdims_", "t_", "resize_"]
+)
+
+
+def renames_in_place(tree: ast.Module) -> bool:
+    """Whether a file changes the names that a tensor has, or their order."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            set_ = node.attr == "names" and isinstance(node.ctx, ast.Store)
+            if set_ or node.attr in _IN_PLACE:
+                return True
+    return False
+
+
+def relevant_definitions(
+    tree: ast.Module, vocabulary: frozenset[str] = VOCABULARY
+) -> frozenset[ast.AST]:
+    """The functions, lambdas and classes of a file that can matter to names, by these words."""
+    units: list[_Unit] = []
+    _collect(tree, units)
+    naming = [unit for unit in units if unit.words & vocabulary]
+    users = _spread(units, vocabulary, lambda unit: unit.words, lambda unit: unit.binds)
+    wanted = frozenset().union(*(unit.words for unit in naming))
+    suppliers = _spread(units, wanted, lambda unit: unit.binds, lambda unit: unit.words)
+    return frozenset(unit.node for unit in (*users, *suppliers))
+
+
+class _Unit(NamedTuple):
+    """A definition or an assignment: the words it uses, and those that it binds."""
+
+    node: ast.AST
+    words: frozenset[str]
+    binds: frozenset[str]
+
+
+def _spread(
+    units: list[_Unit],
+    start: frozenset[str],
+    asks: Callable[[_Unit], frozenset[str]],
+    gives: Callable[[_Unit], frozenset[str]],
+) -> list[_Unit]:
+    """The units reached from some words: a unit that asks for one of them gives its own."""
+    known = set(start)
+    reached: list[_Unit] = []
+    rest = units
+    while True:
+        found = [unit for unit in rest if asks(unit) & known]
+        if not found:
+            return reached
+        reached += found
+        known.update(*(gives(unit) for unit in found))
+        met = {id(unit) for unit in found}
+        rest = [unit for unit in rest if id(unit) not in met]
+
+
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LEAVES: Final = (ast.Name, ast.Constant)
+_BINDINGS: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.Expr)
+
+
+def _collect(root: ast.AST, units: list[_Unit]) -> None:
+    """Enter every unit below a node, inner ones first, with all the words below it."""
+    # Each entry: a node, the words and the bound words met below it so far, what is left to visit.
+    stack = [(root, set[str](), set[str](), iter(children(root)))]
+    while stack:
+        node, words, binds, rest = stack[-1]
+        child = next(rest, None)
+        if isinstance(child, _LEAVES):
+            _note(child, words, binds)
+            continue
+        if child is not None:
+            stack.append((child, set(), set(), iter(children(child))))
+            continue
+        stack.pop()
+        _note(node, words, binds)
+        if isinstance(node, _DEFINITIONS):
+            units.append(_Unit(node, frozenset(words), frozenset({node.name})))
+            binds = {node.name}
+        elif isinstance(node, (ast.Lambda, *_BINDINGS)):
+            units.append(_Unit(node, frozenset(words), frozenset(binds)))
+        if stack:
+            stack[-1][1].update(words)
+            stack[-1][2].update(binds)
+
+
+def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
+    """Enter the word that a node itself uses or binds."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        word = node.id if isinstance(node, ast.Name) else node.attr
+        words.add(word)
+        if isinstance(node.ctx, ast.Store):
+            binds.add(word)
+    elif isinstance(node, ast.keyword) and node.arg:
+        words.add(node.arg)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if node.value == "names" or ("[" in node.value and _QUOTED.search(node.value)):
+            words.add("names")
+    elif isinstance(node, ast.Subscript) and _declares(node):
+        words.add("names")
+
+
+_ANNOTATIONS: Final = frozenset({*DTYPES, "Annotated"})
+_QUOTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\[")
+
+
+def _declares(node: ast.Subscript) -> bool:
+    """Whether a subscript is an annotation of dims: ``Float[Tensor, "batch dim"]``."""
+    kind = node.value
+    word = kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", None)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    texts = (part.value for part in parts if isinstance(part, ast.Constant))
+    return word in _ANNOTATIONS and any(isinstance(text, str) for text in texts)

@@ -1,0 +1,127 @@
+"""How much of the names in a file is known, and where it is lost."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, Final
+
+from namecheck.core.names import UNKNOWN
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.evaluation.observations import Recorder, join
+
+_BUILTINS: Final = frozenset(dir(builtins))
+_LONGEST: Final = 40
+_SIGNS: Final[Mapping[type[ast.AST], str]] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An operator or a call that was given names, and gave fewer: how often, and where first."""
+
+    times: int
+    filename: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """The tensor expressions of some files: how many have names known in full, in part, not."""
+
+    full: int = 0
+    part: int = 0
+    none: int = 0
+    losses: Mapping[str, Loss] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The number of tensor expressions."""
+        return self.full + self.part + self.none
+
+    def joined(self, other: Statistics) -> Statistics:
+        """Of both; a loss is shown where the first of them has it."""
+        losses = dict(self.losses)
+        for word, loss in other.losses.items():
+            known = losses.get(word, Loss(0, loss.filename, loss.line))
+            losses[word] = Loss(known.times + loss.times, known.filename, known.line)
+        return Statistics(
+            self.full + other.full, self.part + other.part, self.none + other.none, losses
+        )
+
+    def worst(self, count: int) -> list[tuple[str, Loss]]:
+        """What lost names most often."""
+        return sorted(self.losses.items(), key=lambda item: (-item[1].times, item[0]))[:count]
+
+
+def collect(recorder: Recorder, source: Source) -> Statistics:
+    """The statistics of one file, of what was recorded while it was analysed."""
+    found = {
+        node: reduce(join, record.seen) if record.seen else UNKNOWN
+        for node, record in recorder.records(source)
+        if isinstance(node, ast.expr)
+    }
+    unknown = {
+        node
+        for node, record in recorder.records(source)
+        if record.unknown and not record.operator and not record.findings
+    }
+    tensors = [value for value in found.values() if isinstance(value, Tensor)]
+    full = sum(map(_is_full, tensors))
+    none = sum(map(_is_empty, tensors))
+    losses: dict[str, Loss] = {}
+    for node, value in found.items():
+        lost = not _is_full(value) if isinstance(value, Tensor) else node in unknown
+        if lost and any(_is_full(found.get(part)) for part in _given(node)):
+            word = _word(node, isinstance(value, Tensor))
+            if word is not None:
+                known = losses.get(word, Loss(0, source.filename, source.span(node).line))
+                losses[word] = Loss(known.times + 1, known.filename, known.line)
+    return Statistics(full, len(tensors) - full - none, none, losses)
+
+
+def _is_full(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dims.complete
+
+
+def _is_empty(tensor: Tensor) -> bool:
+    return not tensor.dims.complete and all(name is UNKNOWN for name in tensor.names)
+
+
+def _given(node: ast.expr) -> Iterator[ast.expr]:
+    """What an operator or a call is given."""
+    if isinstance(node, ast.BinOp):
+        yield from (node.left, node.right)
+    elif isinstance(node, ast.Subscript):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            yield node.func.value
+        yield from node.args
+        yield from (keyword.value for keyword in node.keywords)
+
+
+def _word(node: ast.expr, tensor: bool) -> str | None:
+    """What an operator or a call is told by; None for what loses nothing that was a tensor."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id in _BUILTINS:
+            return None
+        word = ast.unparse(node.func)
+        if isinstance(node.func, ast.Attribute) and (len(word) > _LONGEST or "(" in word):
+            word = f"….{node.func.attr}"
+        return f"{word}()" if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
+    if isinstance(node, ast.BinOp) and tensor:
+        return _SIGNS.get(type(node.op))
+    return "x[…]" if isinstance(node, ast.Subscript) and tensor else None

@@ -1,0 +1,338 @@
+"""The files of a project: the top level of each is run once, by itself, for whoever reads it.
+
+What a file binds so becomes part of the ground on which all analyses stand, and depends on the
+files alone: not on who asked for it first. Files that import each other in a cycle, and read each
+other's names at their top levels, are all run from one of them: the first in the alphabet.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol
+
+from namecheck.core.semantics import Semantics
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.scopes import statements
+from namecheck.interpreter.domain.store import Fact, Ledger, owner_of
+from namecheck.interpreter.domain.values import Frame
+from namecheck.interpreter.evaluation.machine import Inferences, Machine
+from namecheck.interpreter.evaluation.observations import Recorder
+from namecheck.interpreter.workspace.file_facts import Library
+from namecheck.interpreter.workspace.linking import Links
+from namecheck.interpreter.workspace.program import Program
+from namecheck.operators import Operator
+
+# How often a cycle is begun anew from another of its files.
+_ATTEMPTS: Final = 8
+
+
+class Files(Protocol):
+    """Finds the files of a project; a location names a file, or a folder of them."""
+
+    def find(self, importer: str, level: int, name: str) -> str | None:
+        """What a module is to the file that imports it; None where it is not of the project."""
+
+    def member(self, package: str, name: str) -> str | None:
+        """The module of this name in a package."""
+
+    def source(self, location: str) -> Source | None:
+        """The file, None for a folder and for what cannot be read."""
+
+    def name(self, location: str) -> str:
+        """The dotted name of a module."""
+
+    def matters(self, location: str) -> bool:
+        """Whether a file names dimensions."""
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The files of a project of one file."""
+
+    only: Source
+
+    def find(self, importer: str, level: int, name: str) -> str | None:
+        """Nothing is found."""
+        return None
+
+    def member(self, package: str, name: str) -> str | None:
+        """Nothing is found."""
+        return None
+
+    def source(self, location: str) -> Source | None:
+        """The file."""
+        return self.only
+
+    def name(self, location: str) -> str:
+        """The dotted name of the file."""
+        return os.path.splitext(os.path.basename(location))[0]
+
+    def matters(self, location: str) -> bool:
+        """It is what is analysed."""
+        return True
+
+
+class Query(NamedTuple):
+    """A module that an import statement asks for: in a file, so many dots up, by this name."""
+
+    importer: str
+    level: int
+    name: str
+
+
+@dataclass(slots=True)
+class Uses:
+    """What an analysis has read: the locations of files, and where modules were found."""
+
+    modules: set[str] = field(default_factory=set)
+    found: dict[Query, str | None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Module:
+    """One file whose top level was run.
+
+    `unfinished` are those that were still running when it read them.
+    """
+
+    location: str
+    program: Program
+    uses: Uses = field(default_factory=Uses)
+    unfinished: set[str] = field(default_factory=set)
+
+    @property
+    def frame(self) -> Frame:
+        """Where its variables stand."""
+        return self.program.frame
+
+
+class _Cycle(Exception):
+    """A file reads another that is running and waits for it: all are to be run from `first`."""
+
+    def __init__(self, outermost: str, first: str) -> None:
+        super().__init__(first)
+        self.outermost = outermost
+        self.first = first
+
+
+class Workspace:
+    """Runs the files of a project as they are needed."""
+
+    def __init__(
+        self,
+        files: Files,
+        semantics: Semantics,
+        rows: Mapping[str, Operator],
+        inferences: Inferences | None = None,
+        recorder: Recorder | None = None,
+        *,
+        removed_api: bool = False,
+    ) -> None:
+        self.files = files
+        self.library = Library(self._names, self._imported_words)
+        self._semantics = semantics
+        self._rows = rows
+        self._inferences: Inferences = {} if inferences is None else inferences
+        self._recorder = recorder
+        self._removed_api = removed_api
+        self._ground: dict[Hashable, Any] = {}
+        self._blocks = itertools.count()
+        self._modules: dict[str, Module | None] = {}
+        self._running: dict[str, Module] = {}
+        self._locations: dict[ast.AST, str] = {}
+        self._known: set[str] = set()
+        self._users: list[Uses] = []
+        self._attempts = 0
+
+    # Analyses
+
+    def run(self, location: str) -> tuple[Program, Uses]:
+        """Analyse one file in full: its top level, then the functions that others may call.
+
+        What it uses is told with it: all files on whose content the outcome depends.
+        """
+        module = self.module(location)
+        assert module is not None, f"{location} cannot be read"
+        uses = Uses({location})
+        with self._used_by(uses):
+            module.program.run_as_main()
+            module.program.run_functions()
+        return module.program, self._closed(uses)
+
+    def _closed(self, uses: Uses) -> Uses:
+        """With all that is used by what is used."""
+        closed = Uses(set(), dict(uses.found))
+        open_ = list(uses.modules)
+        while open_:
+            location = open_.pop()
+            if location in closed.modules:
+                continue
+            closed.modules.add(location)
+            module = self._modules.get(location)
+            if module is not None:
+                closed.found.update(module.uses.found)
+                open_ += module.uses.modules
+        return closed
+
+    @contextmanager
+    def _used_by(self, uses: Uses) -> Iterator[None]:
+        self._users.append(uses)
+        try:
+            yield
+        finally:
+            self._users.pop()
+
+    # Finding
+
+    def find(self, source: Source, level: int, name: str) -> str | None:
+        """The location of what a file imports."""
+        query = Query(self._location(source), level, name)
+        location = self.files.find(*query)
+        if self._users:
+            self._users[-1].found[query] = location
+        if location is not None:
+            self._known.add(location)
+        return location
+
+    def member(self, package: str, name: str) -> str | None:
+        """The module of this name in a package."""
+        location = self.files.member(package, name)
+        if location is not None:
+            self._known.add(location)
+        return location
+
+    def is_location(self, path: str) -> bool:
+        """Whether a dotted path is none, but the location of a file."""
+        return path in self._known
+
+    def source(self, location: str) -> Source | None:
+        """The file at a location; that it was read counts as a use of it."""
+        if self._users:
+            self._users[-1].modules.add(location)
+        return self.files.source(location)
+
+    def _location(self, source: Source) -> str:
+        return self._locations.get(source.tree, source.filename)
+
+    def _names(self, source: Source) -> bool:
+        return self.files.matters(self._location(source))
+
+    def _imported_words(self, source: Source) -> frozenset[str]:
+        """The words under which a file imports from modules that name dimensions."""
+        location = self._location(source)
+        words: set[str] = set()
+        for node in statements(source.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if self._matters(self.files.find(location, 0, alias.name)):
+                        words.add(alias.asname or alias.name.rpartition(".")[2])
+            elif isinstance(node, ast.ImportFrom):
+                module = self.files.find(location, node.level, node.module or "")
+                for alias in node.names if module is not None else ():
+                    assert module is not None
+                    inner = self.files.member(module, alias.name)
+                    if self._matters(module) or self._matters(inner):
+                        words.add(alias.asname or alias.name)
+        return frozenset(words)
+
+    def _matters(self, location: str | None) -> bool:
+        return location is not None and self.files.matters(location)
+
+    # Running
+
+    def module(self, location: str) -> Module | None:
+        """A file with its top level run; None where there is no such file, or it cannot be read."""
+        if self._users:
+            self._users[-1].modules.add(location)
+        if location in self._running:
+            return self._unfinished(location)
+        if not self._running:
+            self._attempts = 0
+        if location not in self._modules:
+            self._modules[location] = self._load(location)
+        module = self._modules[location]
+        if module is not None:
+            for waiting in self._running.values():
+                waiting.unfinished |= module.unfinished & self._running.keys()
+        return module
+
+    def is_running(self, module: Module) -> bool:
+        """Whether the top level of a file has not come to its end."""
+        return module.location in self._running
+
+    def _unfinished(self, location: str) -> Module:
+        """A file that is running: others in between wait for it, and are read by it."""
+        stack = list(self._running)
+        cycle = stack[stack.index(location) :]
+        first = min(cycle)
+        if first != location and self._attempts < _ATTEMPTS:
+            self._attempts += 1
+            raise _Cycle(location, first)
+        for waiting in cycle[1:]:
+            self._running[waiting].unfinished.add(location)
+        return self._running[location]
+
+    def _load(self, location: str) -> Module | None:
+        try:
+            return self._run(location)
+        except _Cycle as cycle:
+            if cycle.outermost != location:
+                raise
+            first = cycle.first
+            for name in [*self._modules]:
+                module = self._modules[name]
+                if module is None or location in module.unfinished:
+                    del self._modules[name]
+        self.module(first)
+        if location in self._modules:
+            return self._modules[location]
+        return self._load(location)
+
+    def _run(self, location: str) -> Module | None:
+        source = self.files.source(location)
+        if source is None:
+            return None
+        self._known.add(location)
+        self._locations[source.tree] = location
+        module = Module(location, Program(self._machine(source), lambda m: Links(m, self)))
+        self._running[location] = module
+        try:
+            with self._used_by(module.uses):
+                module.program.load(
+                    self.files.name(location), sparing=not self.files.matters(location)
+                )
+        finally:
+            del self._running[location]
+        self._lay(module.program)
+        return module
+
+    def _machine(self, source: Source) -> Machine:
+        ledger = Ledger(next(self._blocks), self._ground)
+        recorder = self._recorder if not self._running else None
+        machine = Machine(source, self._semantics, self._rows, recorder, self.library, ledger)
+        machine.inferences = self._inferences
+        machine.native = {} if self._removed_api else None
+        return machine
+
+    def _lay(self, program: Program) -> None:
+        """Make what a file has bound part of the ground.
+
+        What it changed in other files stays out: it depends on which files are imported.
+        """
+        block = program.machine.ledger.block
+        for key, content in program.store.cells.items():
+            if not isinstance(key, Fact) and _is_own(key, block):
+                self._ground[key] = content
+
+
+def _is_own(key: Hashable, block: Iterable[int]) -> bool:
+    """Whether a cell belongs to what was made in this block of numbers, or to no block."""
+    owner = owner_of(key)
+    if isinstance(owner, int):
+        return owner in block
+    return not isinstance(owner, str)

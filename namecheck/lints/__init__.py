@@ -1,0 +1,1 @@
+"""Patterns that are no contradictions: one file a lint."""

@@ -1,0 +1,132 @@
+"""``import namecheck`` and ``namecheck.install()`` in the files that a program starts from."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from namecheck import operators
+from namecheck.core.findings import Span
+from namecheck.core.syntax import Source
+from namecheck.editing.edits import Edit
+from namecheck.editing.imports import insertion_point, leading_imports
+from namecheck.migration.plain_calls import is_of_names
+from namecheck.migration.survey import Survey, is_test
+from namecheck.project.files import ProjectFiles
+from namecheck.project.settings import parents
+
+
+def installation(
+    source: Source, survey: Survey, files: ProjectFiles, *, shared: bool = False
+) -> Edit | None:
+    """The edit that puts names on torch; none where that is done, or not this file's business.
+
+    It is the business of a file that uses the API when it is imported or run, of one whose tests
+    use it, and of one with a part under ``if __name__ == "__main__"``. The call stands behind the
+    imports, if none of them can need it: one of a file that names dimensions may, and
+    ``from torch import …`` takes functions as they are then. With `shared` another file may have
+    put the names there before.
+    """
+    if is_installed(source, files) or not _starts(source, survey):
+        return None
+    imports = leading_imports(source.tree)
+    lines = [] if _imports_namecheck(source.tree) else ["import namecheck"]
+    if not imports or any(_may_need(node, source, files) for node in imports):
+        return Edit(insertion_point(source), "\n".join([*lines, "", *_CALLS[shared], "", ""]))
+    line = source.span(imports[-1]).end_line
+    end = len(source.lines[line - 1]) + 1
+    text = "".join(f"\n{line}" for line in [*lines, "", *_CALLS[shared]])
+    return Edit(Span(line, end, line, end), text)
+
+
+# What installs the names; twice in a process is an error.
+_CALLS: Final = {
+    False: ("namecheck.install()",),
+    True: ("if not namecheck.installed():", "    namecheck.install()"),
+}
+
+
+def is_shared(location: str, imported: AbstractSet[str]) -> bool:
+    """Whether a file may be in a process with another that installs: it is imported, or a test."""
+    return is_test(location) or location in imported
+
+
+def is_installed(source: Source, files: ProjectFiles) -> bool:
+    """Whether a file puts names on torch, or, of tests, a ``conftest.py`` that pytest imports."""
+    if has_install(source.tree):
+        return True
+    folders = parents(source.filename) if is_test(source.filename) else ()
+    prepared = (files.source(os.path.join(folder, "conftest.py")) for folder in folders)
+    return any(one is not None and has_install(one.tree) for one in prepared)
+
+
+def has_install(tree: ast.Module) -> bool:
+    """Whether a file puts names on torch itself, wherever it does."""
+    own = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "namecheck"
+        for alias in node.names
+        if alias.name in ("install", "runtime")
+    }
+    calls = {f"{name}.{word}" for name in _modules(tree) for word in ("install", "runtime")}
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func) in own | calls
+        for node in ast.walk(tree)
+    )
+
+
+def _modules(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "namecheck":
+                    yield alias.asname or alias.name
+
+
+def _imports_namecheck(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.Import)
+        and any(alias.name == "namecheck" and not alias.asname for alias in node.names)
+        for node in leading_imports(tree)
+    )
+
+
+def _starts(source: Source, survey: Survey) -> bool:
+    """Whether names are used by running the file as a program, or its tests."""
+    return has_main(source.tree) or any(
+        is_of_names(application) for application in survey.run_by(source.filename)
+    )
+
+
+def has_main(tree: ast.Module) -> bool:
+    """Whether a file has a part that runs only when it is the program."""
+    return any(
+        isinstance(node, ast.If)
+        and any(
+            isinstance(part, ast.Name) and part.id == "__name__" for part in ast.walk(node.test)
+        )
+        for node in tree.body
+    )
+
+
+def _may_need(node: ast.Import | ast.ImportFrom, source: Source, files: ProjectFiles) -> bool:
+    """Whether what an import brings, or runs, depends on the names being on torch."""
+    if isinstance(node, ast.ImportFrom):
+        if not node.level and (node.module or "").split(".")[0] == "torch":
+            return any(_is_operator(f"{node.module}.{alias.name}") for alias in node.names)
+        return node.level > 0 or _is_found(node.module or "", source, files)
+    return any(_is_found(alias.name, source, files) for alias in node.names)
+
+
+def _is_found(module: str, source: Source, files: ProjectFiles) -> bool:
+    return files.find(source.filename, 0, module) is not None
+
+
+def _is_operator(path: str) -> bool:
+    key = path.removeprefix("torch.")
+    rows = operators.table()
+    return key in rows or key.removeprefix("nn.functional.") in rows or key.endswith(".*")

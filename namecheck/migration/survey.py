@@ -1,0 +1,180 @@
+"""What the analysis saw at the calls and attributes of files, over all the times it reached them.
+
+Every file is run as a program, with the files that it imports; then its functions are called as
+unknown code might, those of tests too. What a program calls is settled by the programs: a function
+that one of them calls need not suit callers of which nothing is known. What none calls is settled
+by the tests, if they do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from namecheck.core.findings import Finding, Span
+from namecheck.core.syntax import Position, Source
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.workspace import analysis
+from namecheck.interpreter.workspace.analysis import Application, Applications, Recorder
+from namecheck.project.files import ProjectFiles
+from namecheck.project.settings import Settings
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
+
+    programs: Applications = field(default_factory=Applications)
+    tests: Applications = field(default_factory=Applications)
+    elsewhere: Applications = field(default_factory=Applications)
+
+    @property
+    def is_run(self) -> bool:
+        """Whether a program reaches it, or a test."""
+        return self.decisive is not self.elsewhere
+
+    @property
+    def decisive(self) -> Applications:
+        """Those that all have to be settled."""
+        return next(filter(_is_reached, (self.programs, self.tests)), self.elsewhere)
+
+    @property
+    def further(self) -> Sequence[Application]:
+        """Those that must not contradict, where they are settled."""
+        each = [*self.tests.each, *self.elsewhere.each]
+        return [one for one in each if one not in self.decisive.each] if self.is_run else ()
+
+
+def _is_reached(applications: Applications) -> bool:
+    return bool(applications.each) or applications.otherwise
+
+
+def is_test(location: str) -> bool:
+    """Whether a file has tests, by its name: pytest calls its functions."""
+    name = os.path.basename(location)
+    return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
+
+
+NOTHING_SEEN = Seen()
+
+
+class Survey:
+    """What is seen of some files, by location.
+
+    With `doubts`, what was not seen may be a tensor that has names.
+    """
+
+    def __init__(self, files: ProjectFiles | None = None, *, doubts: bool = True) -> None:
+        self.doubts: Final = doubts
+        self._files = ProjectFiles() if files is None else files
+        self._seen: dict[str, dict[Position, Seen]] = {}
+        self._faults: dict[str, str] = {}
+        self._run_by: dict[str, list[Application]] = {}
+        self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
+
+    def at(self, location: str, position: Position) -> Seen:
+        """What was seen at one place."""
+        return self._seen.get(os.path.realpath(location), {}).get(position, NOTHING_SEEN)
+
+    def in_file(self, location: str) -> Iterator[Application]:
+        """All that was applied in a file."""
+        for seen in self._seen.get(os.path.realpath(location), {}).values():
+            yield from seen.programs.each
+            yield from seen.tests.each
+            yield from seen.elsewhere.each
+
+    def run_by(self, location: str) -> Sequence[Application]:
+        """What running a file as a program applied, or its tests."""
+        return self._run_by.get(location, ())
+
+    def contradictions(self, location: str) -> Sequence[Finding]:
+        """The contradictions in a file, with those that the program expects and catches."""
+        return tuple(self._findings.get(os.path.realpath(location), {}).values())
+
+    @property
+    def contradicted(self) -> frozenset[tuple[str, int]]:
+        """The files and lines of all contradictions."""
+        return frozenset(
+            (location, span.line) for location, found in self._findings.items() for span, _ in found
+        )
+
+    def labels(self, location: str) -> frozenset[str]:
+        """The names that tensors have in a file."""
+        each = self.in_file(location)
+        known = [value for one in each for value in (*one.given, one.result)]
+        tensors = [value for value in known if isinstance(value, Tensor)]
+        return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
+
+    def fault(self, location: str) -> str | None:
+        """Why a file could not be analysed; None where it could."""
+        return self._faults.get(location)
+
+    def hold(self, source: Source) -> None:
+        """Take a file for what is imported by its name."""
+        self._files.put(source.filename, source)
+
+    def run(self, source: Source, found: Settings) -> None:
+        """Look at one file; where the analysis fails, `fault` tells of it."""
+        try:
+            self._run(source, found)
+        except RecursionError:
+            self._faults[source.filename] = "its code is nested too deeply"
+        except Exception as error:
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            self._faults[source.filename] = f"namecheck failed on this file: {text}"
+
+    def _run(self, source: Source, found: Settings) -> None:
+        self.hold(source)
+        recorder = Recorder(applications=True)
+
+        def find(name: str) -> Source | None:
+            location = self._files.find(source.filename, 0, name)
+            return None if location is None else self._files.source(location)
+
+        took_part = analysis.run_program(
+            source, recorder, find, found.semantics, found.rows(), found.inferences
+        )
+        here = self._run_by[source.filename] = []
+        for file in took_part:
+            self._found(file, recorder)
+            for seen, applied in self._entries(file, recorder):
+                _add(seen.programs, applied)
+                here += applied.each
+        recorder = Recorder(applications=True)
+        workspace = analysis.new_workspace(
+            self._files, found.semantics, found.rows(), found.inferences, recorder
+        )
+        _, uses = analysis.analysed(workspace, source.filename)
+        self._found(source, recorder)
+        tests = is_test(source.filename)
+        for location in uses.modules - {source.filename} if tests else ():
+            tested = self._files.source(location)
+            for seen, applied in self._entries(tested, recorder) if tested else ():
+                _add(seen.tests, applied)
+                here += applied.each
+        for seen, applied in self._entries(source, recorder):
+            _add(seen.elsewhere, applied)
+            here += applied.each if tests else ()
+
+    def _found(self, source: Source, recorder: Recorder) -> None:
+        known = self._findings.setdefault(os.path.realpath(source.filename), {})
+        for finding in recorder.contradictions(source):
+            known.setdefault((finding.span, finding.code), finding)
+
+    def _entries(self, source: Source, recorder: Recorder) -> Iterator[tuple[Seen, Applications]]:
+        places = self._seen.setdefault(os.path.realpath(source.filename), {})
+        for where, applied in recorder.applications(source).items():
+            yield places.setdefault(where, Seen()), applied
+
+
+def _add(known: Applications, more: Applications) -> None:
+    known.otherwise |= more.otherwise
+    known.unknown |= more.unknown
+    known.open |= more.open
+    known.each += _new(known.each, more.each)
+
+
+def _new(known: Iterable[Application], more: Iterable[Application]) -> list[Application]:
+    return [one for one in more if one not in known]

@@ -1,0 +1,477 @@
+"""The parameters of an operator, as the table writes them, and the binding of a call to them.
+
+A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
+dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
+``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule.
+Where `operators.toml` gives none, the rule's own signature stands, of any kind.
+
+Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
+(`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes
+one list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
+
+``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. With
+``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
+one can pass an integer dimension index to an operator, one can also pass a dimension name").
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
+
+from namecheck.core.devices import Chosen
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Constant, Many, Tensor
+
+REQUIRED: Final = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name, the kinds it takes (none: any), its default, how it is passed."""
+
+    name: str
+    kinds: frozenset[str] = frozenset()
+    default: Any = REQUIRED
+    keyword_only: bool = False
+    variadic: bool = False
+    mapping: bool = False
+    positional_only: bool = False
+    role: str = ""
+
+
+Signature = tuple[Parameter, ...]
+
+
+@cache
+def parse(text: str) -> Signature:
+    """Read one line of parameters; raises ValueError on a malformed one."""
+    parameters: list[Parameter] = []
+    keyword_only = False
+    _, text = _form_tag(text)
+    for part in filter(None, (piece.strip() for piece in _split(text))):
+        if part == "*":
+            keyword_only = True
+            continue
+        if part == "/":
+            parameters = [replace(earlier, positional_only=True) for earlier in parameters]
+            continue
+        mapping = part.startswith("**")
+        variadic = part.startswith("*") and not mapping
+        head, equals, default = part.lstrip("*").partition("=")
+        spoken, _, kinds = head.partition(":")
+        name, _, role = spoken.partition(">")
+        if not name.strip().isidentifier():
+            raise ValueError(f"{part!r} is not a parameter")
+        parameters.append(
+            Parameter(
+                name.strip(),
+                frozenset(filter(None, (kind.strip() for kind in kinds.split("|")))),
+                ast.literal_eval(default) if equals else REQUIRED,
+                keyword_only,
+                variadic,
+                mapping,
+                role=role.strip(),
+            )
+        )
+        keyword_only = keyword_only or variadic
+    return tuple(parameters)
+
+
+@cache
+def forms(text: str) -> str:
+    """The forms to which one line of parameters is restricted; empty for all."""
+    return _form_tag(text)[0]
+
+
+def _form_tag(text: str) -> tuple[str, str]:
+    if not text.startswith("["):
+        return "", text
+    tag, _, rest = text[1:].partition("]")
+    return tag, rest
+
+
+def _split(text: str) -> list[str]:
+    """Cut at the commas that are outside brackets."""
+    pieces, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += letter
+    return pieces
+
+
+@cache
+def of(function: Callable[..., Any]) -> Signature:
+    """The signature of a rule, of any kind."""
+    return tuple(
+        Parameter(
+            p.name,
+            _kinds_of(p.annotation),
+            p.default,
+            p.kind is inspect.Parameter.KEYWORD_ONLY,
+            p.kind is inspect.Parameter.VAR_POSITIONAL,
+        )
+        for p in inspect.signature(function).parameters.values()
+    )
+
+
+def _kinds_of(annotation: Any) -> frozenset[str]:
+    """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything."""
+    types = str(annotation).split(" | ")
+    if "Tensor" not in types:
+        return frozenset()
+    return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A call bound to one alternative of a signature: its index, the arguments by parameter."""
+
+    overload: int
+    arguments: dict[str, Any]
+
+
+class Unbound(Exception):
+    """A call that fits no signature of the table, for a reason that is none of the names'."""
+
+
+def bind(
+    operator: str,
+    signatures: Sequence[Signature],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    by_name: bool,
+) -> list[Binding]:
+    """The alternatives that may be meant, up to the first that certainly is.
+
+    An argument of which nothing is known may fit several. Raises `Contradiction` NC114, a
+    TypeError, where it is certain that none fits. With `by_name` only names are our ground: a call
+    without any that fits none raises `Unbound`, for torch may know more overloads than the table.
+    """
+    refusal: Contradiction | None = None
+    found: list[Binding] = []
+    for overload, signature in enumerate(signatures):
+        try:
+            bound, fits = _bind_one(operator, signature, args, kwargs, by_name=by_name)
+        except Contradiction as contradiction:
+            refusal = refusal or contradiction.alone()
+            continue
+        found.append(Binding(overload, bound))
+        if fits is Answer.YES:
+            break
+    if found:
+        return found
+    assert refusal is not None
+    if by_name and not any(_speaks_of_names(each, args, kwargs) for each in signatures):
+        raise Unbound(refusal.message)
+    if len(signatures) == 1:
+        raise refusal
+    shown = [describe(arg) for arg in args] + [
+        f"{key}={describe(arg)}" for key, arg in kwargs.items()
+    ]
+    raise _type_error(
+        f"{operator}() received an invalid combination of arguments - got ({', '.join(shown)})"
+    )
+
+
+def _speaks_of_names(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether names are given, or a string that is for no parameter that takes any text."""
+    if "names" in kwargs:
+        return True
+    by_place, by_keyword = places(signature, len(args), kwargs)
+    given = [
+        *zip(by_place, args, strict=True),
+        *((by_keyword.get(k), v) for k, v in kwargs.items()),
+    ]
+    return any(_holds_text(value) and not _takes_text(parameter) for parameter, value in given)
+
+
+def _takes_text(parameter: Parameter | None) -> bool:
+    return parameter is not None and bool(parameter.kinds & {"str", "any"})
+
+
+def _holds_text(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_text, value))
+    return isinstance(value, str)
+
+
+def _bind_one(
+    operator: str,
+    signature: Signature,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    by_name: bool,
+) -> tuple[dict[str, Any], Answer]:
+    bound: dict[str, Any] = {}
+    fits = Answer.YES
+    rest = list(args)
+    remaining = {_spelled(key, signature): value for key, value in kwargs.items()}
+    for index, parameter in enumerate(signature):
+        if parameter.variadic:
+            bound[parameter.name] = _variadic(rest, remaining, parameter)
+            rest = []
+        elif parameter.mapping:
+            bound[parameter.name] = remaining
+            remaining = {}
+            continue
+        elif rest and not parameter.keyword_only:
+            bound[parameter.name] = rest.pop(0)
+            if parameter.name in remaining and not parameter.positional_only:
+                raise _type_error(
+                    f"{operator}() got multiple values for argument '{parameter.name}'"
+                )
+        elif parameter.name in remaining and not parameter.positional_only:
+            bound[parameter.name] = remaining.pop(parameter.name)
+        elif parameter.default is REQUIRED:
+            raise _type_error(
+                f'{operator}() missing 1 required positional arguments: "{parameter.name}"'
+            )
+        else:
+            bound[parameter.name] = parameter.default
+            continue
+        value = bound[parameter.name]
+        one_by_one = parameter.variadic and not parameter.kinds & _LISTS.keys()
+        for item in value if one_by_one else (value,):
+            fit = _fits(operator, index, parameter, item, by_name=by_name)
+            fits = min(fits, fit, key=_strength)
+        if one_by_one:
+            bound[parameter.name] = tuple(_assumed(parameter, item) for item in value)
+        else:
+            bound[parameter.name] = _assumed(parameter, value)
+    if rest:
+        raise _type_error(
+            f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
+        )
+    for name in remaining:
+        raise _type_error(f"{operator}() got an unexpected keyword argument '{name}'")
+    return bound, fits
+
+
+def places(
+    signature: Signature, count: int, keywords: Iterable[str]
+) -> tuple[list[Parameter | None], dict[str, Parameter]]:
+    """The parameters that `count` arguments by place, and those by keyword, are for."""
+    by_place: list[Parameter | None] = []
+    for parameter in signature:
+        if parameter.variadic:
+            by_place += [parameter] * (count - len(by_place))
+        elif not parameter.keyword_only and not parameter.mapping:
+            by_place.append(parameter)
+    by_place = [*by_place[:count], *[None] * (count - len(by_place))]
+    named = {parameter.name: parameter for parameter in signature}
+    spelled = {keyword: _spelled(keyword, signature) for keyword in keywords}
+    return by_place, {key: named[word] for key, word in spelled.items() if word in named}
+
+
+def _spelled(keyword: str, signature: Signature) -> str:
+    """torch takes numpy's words for its own (recorded: ``axis``, ``keepdims``)."""
+    if any(parameter.mapping for parameter in signature):
+        return keyword
+    usual = _NUMPY.get(keyword, keyword)
+    names = {parameter.name for parameter in signature}
+    return usual if keyword not in names and usual in names else keyword
+
+
+_NUMPY: Final = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "a": "input",
+    "x1": "input",
+    "x2": "other",
+}
+
+
+def _assumed(parameter: Parameter, value: Any) -> Any:
+    """A value of which nothing is known is, where a tensor is asked, some tensor."""
+    if isinstance(value, Unknown) and "tensor" in parameter.kinds:
+        return Tensor()
+    if "tensors" not in parameter.kinds:
+        return value
+    if isinstance(value, Unknown):
+        return Many(Tensor())
+    if isinstance(value, (tuple, list)):
+        return type(value)(Tensor() if isinstance(item, Unknown) else item for item in value)
+    return value
+
+
+def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) -> Any:
+    """``f(2, 3)`` and ``f((2, 3))`` and ``f(size=(2, 3))`` are one call, where a list is taken."""
+    if not parameter.kinds & _LISTS.keys():
+        return tuple(rest)
+    if not rest and parameter.name in remaining:
+        return remaining.pop(parameter.name)
+    if not rest and parameter.default is REQUIRED:
+        raise _type_error(f'missing 1 required positional arguments: "{parameter.name}"')
+    if len(rest) == 1 and isinstance(rest[0], (tuple, list, Many, Unknown)):
+        return rest[0]
+    return tuple(rest)
+
+
+def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the rule takes them, with every name as torch reads it: ``'*'`` is None.
+
+    Raises `Contradiction` where a string is no name; torch reads names once all kinds fit, those
+    of the last argument first (recorded: transpose, flatten).
+    """
+    taken: dict[str, Any] = {}
+    for parameter in reversed(signature):
+        value = arguments[parameter.name]
+        if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
+            if _looks_up_none(parameter, value):
+                raise nameless("Give the name or the index of one of the tensor's dimensions.")
+            value = _read(value)
+        if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
+            value = _counted(value)
+        taken[parameter.role or parameter.name] = value
+    return taken
+
+
+def _counted(value: Any) -> Any:
+    """Ints; what number a tensor among them holds is not known."""
+    if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
+        return type(value)(map(_counted, value))
+    return UNKNOWN if isinstance(value, Tensor) else value
+
+
+_NAMING: Final = frozenset({"name", "names", "dim", "dims"})
+_COUNTING: Final = frozenset({"int", "ints"})
+_TAKING: Final = frozenset({"tensor", "tensors", "any"})
+
+
+def _looks_up_none(parameter: Parameter, value: Any) -> bool:
+    """Whether None is given where a dim is looked up, not left out (recorded: squeeze, sum)."""
+    if not {"dim", "name"} <= parameter.kinds:
+        return False
+    optional = "none" in parameter.kinds or parameter.default is None
+    return bool(value == "*") or (value is None and not optional)
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, str):
+        return read_name(value)
+    if isinstance(value, (tuple, list)) and any(map(_is_name, value)):
+        return type(value)(map(read_name, value))
+    return value
+
+
+def _is_name(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool) -> Answer:
+    default = parameter.default
+    if not parameter.kinds or (value == default and type(value) is type(default)):
+        return Answer.YES
+    kinds = set(parameter.kinds)
+    if by_name and "dim" in kinds:
+        kinds.add("name")
+    if by_name and "dims" in kinds:
+        kinds |= {"names", "name", "dim"}
+    answer = max((accepts(kind, value) for kind in kinds), key=_strength)
+    if answer is Answer.NO:
+        wanted = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
+        raise _type_error(
+            f"{operator}(): argument '{parameter.name}' (position {index + 1}) must be {wanted}, "
+            f"not {describe(value)}"
+        )
+    return answer
+
+
+_SPOKEN: Final = {
+    "dim": "int",
+    "dims": "tuple of ints",
+    "ints": "tuple of ints",
+    "tensor": "Tensor",
+    "tensors": "tuple of Tensors",
+    "names": "tuple of names",
+    "number": "Number",
+}
+
+
+def accepts(kind: str, value: Any) -> Answer:
+    """Whether native torch's argument parser takes `value` where `kind` is asked."""
+    if isinstance(value, Unknown):
+        return Answer.MAYBE
+    if kind in _LISTS:
+        if isinstance(value, Many):
+            return Answer.YES if kind == "tensors" else Answer.NO
+        if not isinstance(value, (tuple, list)):
+            return Answer.NO
+        # torch looks at the first item of a list of names only, and reads the others later.
+        items = value[:1] if kind == "names" else value
+        return min(
+            (accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES
+        )
+    if kind in ("number", "int") and isinstance(value, Tensor):
+        return _is_scalar(value)
+    return Answer.YES if _SCALARS[kind](value) else Answer.NO
+
+
+def _strength(answer: Answer) -> int:
+    return answer.value
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, Expression)) and not isinstance(value, bool)
+
+
+def _is_scalar(tensor: Tensor) -> Answer:
+    """A tensor without dims goes wherever a number goes."""
+    if tensor.dims.min_rank:
+        return Answer.NO
+    return Answer.MAYBE if tensor.dims.open else Answer.YES
+
+
+_LISTS: Final = {"ints": "int", "dims": "dim", "names": "name", "tensors": "tensor"}
+_SCALARS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "tensor": lambda value: isinstance(value, Tensor),
+    "number": lambda value: isinstance(value, (int, float, complex, Expression)),
+    "int": _is_int,
+    "dim": _is_int,
+    "float": lambda value: isinstance(value, (int, float, Expression)),
+    "bool": lambda value: isinstance(value, bool),
+    "false": lambda value: value is False,
+    "str": lambda value: isinstance(value, str),
+    "name": lambda value: value is None or isinstance(value, str),
+    "dtype": lambda value: isinstance(value, Constant) and value.kind == "dtype",
+    "device": lambda value: (
+        isinstance(value, str)
+        or _is_int(value)
+        or isinstance(value, Chosen)
+        or (isinstance(value, Constant) and value.kind == "device")
+    ),
+    "layout": lambda value: isinstance(value, Constant) and value.kind == "layout",
+    "memory_format": lambda value: isinstance(value, Constant) and value.kind == "memory_format",
+    "none": lambda value: value is None,
+    "any": lambda value: True,
+}
+KINDS: Final = frozenset(_LISTS) | frozenset(_SCALARS)
+
+
+def describe(value: Any) -> str:
+    """The type of a value as torch's argument parser names it."""
+    if isinstance(value, Constant):
+        return f"torch.{value.kind}"
+    if isinstance(value, Unknown):
+        return "?"
+    if isinstance(value, Expression):
+        return "int"
+    if isinstance(value, (Tensor, Many)):
+        return "Tensor" if isinstance(value, Tensor) else "tuple"
+    return type(value).__name__
+
+
+def _type_error(message: str) -> Contradiction:
+    return Contradiction("NC114", message, error="TypeError")

@@ -1,0 +1,407 @@
+"""The settings: ``[tool.namecheck]`` of a pyproject.toml, and what the command line puts over it.
+
+Patterns are those of a shell. One with a slash (``tests/*``) is held against the path relative to
+the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone.
+A path that is given on the command line is checked even if a pattern excludes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase, translate
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from namecheck.core import findings
+from namecheck.core.semantics import Semantics
+
+if TYPE_CHECKING:
+    from namecheck.operators import Inference, Operator
+
+OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
+COLORS: Final = ("auto", "always", "never")
+SYNTAX: Final = ("auto", "all", "named")
+ATTRIBUTES: Final = ("named", "all")
+ALWAYS_EXCLUDED: Final = (
+    ".*",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "buck-out",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+class SettingsError(Exception):
+    """Settings that cannot be used; the message names the file and the key."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is checked, and how it is told.
+
+    `root` is the directory that patterns and paths are relative to. `syntax` says which files are
+    parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
+    those of very large trees. `attributes` says which files are checked for dtypes and the like:
+    those that name dimensions (``named``), or ``all`` that import torch. `torch` says which torch
+    is meant (``>=2.13``); without it, what the project depends on does.
+    """
+
+    root: str = "."
+    semantics: Semantics = Semantics.NAMECHECK
+    select: tuple[str, ...] = ("ALL",)
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    include: tuple[str, ...] = ("*.py", "*.pyi")
+    exclude: tuple[str, ...] = ()
+    extend_operators: tuple[str, ...] = ()
+    output_format: str = "full"
+    color: str = "auto"
+    syntax: str = "auto"
+    attributes: str = "named"
+    cache_dir: str | None = None
+    torch: str = ""
+
+    @property
+    def removed_api(self) -> bool:
+        """Whether the torch that is meant has no named tensors any more."""
+        return requires(f"torch{self.torch}", _WITHOUT_NAMES)
+
+    @property
+    def checks_all(self) -> bool:
+        """Whether all files that import torch are checked for attributes."""
+        return self.attributes == "all"
+
+    @cached_property
+    def selected(self) -> frozenset[str]:
+        """The codes to report; those of files that cannot be checked count unless ignored."""
+        always = {
+            code.code
+            for code in findings.register().values()
+            if code.kind in (findings.Kind.FILE, findings.Kind.NOTE)
+        }
+        chosen = findings.matching(self.select) | always
+        return frozenset(chosen - findings.matching(self.ignore) | {"NC005"})
+
+    def selected_in(self, path: str) -> frozenset[str]:
+        """The codes to report in one file."""
+        if not self.per_file_ignores:
+            return self.selected
+        ignored: frozenset[str] = frozenset()
+        for pattern, words in self.per_file_ignores.items():
+            if self._is_under(path, pattern):
+                ignored |= findings.matching(words)
+        return self.selected - ignored | {"NC005"}
+
+    def excludes(self, path: str) -> bool:
+        """Whether a walk leaves out this file or directory."""
+        return self._meets(path, self._excluded)
+
+    def takes(self, path: str) -> bool:
+        """Whether a walk takes this file."""
+        return self._meets(path, self._included) and not self.excludes(path)
+
+    @cached_property
+    def _excluded(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return _patterns((*ALWAYS_EXCLUDED, *self.exclude))
+
+    @cached_property
+    def _included(self) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+        return _patterns(self.include)
+
+    def _meets(self, path: str, patterns: tuple[re.Pattern[str], re.Pattern[str] | None]) -> bool:
+        of_names, of_paths = patterns
+        if of_names.match(os.path.basename(path)):
+            return True
+        return of_paths is not None and of_paths.match(self._relative(path)) is not None
+
+    def _is_under(self, path: str, pattern: str) -> bool:
+        relative, pattern = self._relative(path), _bare(pattern)
+        if "/" not in pattern:
+            return any(fnmatchcase(part, pattern) for part in relative.split("/"))
+        return fnmatchcase(relative, pattern) or fnmatchcase(relative, f"{pattern}/*")
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(path, self.root).replace(os.sep, "/")
+
+    def over(self, **values: Any) -> Settings:
+        """These settings with what the command line says in place of it (None: nothing said)."""
+        said = {key: value for key, value in values.items() if value is not None}
+        if "ignore" in said:
+            said["ignore"] = self.ignore + tuple(said["ignore"])
+        return replace(self, **said)
+
+    @cached_property
+    def inferences(self) -> dict[Hashable, Inference]:
+        """What the rules answered, remembered over all files with these settings."""
+        return {}
+
+    def rows(self) -> Mapping[str, Operator] | None:
+        """The operators, the user's over those of the table; None for the table alone.
+
+        Raises `SettingsError` on a file or a row that cannot be used.
+        """
+        tables = tuple((file, _text(file)) for file in self.extend_operators)
+        return _rows(tables) if tables else None
+
+
+def _patterns(patterns: Sequence[str]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """One pattern for names, and one for paths if any has a slash."""
+    bare = [_bare(pattern) for pattern in patterns]
+    names = [translate(pattern) for pattern in bare if "/" not in pattern]
+    paths = [translate(pattern) for pattern in bare if "/" in pattern]
+    of_paths = re.compile("|".join(paths)) if paths else None
+    return re.compile("|".join(names) or r"(?!)"), of_paths
+
+
+def _bare(pattern: str) -> str:
+    return pattern.removeprefix("./").rstrip("/")
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8") as stream:
+            return stream.read()
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(f"extend-operators: cannot read {file}: {_reason(error)}") from error
+
+
+@cache
+def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
+    from namecheck import operators
+
+    rows = dict(operators.table())
+    for file, text in tables:
+        try:
+            rows.update(operators.read(text, file))
+        except operators.TableError as error:
+            raise SettingsError(str(error)) from error
+    return MappingProxyType(rows)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def parents(directory: str) -> Iterator[str]:
+    """The directories above one, the nearest first, as absolute paths."""
+    here = os.path.abspath(directory)
+    while os.path.dirname(here) != here:
+        here = os.path.dirname(here)
+        yield here
+
+
+def places(directory: str) -> Iterator[str]:
+    """The files that may hold the settings of a directory, the nearest first."""
+    for folder in (os.path.abspath(directory), *parents(directory)):
+        yield os.path.join(folder, "pyproject.toml")
+
+
+def above(directory: str) -> Settings:
+    """The settings of the nearest pyproject.toml, from a directory upward, that has a section.
+
+    A nearer one that has none tells which torch is meant, if it depends on one. Raises
+    `SettingsError`.
+    """
+    torch = ""
+    for folder in (directory, *parents(directory)):
+        found = of_directory(folder)
+        if found is not None:
+            return replace(found, torch=torch or found.torch)
+        torch = torch or torch_of_directory(folder)
+    return Settings(torch=torch)
+
+
+def of_directory(directory: str) -> Settings | None:
+    """The settings in the pyproject.toml of this very directory, if it has the section."""
+    path = os.path.join(directory, "pyproject.toml")
+    data = _contents(path)
+    return read(data, path) if b"namecheck" in data else None
+
+
+def torch_of_directory(directory: str) -> str:
+    """The versions of torch that the pyproject.toml of this very directory depends on, if any."""
+    data = _contents(os.path.join(directory, "pyproject.toml"))
+    if b"torch" not in data:
+        return ""
+    import tomllib
+
+    try:
+        return _torch_of(tomllib.loads(data.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return ""  # without a section of ours it is not for us to tell
+
+
+def _contents(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise SettingsError(f"{path}: {_reason(error)}") from error
+
+
+def project_root(directory: str) -> str:
+    """The nearest directory upward with a pyproject.toml, else the directory itself."""
+    for place in places(directory):
+        if os.path.isfile(place):
+            return os.path.relpath(os.path.dirname(place), directory)
+    return directory
+
+
+def read(data: bytes, path: str) -> Settings | None:
+    """The settings in one pyproject.toml, None without a section; raises `SettingsError`."""
+    import tomllib
+
+    try:
+        whole = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+    tool = whole.get("tool")
+    section = tool.get("namecheck") if isinstance(tool, dict) else None
+    if section is None:
+        return None
+    if not isinstance(section, dict):
+        raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
+    values: dict[str, Any] = {"root": os.path.dirname(path) or "."}
+    values["torch"] = _torch_of(whole)
+    for key, value in section.items():
+        if key not in _READERS:
+            raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
+        try:
+            values[key.replace("-", "_")] = _READERS[key](value)
+        except ValueError as error:
+            raise SettingsError(f"{path}: [tool.namecheck] {key}: {error}") from error
+    files = values.get("extend_operators", ())
+    if "cache_dir" in values:
+        values["cache_dir"] = os.path.join(values["root"], values["cache_dir"])
+    values["extend_operators"] = tuple(os.path.join(values["root"], file) for file in files)
+    return Settings(**values)
+
+
+_WITHOUT_NAMES: Final = (2, 13)
+_REQUIREMENT: Final = re.compile(r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)")
+_LOWEST: Final = re.compile(r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?")
+_BOUND: Final = re.compile(r"(?:>=?|<=?|==|~=|\^)\s*\d")
+
+
+def requires(requirement: str, version: tuple[int, int]) -> bool:
+    """Whether a requirement (``torch>=2.13,<3``) asks for this version of torch at least."""
+    found = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
+    lowest = _LOWEST.findall(found["versions"]) if found else ()
+    return any((int(major), int(minor or 0)) >= version for major, minor in lowest)
+
+
+def _torch_of(whole: Mapping[str, Any]) -> str:
+    """Which torch a project depends on, as its own pyproject.toml tells."""
+    for requirement in _items(_within(whole, "project", "dependencies")):
+        if isinstance(requirement, str) and (found := _REQUIREMENT.match(requirement)):
+            return found["versions"].strip()
+    told = _within(whole, "tool", "poetry", "dependencies", "torch")
+    told = told.get("version") if isinstance(told, dict) else told
+    return told if isinstance(told, str) and _BOUND.match(told) else ""
+
+
+def _within(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _versions(value: Any) -> str:
+    text = _string(value)
+    if not _BOUND.match(text):
+        raise ValueError(f'versions like ">=2.13" are wanted, not {_shown(value)}')
+    return text
+
+
+def _near(key: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(key, _READERS, 1)
+    return f"; did you mean '{close[0]}'?" if close else f"; the keys are {', '.join(_READERS)}"
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"a list of strings is wanted, not {_shown(value)}")
+    return tuple(value)
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"a string is wanted, not {_shown(value)}")
+    return value
+
+
+def codes(words: Sequence[str]) -> tuple[str, ...]:
+    """Words that each mean a code, checked; raises ValueError on the first that does not."""
+    try:
+        findings.matching(words)
+    except KeyError as error:
+        raise ValueError(no_code(error.args[0])) from error
+    return tuple(words)
+
+
+def no_code(word: str) -> str:
+    """What to say of a word that means no code."""
+    import difflib
+
+    names = [name for code in findings.register().values() for name in (code.code, code.name)]
+    close = difflib.get_close_matches(word, names, 1)
+    hint = f"did you mean '{close[0]}'?" if close else "`namecheck rule` lists them"
+    return f"there is no code '{word}'; {hint}"
+
+
+def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
+    if not isinstance(value, dict):
+        raise ValueError(f'a table like {{ "tests/*" = ["NC101"] }} is wanted, not {_shown(value)}')
+    return {pattern: codes(_strings(words)) for pattern, words in value.items()}
+
+
+def semantics(value: Any) -> Semantics:
+    """The semantics that a word means; raises ValueError."""
+    return Semantics(_choice(tuple(each.value for each in Semantics))(value))
+
+
+def _choice(allowed: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)} is wanted, not {_shown(value)}")
+        return str(value)
+
+    return check
+
+
+def _shown(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "semantics": semantics,
+    "select": lambda value: codes(_strings(value)),
+    "ignore": lambda value: codes(_strings(value)),
+    "per-file-ignores": _codes_by_pattern,
+    "include": _strings,
+    "exclude": _strings,
+    "extend-operators": _strings,
+    "output-format": _choice(OUTPUT_FORMATS),
+    "color": _choice(COLORS),
+    "syntax": _choice(SYNTAX),
+    "attributes": _choice(ATTRIBUTES),
+    "cache-dir": _string,
+    "torch": _versions,
+}

@@ -1,0 +1,240 @@
+"""Two dimensions that meet in one position, and two lists of them that are lined up.
+
+Labels follow native torch; axes, which annotations give, the laws of docs/semantics.md, "Two kinds
+of name"; where a label meets an axis they are compared as strings. An axis of which only a part is
+left, a slice of unknown extent say, need not differ from another: of that we say nothing.
+"""
+
+from __future__ import annotations
+
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import ANY_DIM, SCALAR, Dim, Dims, Size, agree, clash, is_whole
+
+
+def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
+    """The dim that two broadcast dims give; None is a dim that is not there."""
+    if a is None or b is None:
+        return a or b or ANY_DIM
+    return Dim(_unified_name(a, b), _unified_size(a, b), a.purposeful and b.purposeful)
+
+
+def _unified_name(a: Dim, b: Dim) -> Name:
+    one, two = a.name, b.name
+    if not isinstance(one, Axis) and not isinstance(two, Axis):
+        return naming.unify(one, two)
+    if one is None or two is None:
+        return one or two
+    if one is UNKNOWN or two is UNKNOWN:
+        known = b if one is UNKNOWN else a
+        return naming.either(known.name) if is_whole(known) else UNKNOWN
+    if naming.match(one, two) is not Answer.NO:
+        return naming.unify(one, two)
+    return _of_different_axes(a, b)
+
+
+def _of_different_axes(a: Dim, b: Dim) -> Name:
+    """The name of the one that is not stretched; unknown where that cannot be told."""
+    for one, other in ((a, b), (b, a)):
+        if is_whole(one) or (other.size == 1 and one.size not in (1, UNKNOWN)):
+            return one.name
+    return None if a.size == b.size == 1 else UNKNOWN
+
+
+def _unified_size(a: Dim, b: Dim) -> Size:
+    if a.size == 1:
+        return b.size
+    if b.size == 1 or a.size == b.size or b.size is UNKNOWN:
+        return a.size
+    if a.size is UNKNOWN or (isinstance(a.size, int) and isinstance(b.size, int)):
+        return b.size
+    return min(a, b, key=_vaguely_sized).size
+
+
+def _vaguely_sized(dim: Dim) -> tuple[bool, bool, str]:
+    """Sizes of which it cannot be told whether they agree are one: that of an axis says most."""
+    return not is_whole(dim), isinstance(dim.size, int), str(dim.size)
+
+
+def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
+    """Unify two lists of dims position by position from the right.
+
+    Raises NC101 where two names at one position differ, NC102 where one name stands at two
+    positions, NC201 where two sizes can not be broadcast.
+    """
+    result = unify(left, right, action)
+    reach = _reach(left, right)
+    for offset in range(1, reach + 1):
+        _check_size(left.from_right(offset), right.from_right(offset), offset, reach)
+    return result
+
+
+def unify(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
+    """The same by the names alone, whatever the sizes."""
+    reach = _reach(left, right)
+    unified: list[Dim] = []
+    for offset in range(1, reach + 1):
+        a, b = left.from_right(offset), right.from_right(offset)
+        _check_position(a, b, left, right, action)
+        unified.append(unify_dim(a, b))
+    result = tuple(reversed(unified))
+    if left.open or right.open:
+        return Dims(_outer_prefix(left, right), result, True)
+    return Dims(result)
+
+
+def _reach(left: Dims, right: Dims) -> int:
+    if left.open or right.open:
+        return max(_right_part(left), _right_part(right))
+    return max(left.min_rank, right.min_rank)
+
+
+def _right_part(dims: Dims) -> int:
+    return len(dims.suffix if dims.open else dims.prefix)
+
+
+def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
+    """The prefix that survives: of an open list that the other certainly does not reach."""
+    for one, other in ((left, right), (right, left)):
+        if one.open and not other.open and len(other.prefix) <= len(one.suffix):
+            return one.prefix
+    return ()
+
+
+def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, action: str) -> None:
+    if a is not None and b is not None and clash(a, b, left, right):
+        raise Contradiction(
+            "NC101",
+            f"Error when attempting to {action} dims {left.show()} and dims {right.show()}: dim "
+            f"{naming.show_name(a.name)} and dim {naming.show_name(b.name)} are at the same "
+            "position from the right but do not match.",
+            names=[str(naming.word(a.name)), str(naming.word(b.name))],
+            help=_alignment_help(left, right),
+        )
+    _check_misaligned(a, b, left, right, action)
+    _check_misaligned(b, a, right, left, action)
+
+
+def _check_misaligned(
+    lone: Dim | None, dim: Dim | None, others: Dims, dims: Dims, action: str
+) -> None:
+    """Refuse that a named dim stands against one without a name, and is found elsewhere there."""
+    name = None if dim is None else dim.name
+    if isinstance(name, Axis):
+        misaligned = lone is not None and is_misplaced(lone, name, others, dims)
+    else:
+        unnamed = lone is None or lone.name is None
+        misaligned = unnamed and isinstance(name, str) and others.has(name) is Answer.YES
+    if misaligned:
+        word = str(naming.word(name))
+        raise Contradiction(
+            "NC102",
+            f"Misaligned dims when attempting to {action} dims {dims.show()} and dims "
+            f"{others.show()}: dim '{word}' appears in a different position from the right across "
+            "both lists.",
+            names=[word],
+            help=_alignment_help(dims, others),
+        )
+
+
+def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
+    """Whether an axis of `dims` stands against `lone`, and meets itself nowhere in `others`.
+
+    A size of 1 that was put there on purpose is meant to be stretched; and where the axis that
+    stands elsewhere in `others` has a size of 1 against it, so are both.
+    """
+    nameless = lone.name is None or (isinstance(lone.name, Axis) and lone.size == 1)
+    if not nameless or lone.purposeful or lone.size is UNKNOWN:
+        return False
+    for offset in range(1, _right_part(others) + 1):
+        there = others.from_right(offset)
+        if there is not None and isinstance(there.name, Axis) and there.name.name == axis.name:
+            facing = dims.from_right(offset)
+            if facing is None or (facing.name is None and facing.size not in (1, UNKNOWN)):
+                return True
+    return False
+
+
+def _alignment_help(left: Dims, right: Dims) -> str:
+    """The way out of two layouts that do not fit."""
+    if any(isinstance(name, Axis) for name in (*left.names, *right.names)):
+        return "Transpose one of the operands, or put a dim of size 1 where it has none."
+    for one, other in ((right, left), (left, right)):
+        words = [naming.word(name) for name in one.names]
+        if (
+            one.complete
+            and None not in words
+            and all(other.has(str(w)) is Answer.YES for w in words)
+        ):
+            return f"To broadcast by name, align {one.show()} to the other tensor with `align_as`."
+    return (
+        "Align the operands with `align_to` or `align_as`, or `rename` a dim if both mean the same."
+    )
+
+
+def _check_size(a: Dim | None, b: Dim | None, offset: int, rank: int) -> None:
+    if a is None or b is None or 1 in (a.size, b.size):
+        return
+    if agree(a.size, b.size) is Answer.NO:
+        raise Contradiction(
+            "NC201",
+            f"The size of tensor a ({a.size}) must match the size of tensor b ({b.size}) "
+            f"at non-singleton dimension {rank - offset}",
+            help="Only dims of equal size, or of size 1, can be broadcast together.",
+        )
+
+
+def check_one(
+    call: str,
+    what: str,
+    a: Dim | None,
+    b: Dim | None,
+    *,
+    labels: bool = True,
+    of_a: Dims = SCALAR,
+    of_b: Dims = SCALAR,
+) -> None:
+    """Refuse two dims that `call` takes for one: their names differ, or their sizes.
+
+    Where `labels` do not count, as in a contraction, only axes are compared. `of_a` and `of_b`
+    are the tensors that they are of, where other dims of these could have met as well.
+    """
+    if a is None or b is None:
+        return
+    axes = isinstance(a.name, Axis) and isinstance(b.name, Axis)
+    if (labels or axes) and clash(a, b, of_a, of_b):
+        raise Contradiction(
+            "NC101",
+            f"{call}: {what} are one dimension, but they are {naming.show_name(a.name)} and "
+            f"{naming.show_name(b.name)}.",
+            names=[str(naming.word(a.name)), str(naming.word(b.name))],
+            help="Transpose one of the tensors, or give another one.",
+        )
+    if agree(a.size, b.size) is Answer.NO:
+        raise Contradiction(
+            "NC202",
+            f"{call}: {what} are of one size, but they have sizes {a.size} and {b.size}.",
+            names=[str(naming.word(dim.name)) for dim in (a, b) if naming.word(dim.name)],
+            help="The sizes must be equal.",
+        )
+
+
+def diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown = 0) -> Dim:
+    """The diagonal of a square is the axis that the square has twice."""
+    names, size = (rows.name, columns.name), _diagonal_size(rows.size, columns.size, offset)
+    if any(name is None or isinstance(name, str) for name in names):
+        return Dim(None, size)
+    if UNKNOWN in names:
+        return Dim(UNKNOWN, size)
+    same = naming.match(*names) is Answer.YES
+    return Dim(naming.join(*names) if same else None, size)
+
+
+def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
+    if rows == columns and offset == 0:
+        return rows
+    if not isinstance(rows, int) or not isinstance(columns, int) or isinstance(offset, Unknown):
+        return UNKNOWN
+    if offset >= 0:
+        return max(min(rows, columns - offset), 0)
+    return max(min(rows + offset, columns), 0)

@@ -1,1 +1,0 @@
-"""The verbs of the command that have modules of their own."""

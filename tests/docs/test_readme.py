@@ -1,0 +1,111 @@
+"""The README shows what the command really prints, and the tour's marks are its findings."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+TOUR: Final = "fixtures/tour.py"
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of the README in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def check_tour(*flags: str) -> subprocess.CompletedProcess[str]:
+    """What checking the tour prints; there are findings, so that it ends with exit code 1."""
+    command = [sys.executable, "-m", "namecheck", "check", TOUR, *flags]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 1, run.stderr
+    return run
+
+
+def test_shows_what_the_command_prints() -> None:
+    [shown, *_] = blocks("text")
+    assert shown in check_tour().stdout
+
+
+def test_shows_four_mistakes() -> None:
+    [_, shown, *_] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (1, told), run.stderr
+    lines = (ROOT / words[-1]).read_text().splitlines()
+    marked = [n for n, line in enumerate(lines, 1) if "# error: " in line]
+    assert marked == [int(line.split(":")[1]) for line in told.splitlines()[:-1]]
+
+
+def test_tells_of_attributes() -> None:
+    """The table has each finding in the program that it names, at its line."""
+    path = "fixtures/elements.py"
+    command = [sys.executable, "-m", "namecheck", "check", "--output-format", "json", path]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = (ROOT / path).read_text().splitlines()
+    told = [
+        (
+            lines[found["location"]["row"] - 1].partition("  # ")[0].strip(),
+            f"{found['code']} {found['name']}",
+            found["message"],
+        )
+        for found in json.loads(run.stdout)
+    ]
+    table = re.findall(r"^\| `(.*)` \| (.*) \| (.*) \|$", (ROOT / "README.md").read_text(), re.M)
+    assert table == told
+    assert [code[:3] for _, code, _ in told] == ["NC3", "NC4", "NC5"]
+
+
+def test_shows_what_fixes_would_change() -> None:
+    [_, _, shown, *_] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout + run.stderr) == (1, told)
+
+
+def test_shows_named_tensors_on_this_torch() -> None:
+    [program] = blocks("python")
+    *lines, last = program.splitlines()
+    text = "\n".join(lines)
+    run = subprocess.run(
+        [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert f"# {run.stdout.strip()}" in text, run.stderr
+    code, _, told = last.partition("  # RuntimeError: ")
+    raised = subprocess.run(
+        [sys.executable, "-c", f"{text}\n{code}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"namecheck.NameMismatch: {told}" in raised.stderr
+
+
+def test_shows_what_both_sides_say() -> None:
+    [*_, shown] = blocks("text")
+    command, _, told = shown.partition("\n")
+    words = [sys.executable, "-m", *command.removeprefix("$ ").split()]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert told in run.stdout + run.stderr
+
+
+def test_shows_two_commands() -> None:
+    commands = [block.strip() for block in blocks("sh")]
+    assert len(commands) == 2
+    assert all(command.startswith("python3 -m venv .venv && ") for command in commands)
+    assert TOUR in commands[0]
+
+
+def test_marks_of_the_tour_are_its_findings() -> None:
+    lines = (ROOT / TOUR).read_text().splitlines()
+    marks = [(n, m[1]) for n, line in enumerate(lines, 1) if (m := re.search(r"\[(NC\d+)\]", line))]
+    found = json.loads(check_tour("--output-format", "json").stdout)
+    assert [(item["location"]["row"], item["code"]) for item in found] == marks

@@ -1,0 +1,226 @@
+"""The floors of the house: who may import whom, what stays out, and how large a module may be."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+PACKAGE: Final = Path(__file__).parents[2] / "namecheck"
+
+# The rooms of the house from the ground up. A module imports from its own room and from rooms
+# that stand above its own in this list, and from no other: so no circle leads across rooms.
+ROOMS: Final = (
+    "core",
+    "version",
+    "revealing",
+    "annotations",
+    "rules",
+    "effects",
+    "operators",
+    "interpreter.domain",
+    "interpreter.evaluation",
+    "interpreter.models",
+    "lints",
+    "interpreter.workspace",
+    "interpreter",
+    "project",
+    "editing",
+    "report",
+    "migration",
+    "fixes",
+    "fixing",
+    "runtime",
+    "conformance",
+    "__init__",
+    "compare",
+    "pytest_plugin",
+    "cli",
+    "__main__",
+)
+
+# What is not in the standard library, and the places that may import it.
+STRANGERS: Final = {
+    "torch": ("runtime",),
+    "libcst": ("editing", "migration"),
+    "pytest": ("pytest_plugin",),
+}
+
+LONGEST_MODULE: Final = 600
+LARGEST_CIRCLE: Final = 3
+
+MODULES: Final = sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(dotted: str) -> str:
+    """The room that a module belongs to: the longest one whose name its own begins with."""
+    within = dotted.removeprefix("namecheck").removeprefix(".") or "__init__"
+    while within not in ROOMS and "." in within:
+        within = within.rpartition(".")[0]
+    return within
+
+
+def dotted_name(path: Path) -> str:
+    """``namecheck.core.names`` for a file; a package goes by the name of its folder."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every module that a file imports, with the line; of ``from a import b`` both a and a.b."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module, f"{path.name}:{node.lineno}: a relative import"
+            yield node.lineno, node.module
+            for alias in node.names:
+                if is_module(f"{node.module}.{alias.name}"):
+                    yield node.lineno, f"{node.module}.{alias.name}"
+
+
+def is_module(dotted: str) -> bool:
+    """Whether a dotted name is a module or package of namecheck."""
+    path = PACKAGE.parent.joinpath(*dotted.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def imported_modules(path: Path) -> dict[str, int]:
+    """The modules of namecheck that a file imports, each with its line; `TYPE_CHECKING` included.
+
+    Of ``from namecheck.core import names`` that is `namecheck.core.names`, not the package.
+    """
+    every = {dotted: line for line, dotted in imports(path) if dotted.startswith("namecheck.")}
+    packages = {dotted.rpartition(".")[0] for dotted in every}
+    return {dotted: line for dotted, line in every.items() if dotted not in packages}
+
+
+IMPORTED: Final = {dotted_name(path): imported_modules(path) for path in MODULES}
+
+
+def circles() -> list[list[str]]:
+    """The groups of modules that import each other, directly or through others (Tarjan)."""
+    found: list[list[str]] = []
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in IMPORTED.get(module, ()):
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            start = stack.index(module)
+            if len(stack) - start > 1:
+                found.append(sorted(stack[start:]))
+            del stack[start:]
+
+    for module in IMPORTED:
+        if module not in index:
+            visit(module)
+    return found
+
+
+def test_every_module_has_a_room() -> None:
+    lost = {room_of(module) for module in IMPORTED} - set(ROOMS)
+    assert not lost, f"place these modules in a room, in ROOMS: {sorted(lost)}"
+
+
+# What is being taken apart now; nothing is ever added here.
+PENDING: Final = frozenset(
+    {
+        "namecheck.interpreter.domain.joins",
+        "namecheck.interpreter.evaluation.attributes",
+        "namecheck.interpreter.evaluation.calls",
+        "namecheck.interpreter.evaluation.classes",
+        "namecheck.interpreter.evaluation.havoc",
+        "namecheck.interpreter.evaluation.machine",
+        "namecheck.interpreter.evaluation.narrowing",
+        "namecheck.interpreter.evaluation.statements",
+        "namecheck.interpreter.models.torch_operators",
+        "namecheck.rules.dtype_queries",
+    }
+)
+
+
+@pytest.mark.parametrize("module", sorted(IMPORTED.keys() - PENDING))
+def test_imports_only_from_rooms_below(module: str) -> None:
+    here = room_of(module)
+    wrong = [
+        f"line {line}: {here} imports {other}"
+        for other, line in IMPORTED[module].items()
+        if ROOMS.index(room_of(other)) > ROOMS.index(here)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("circle", circles(), ids=lambda circle: circle[0])
+def test_a_circle_is_of_three_files_at_most(circle: list[str]) -> None:
+    assert len(circle) <= LARGEST_CIRCLE or PENDING.intersection(circle)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_imports_nothing_from_outside_but_in_its_places(path: Path) -> None:
+    here = room_of(dotted_name(path))
+    tops = {(line, dotted.split(".")[0]) for line, dotted in imports(path)}
+    wrong = [
+        f"line {line}: {top}"
+        for line, top in sorted(tops)
+        if top not in sys.stdlib_module_names
+        and top != "namecheck"
+        and here not in STRANGERS.get(top, ())
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_no_module_is_two_things(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_MODULE
+
+
+@pytest.mark.parametrize("path", MODULES, ids=named)
+def test_everything_public_has_a_docstring(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    silent = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
+    silent += [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]
+    assert not silent
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def public_definitions(
+    parent: ast.Module | ast.ClassDef, prefix: str = ""
+) -> Iterator[tuple[str, Definition]]:
+    """Public functions and classes of a module, and the public methods of those classes."""
+    for node in parent.body:
+        if isinstance(node, Definition) and not node.name.startswith("_"):
+            yield prefix + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from public_definitions(node, f"{node.name}.")
+
+
+def test_the_command_starts_without_torch_and_mypy() -> None:
+    program = (
+        "import sys, namecheck.cli; print([m for m in ('torch', 'mypy', 'libcst', 'numpy')"
+        " if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr

@@ -1,0 +1,69 @@
+"""Lines that fail, or ask for more than there is, when they run: the analysis takes them calmly."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from namecheck.core import syntax
+from namecheck.interpreter.workspace import analysis
+
+LINES = """
+x = (1, 2)[::0]
+x = "ab"[::0]
+x = [1, 2][slice(None, None, 0)]
+x = list(itertools.islice([1, 2, 3], 0, None, 0))
+x = list(range(10**12))
+x = range(0, 5, 0)
+x = 10**10**10
+x = pow(10, 10**9)
+x = 1 << 10**12
+x = math.factorial(10**9)
+x = "a" * 10**12
+x = ["a"] * 10**10
+x = "a".ljust(10**12)
+x = "a".zfill(10**12)
+x = "{0.x}".format(1)
+x = "{:>10000000000}".format(1)
+x = "%10000000000d" % 1
+x = "%*d" % (10**11, 1)
+x = f"{1:10000000000}"
+x = "%d" % "x"
+x = "{} {a}".format(1)
+x = chr(-1)
+x = int("z")
+x = divmod(1, 0)
+x = max([])
+x = sorted([1, "a"])
+x = dict([1])
+x = {[]: 1}
+x = [].pop()
+a, b = 1
+a, *b = ()
+x = next(iter([]))
+x = list(itertools.count())
+x = list(itertools.product("ab", repeat=100))
+x = torch.rand(2, names=("N",) * 10**9)
+x = torch.rand(*range(10**7))
+x = torch.rand(10**9).split(1)
+x = torch.rand(10**9).unbind(0)
+x = torch.rand(10**9).chunk(10**9)
+x = torch.rand(10**9).tensor_split(10**9)
+a, b = torch.rand(10**9)
+x = [*torch.rand(10**9)]
+for row in torch.rand(10**9): pass
+x = torch.rand(2)[::0]
+x = torch.rand(5).unfold(0, 2, 0)
+x = torch.rand(4).unflatten(0, (-1, 0))
+x = torch.rand(2, 3).reshape(0, -1)
+x = torch.tensor([[1, 2], [3]])
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_that_fails_when_it_runs_is_analysed(line: str) -> None:
+    source = syntax.parse(f"import itertools, math, torch\n{line}\n".encode(), "hostile.py")
+    began = time.perf_counter()
+    analysis.check(source)
+    assert time.perf_counter() - began < 1

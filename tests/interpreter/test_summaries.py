@@ -1,0 +1,115 @@
+"""Calls that were followed before are told again only where nothing can have changed."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+
+from namecheck.interpreter.evaluation.summaries import Recalls
+from tests.interpreting import codes, notes
+
+CHAIN = """
+def f0(x):
+    return x.relu()
+"""
+
+
+def chain(length: int) -> str:
+    """Helpers that each call the one before twice."""
+    links = (f"def f{n}(x):\n    return f{n - 1}(f{n - 1}(x))\n" for n in range(1, length))
+    return CHAIN + "\n".join(links)
+
+
+def test_a_chain_of_helpers() -> None:
+    call = "f13(f13(torch.zeros(2, 3, names=('N', 'C')))).sum('K')"
+    assert codes(f"{chain(14)}\n{call}\n") == ["NC103"]
+
+
+PROGRAMS_THAT_CHANGE = {
+    "a global is bound anew": """
+DIM = 'N'
+def f(x):
+    return x.sum(DIM)
+x = torch.zeros(2, 3, names=('N', 'C'))
+reveal_names(f(x))
+DIM = 'C'
+reveal_names(f(x))
+""",
+    "a list grows": """
+SEEN = []
+def f(x):
+    SEEN.append(x)
+    return x.relu()
+x = torch.zeros(2, names=('N',))
+f(x), f(x)
+if len(SEEN) == 2:
+    reveal_names(SEEN[1])
+""",
+    "the argument is renamed in place": """
+def f(x):
+    y = x.relu()
+    x.rename_('K')
+    return y
+x = torch.zeros(2, names=('N',))
+reveal_names(f(x))
+reveal_names(x)
+reveal_names(f(x))
+""",
+    "what is handed back is the argument": """
+def f(x):
+    return x
+x, y = torch.zeros(2, names=('N',)), torch.zeros(2, names=('N',))
+a, b = f(x), f(y)
+b.rename_('K')
+reveal_names(x)
+reveal_names(y)
+""",
+    "each result is a tensor of its own": """
+def f(x):
+    return x.relu(), x.exp()
+x = torch.zeros(2, names=('N',))
+(a, b), (c, d) = f(x), f(x)
+c.rename_('K')
+reveal_names(a)
+reveal_names(c)
+reveal_names(d)
+""",
+    "an attribute is set": """
+class Options:
+    dim = 'N'
+def f(x):
+    return x.sum(Options.dim)
+x = torch.zeros(2, 3, names=('N', 'C'))
+reveal_names(f(x))
+Options.dim = 'C'
+reveal_names(f(x))
+""",
+    "an error is caught once": """
+def f(x):
+    if 'K' not in x.names:
+        raise ValueError
+    return x.sum('K')
+x = torch.zeros(2, names=('N',))
+for _ in range(2):
+    try:
+        x = f(x)
+    except ValueError:
+        x = torch.zeros(3, names=('K',))
+""",
+    "sizes that differ from call to call": """
+def f(x):
+    return x[torch.rand(2) > 0]
+x = torch.zeros(2, names=('N',))
+torch.cat([f(x), f(x)], 'N') + torch.zeros(3, names=('N',))
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS_THAT_CHANGE)
+def test_what_changes_is_followed(name: str) -> None:
+    source = "from namecheck import reveal_names\n" + PROGRAMS_THAT_CHANGE[name]
+    told = notes(source), codes(source)
+    with mock.patch.object(Recalls, "call", lambda self, function, call, follow: follow()):
+        assert (notes(source), codes(source)) == told
+    assert told != ([], []) or "error" in name or "sizes" in name
