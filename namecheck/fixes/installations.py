@@ -10,13 +10,13 @@ from namecheck.editing.sites import Site
 
 def installed(finding: Finding, site: Site) -> Iterator[Fix]:
     """Calls `namecheck.install()` in a file from which a program starts, as `migrate` does."""
-    from namecheck.migration.installs import installation, is_shared  # with the interpreter
+    from namecheck.migration.entry_points import install_edit, is_shared  # with the interpreter
     from namecheck.migration.survey import Survey
 
     survey = Survey(site.files())
     survey.run(site.source, site.settings)
     if survey.fault(site.source.filename) is None:
         shared = is_shared(site.source.filename, site.imported())
-        edit = installation(site.source, survey, site.files(), shared=shared)
+        edit = install_edit(site.source, survey, site.files(), shared=shared)
         if edit is not None:
             yield Fix("Put names on torch: `namecheck.install()`.", False, (edit,))

@@ -16,7 +16,7 @@ from namecheck.core.syntax import Refused, Source
 from namecheck.editing.documents import CannotWrite, Document
 from namecheck.editing.edits import Edit, applied
 from namecheck.migration import candidates
-from namecheck.migration.installs import installation, is_installed, is_shared
+from namecheck.migration.entry_points import install_edit, is_installed, is_shared
 from namecheck.migration.leftovers import without_unused
 from namecheck.migration.plain import Left, Plain, Rewritten
 from namecheck.migration.plain_calls import is_of_names
@@ -142,7 +142,7 @@ def _to_namecheck(
         edits: list[Edit] = []
         if fault is None:
             shared = is_shared(entry.location, imported)
-            edit = installation(document.source, survey, files, shared=shared)
+            edit = install_edit(document.source, survey, files, shared=shared)
             edits += [] if edit is None else [edit]
             edits += _restorations(entry, document, found, survey) if unsafe else ()
         after = applied(document, edits)

@@ -11,8 +11,8 @@ from namecheck.core.findings import Finding, Kind, register
 from namecheck.project import settings
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
-from namecheck.project.installs import warranted
 from namecheck.project.reach import leading, words_of
+from namecheck.project.removed_api import reported
 from namecheck.project.settings import Settings
 from namecheck.project.stamps import stamp_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
@@ -169,7 +169,7 @@ def check(
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
     counted = gathering.statistics() if counting else None
-    found = warranted(gathering.findings(), entries, files.read)
+    found = reported(gathering.findings(), entries, files.read)
     return Result(found, len(outcomes), unparsed, counted)
 
 
@@ -215,7 +215,7 @@ def check_text(data: bytes, filename: str, found: Settings) -> Result:
     leads = entry.location in leading(told, files)
     outcome = Checker().text(data, entry.location, found, True, leads)
     told_of = Gathering([entry], [outcome]).findings()
-    return Result(warranted(told_of, [entry], lambda location: data), 1, 0)
+    return Result(reported(told_of, [entry], lambda location: data), 1, 0)
 
 
 def _parses(entry: Entry, walked: int) -> bool:

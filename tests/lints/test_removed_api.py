@@ -39,6 +39,10 @@ def test_it_is_off_by_default() -> None:
     [
         f"import namecheck\nnamecheck.install()\n{USES}",
         f"from namecheck import runtime\nwith runtime():\n    pass\n{USES}",
+        f"import namecheck as nc\nnc.install()\n{USES}",
+        f"from namecheck import install\ninstall()\n{USES}",
+        f"import namecheck.runtime as r\nr.install()\n{USES}",
+        f"import namecheck\n\ndef main():\n    namecheck.install()\n\nmain()\n{USES}",
         "import pandas\nt = pandas.DataFrame()\nt = t.rename(columns={})\nt.names = []\n",
         "import torch\nprint(torch.ones(2, 3).sum(0))\n",
         "class A:\n    def refine_names(self, *n):\n        return self\n\nA().refine_names('N')\n",
@@ -46,6 +50,19 @@ def test_it_is_off_by_default() -> None:
 )
 def test_it_is_silent(text: str) -> None:
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Programs call namecheck.install() first.\n{USES}",
+        f'"""Call `namecheck.install()` first."""\n\n{USES}',
+        f"import namecheck\n\nprint('no namecheck.install() here')\n{USES}",
+        f"import numpy as nc\nimport namecheck\n\nnc.install()\n{USES}",
+    ],
+)
+def test_words_do_not_install(text: str) -> None:
+    assert len(found(text)) == 1
 
 
 def test_a_program_that_installs_answers_for_its_files(tmp_path: Path) -> None:

@@ -241,6 +241,28 @@ def test_installs_before_what_needs_it(program: Path, capsys: pytest.CaptureFixt
     )
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "import namecheck as nc\n\nnc.install()\n",
+        "import namecheck.runtime as r\n\nr.install()\n",
+        "import namecheck\n\nsetup = namecheck.install\nsetup()\n",
+    ],
+)
+def test_a_file_that_installs_stays(
+    program: Path, head: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(head + PROGRAM)
+    assert run(capsys, "program.py") == (0, "Nothing to migrate.\n", "")
+
+
+def test_words_in_a_comment_install_nothing(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.write_text(f"# namecheck.install() is for programs\n{PROGRAM}")
+    assert run(capsys, "program.py") == (0, "Rewrote 1 place in 1 file.\n", "")
+
+
 @pytest.mark.parametrize("road", ["torch", "namecheck"])
 def test_files_that_cannot_be_read(
     program: Path, road: str, capsys: pytest.CaptureFixture[str]

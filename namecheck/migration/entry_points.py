@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from namecheck import operators
 from namecheck.core.findings import Span
+from namecheck.core.installation import installs
 from namecheck.core.syntax import Source
 from namecheck.editing.edits import Edit
 from namecheck.editing.imports import insertion_point, leading_imports
@@ -19,7 +19,7 @@ from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import parents
 
 
-def installation(
+def install_edit(
     source: Source, survey: Survey, files: ProjectFiles, *, shared: bool = False
 ) -> Edit | None:
     """The edit that puts names on torch; none where that is done, or not this file's business.
@@ -56,35 +56,11 @@ def is_shared(location: str, imported: AbstractSet[str]) -> bool:
 
 def is_installed(source: Source, files: ProjectFiles) -> bool:
     """Whether a file puts names on torch, or, of tests, a ``conftest.py`` that pytest imports."""
-    if has_install(source.tree):
+    if installs(source.tree):
         return True
     folders = parents(source.filename) if is_test(source.filename) else ()
     prepared = (files.source(os.path.join(folder, "conftest.py")) for folder in folders)
-    return any(one is not None and has_install(one.tree) for one in prepared)
-
-
-def has_install(tree: ast.Module) -> bool:
-    """Whether a file puts names on torch itself, wherever it does."""
-    own = {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "namecheck"
-        for alias in node.names
-        if alias.name in ("install", "runtime")
-    }
-    calls = {f"{name}.{word}" for name in _modules(tree) for word in ("install", "runtime")}
-    return any(
-        isinstance(node, ast.Call) and ast.unparse(node.func) in own | calls
-        for node in ast.walk(tree)
-    )
-
-
-def _modules(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "namecheck":
-                    yield alias.asname or alias.name
+    return any(one is not None and installs(one.tree) for one in prepared)
 
 
 def _imports_namecheck(tree: ast.Module) -> bool:
