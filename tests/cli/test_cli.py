@@ -324,7 +324,8 @@ def test_version(run: Run) -> None:
 
 def test_version_reads_no_table_and_no_rule() -> None:
     program = (
-        "import sys\nfrom namecheck.cli.main import main\ntry: main(['--version'])\nexcept SystemExit:"
+        "import sys\nfrom namecheck.cli.main import main\n"
+        "try: main(['--version'])\nexcept SystemExit:"
         " print([m for m in ('tomllib', 'dataclasses', 'inspect', 'json', 'ast')"
         " if m in sys.modules])"
     )
