@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from namecheck.core.dims import Dim, Dims, axis, merged, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
 from namecheck.core.sizes import Known, symbol
-from namecheck.core.tensors import Dim, Dims, Tensor, axis, merged, told_apart
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, infer
 
 B, T, D, S, HEADS = map(symbol, ("b", "t", "d", "s", "heads"))

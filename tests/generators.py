@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from namecheck.core import dtypes as attributes
 from namecheck.core import tensors as values
+from namecheck.core.dims import SCALAR, Dim, Dims, axis, told_apart
 from namecheck.core.dtypes import DType
 from namecheck.core.names import UNKNOWN, Axis, Name
-from namecheck.core.tensors import Constant, Dim, Dims, Many, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.operators import Operator, signatures
 from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck.rules import registry
@@ -50,8 +51,8 @@ def annotated(draw: st.DrawFn) -> Dims:
     """A list of axes, of which one may stand in it twice, and of literal sizes."""
     rank = draw(st.integers(0, LONGEST))
     words = draw(st.lists(st.sampled_from((*LABELS, "1", "2")), min_size=rank, max_size=rank))
-    dims = [Dim(None, int(word)) if word.isdigit() else values.axis(word) for word in words]
-    return values.told_apart(Dims(tuple(dims)))
+    dims = [Dim(None, int(word)) if word.isdigit() else axis(word) for word in words]
+    return told_apart(Dims(tuple(dims)))
 
 
 @st.composite
@@ -287,7 +288,7 @@ def _of_kind(kind: str, base: Dims) -> st.SearchStrategy[Any]:
 
 _LIST_ITEMS: Final = {"dims": "dim", "names": "name", "tensors": "tensor", "ints": "int"}
 _SCALARS: Final[Mapping[str, st.SearchStrategy[Any]]] = {
-    "number": st.sampled_from((0, 1, 2, 0.5, Tensor(values.SCALAR))),
+    "number": st.sampled_from((0, 1, 2, 0.5, Tensor(SCALAR))),
     "int": st.integers(-1, 3),
     "float": st.sampled_from((0.0, 0.5, 2.0)),
     "bool": st.booleans(),

@@ -22,9 +22,9 @@ from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
 from namecheck.annotations.wording import Site
 from namecheck.core import names as naming
+from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
 from namecheck.core.names import UNKNOWN, Answer, Axis, Name, Unknown
 from namecheck.core.sizes import Expression, symbol
-from namecheck.core.tensors import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
 
 
 @dataclass(frozen=True, slots=True)

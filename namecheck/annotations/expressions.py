@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.sizes import symbol
-from namecheck.core.tensors import Size
 
 Term: TypeAlias = "int | str | Operation | None"
 """A number, the name of an axis, an operation; None for what this language cannot compute."""

@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 from namecheck.annotations import expressions
 from namecheck.annotations.expressions import Expression, Operation, Term
 from namecheck.core import sizes
+from namecheck.core.dims import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name, word
-from namecheck.core.tensors import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
 
 
 class AnnotationError(ValueError):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from namecheck.annotations.expressions import Expression
 from namecheck.annotations.patterns import Dimension, Pattern
 from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims, Size, own_size
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
-from namecheck.core.tensors import Dim, Dims, Size, own_size
 
 
 @dataclass(frozen=True, slots=True)

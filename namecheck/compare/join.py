@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.compare import attributes as facets
 from namecheck.compare.attributes import Attribute
-from namecheck.core import tensors
+from namecheck.core.dims import Dims, covers_dims
 from namecheck.core.findings import Finding, is_of_sizes
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.syntax import Position
-from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
         return same and all(_covers(one, other, sizes=sizes) for one, other in pairs)
     if isinstance(general, Tensor) and isinstance(value, Tensor):
         known = _bare(general.dims)
-        return tensors.covers_dims(known if sizes else known.sizeless(), value.dims)
+        return covers_dims(known if sizes else known.sizeless(), value.dims)
     return False
 
 

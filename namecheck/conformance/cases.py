@@ -15,7 +15,8 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
-from namecheck.core.tensors import Constant, Dims, Tensor
+from namecheck.core.dims import Dims
+from namecheck.core.tensors import Constant, Tensor
 
 
 class CasesError(Exception):

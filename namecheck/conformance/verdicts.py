@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from namecheck.conformance.cases import Answer, Case, Pairs, Raised, Size, Value, ValueOf
 from namecheck.core import dtypes
+from namecheck.core.dims import covers_dims
 from namecheck.core.names import UNKNOWN, Unknown, show_name
-from namecheck.core.tensors import Constant, Many, Tensor, covers_dims
+from namecheck.core.tensors import Constant, Many, Tensor
 
 
 class Verdict(enum.Enum):

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from namecheck.core import dtypes as attributes
+from namecheck.core.dims import Dims
 from namecheck.core.dtypes import (
     FLOATINGS,
     INTEGRALS,
@@ -32,7 +33,7 @@ from namecheck.core.dtypes import (
 )
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Constant, Dims, Many, SomeNumber, Tensor
+from namecheck.core.tensors import Constant, Many, SomeNumber, Tensor
 from namecheck.effects import needs, outputs
 from namecheck.effects.dtype_words import WORDS, Word, fixed, said, stood_for
 from namecheck.effects.needs import Need

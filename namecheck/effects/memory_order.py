@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import memory_order
+from namecheck.core.dims import Dim, Dims, Size
 from namecheck.core.layouts import STRIDED
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.core.tensors import Constant, Dim, Dims, Many, Size, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.effects import overlap, strides
 from namecheck.rules import registry
 from namecheck.rules.dim_map import same_shape

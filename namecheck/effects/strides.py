@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from namecheck.core import memory_order
+from namecheck.core.dims import Dims, Size, locate
 from namecheck.core.memory_order import CONTIGUOUS, Memory
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.tensors import Dims, Size, Tensor, locate
+from namecheck.core.tensors import Tensor
 
 
 def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:

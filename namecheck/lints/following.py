@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from namecheck import operators
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Axis, Name, show_name, word
 from namecheck.core.syntax import Located as Node
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Mark, TensorValue, TupleValue, Value

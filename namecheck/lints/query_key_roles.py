@@ -16,10 +16,11 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from namecheck import operators
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import Axis, Name, show_name, word
 from namecheck.core.syntax import Located as Node
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Scores, Spoken, TensorValue, Union, Value

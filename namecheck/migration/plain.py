@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Span
 from namecheck.core.names import Answer, Label
 from namecheck.core.syntax import position
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import Edit
 from namecheck.editing.outline import Outline

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from namecheck import operators
 from namecheck.core import names as naming
+from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Answer, Label
 from namecheck.core.syntax import Source
-from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Application
 from namecheck.migration.survey import Seen
 from namecheck.operators import Operator, signatures

@@ -12,11 +12,12 @@ from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dims, told_apart
 from namecheck.core.dtypes import STANDARD, Around
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import OPEN, Dims, Many, Tensor, join, told_apart
+from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
 from namecheck.operators import signatures
 from namecheck.operators.rows import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from namecheck.core.dims import Dim, Dims, agree, locate, merged, product
 from namecheck.core.names import Answer, Contradiction, Unknown
-from namecheck.core.tensors import Dim, Dims, Tensor, agree, locate, merged, product
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
 from namecheck.rules.refusals import refuse_named

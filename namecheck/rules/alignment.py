@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN, Contradiction, Name
-from namecheck.core.tensors import OPEN, Dim, Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import ellipsis_index, labels, resolve
 from namecheck.rules.refusals import not_implemented

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from namecheck.core import names as naming
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.registry import rule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
-from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim, product
+from namecheck.core.tensors import Tensor
 from namecheck.rules.dim_map import joined, last, without_right
 from namecheck.rules.registry import rule
 from namecheck.rules.spatial import Extent, run_over, spread, windows_of

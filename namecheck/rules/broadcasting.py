@@ -8,8 +8,8 @@ left, a slice of unknown extent say, need not differ from another: of that we sa
 from __future__ import annotations
 
 from namecheck.core import names as naming
+from namecheck.core.dims import ANY_DIM, SCALAR, Dim, Dims, Size, agree, clash, is_whole
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.tensors import ANY_DIM, SCALAR, Dim, Dims, Size, agree, clash, is_whole
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     OPEN,
     Dim,
     Dims,
-    Many,
     Position,
     Size,
-    Tensor,
     added,
     agree,
     join_dims,
     locate,
     named_by,
 )
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
 from namecheck.rules.reductions import DimArgument

@@ -7,19 +7,19 @@ which annotations give, must be the same (docs/semantics.md, "Two kinds of name"
 from __future__ import annotations
 
 from namecheck.core import names as naming
-from namecheck.core.names import Answer, Axis, Contradiction, Name
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     ANY_DIM,
     OPEN,
     SCALAR,
     Dim,
     Dims,
-    Tensor,
     agree,
     clash,
     locate_index,
     product,
 )
+from namecheck.core.names import Answer, Axis, Contradiction, Name
+from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, is_misplaced, unify, unify_dim
 from namecheck.rules.registry import rule

@@ -13,8 +13,7 @@ from types import EllipsisType
 from typing import TypeAlias
 
 from namecheck.core import names as naming
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     ANY_DIM,
     MIDDLE,
     OPEN,
@@ -27,6 +26,7 @@ from namecheck.core.tensors import (
     merged,
     named_by,
 )
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
 
 
 @dataclass(frozen=True, slots=True)

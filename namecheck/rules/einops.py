@@ -13,20 +13,10 @@ from types import EllipsisType
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, clash, new_dim, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import (
-    OPEN,
-    Dim,
-    Dims,
-    Many,
-    Size,
-    Tensor,
-    agree,
-    clash,
-    new_dim,
-    product,
-)
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map, patterns
 from namecheck.rules.concatenations import stack
 from namecheck.rules.einsum import contracted

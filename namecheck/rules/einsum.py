@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
-from namecheck.core.tensors import OPEN, SCALAR, Dim, Dims, Many, Tensor, agree, clash
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, diagonal_dim, unify_dim
 from namecheck.rules.refusals import refuse_named

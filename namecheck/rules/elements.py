@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Many, Size, Tensor, locate, new_dim
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
 from namecheck.rules.reductions import DimArgument

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from namecheck.core.dims import OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import OPEN, Constant, Dim, Dims, Size, Tensor, new_dim
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import named
 from namecheck.rules.refusals import no_device

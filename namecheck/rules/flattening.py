@@ -13,22 +13,22 @@ from types import EllipsisType
 from typing import Any
 
 from namecheck.core import names as naming
-from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
-from namecheck.core.sizes import Expression
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     ANYWHERE,
     OPEN,
     Dim,
     Dims,
     Position,
     Size,
-    Tensor,
     agree,
     locate,
     merged,
     new_dim,
     product,
 )
+from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Unknown
 from namecheck.core.sizes import Known
-from namecheck.core.tensors import OPEN, Dim, Dims, Size, Tensor, locate, new_dim
+from namecheck.core.tensors import Tensor
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.reductions import DimArgument, DimArguments
 from namecheck.rules.registry import rule

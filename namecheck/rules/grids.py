@@ -6,21 +6,20 @@ from collections.abc import Sequence
 from math import comb
 
 from namecheck.core import names as naming
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     ANY_DIM,
     ANYWHERE,
     OPEN,
     Dim,
     Dims,
-    Many,
     Size,
-    Tensor,
     added,
     agree,
     locate,
     merged,
 )
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.concatenations import put_together
 from namecheck.rules.dim_map import show_sizes
 from namecheck.rules.reductions import DimArgument, kept_at_one

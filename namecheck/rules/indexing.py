@@ -12,10 +12,11 @@ from functools import reduce
 from types import EllipsisType
 from typing import Any, Final
 
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash
 from namecheck.core.dtypes import is_among
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression, is_at_least
-from namecheck.core.tensors import OPEN, SCALAR, Dim, Dims, Many, Size, Tensor, clash
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.factories import shape_of

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import ANY_DIM, Dim, Dims, Size, Tensor, new_dim
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import first, joined, of_rank, without_right

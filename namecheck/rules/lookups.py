@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from namecheck.core.dims import OPEN, Dim, Dims, Position, clash, locate
 from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
-from namecheck.core.tensors import OPEN, Dim, Dims, Position, Tensor, clash, locate
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.refusals import refuse_named

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from namecheck.core.dims import OPEN, SCALAR, Dims
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.core.tensors import OPEN, SCALAR, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one, unify_dim
 from namecheck.rules.dim_map import same_shape, show_sizes, without_right
 from namecheck.rules.refusals import refuse_named

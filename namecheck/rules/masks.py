@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import Answer, Contradiction
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from namecheck.core import names as naming
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
-from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one, diagonal_dim
 from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.permutations import transposes_last_two

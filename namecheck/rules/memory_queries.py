@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from namecheck.core import memory_order
+from namecheck.core.dims import Size, locate
 from namecheck.core.layouts import SPARSE
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS
 from namecheck.core.names import UNKNOWN, Answer, Unknown
-from namecheck.core.tensors import Constant, Size, Tensor, locate
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.queries import DimArgument, check_any_dims
 from namecheck.rules.registry import rule
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.registry import Writes, rule
 

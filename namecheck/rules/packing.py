@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from namecheck.core.dims import Dim, Dims, Size, added, agree, product
 from namecheck.core.names import UNKNOWN, Answer, Unknown
-from namecheck.core.tensors import Dim, Dims, Many, Size, Tensor, added, agree, product
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map, patterns
 from namecheck.rules.concatenations import cat
 from namecheck.rules.einops import Operand, apart, check_rank, together

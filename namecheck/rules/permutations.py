@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.core import names as naming
+from namecheck.core.dims import ANYWHERE, MIDDLE, Dim, Dims, Position, locate
 from namecheck.core.names import Contradiction, Unknown
-from namecheck.core.tensors import ANYWHERE, MIDDLE, Dim, Dims, Position, Tensor, locate
+from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.dim_map import Source, rearrange
 from namecheck.rules.refusals import refuse_named

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from namecheck.core.dims import OPEN, Dim, Dims, Size
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.core.tensors import OPEN, Constant, Dim, Dims, Many, Size, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule

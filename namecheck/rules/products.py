@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dims, locate, product
 from namecheck.core.names import Contradiction, Unknown
-from namecheck.core.tensors import OPEN, Dims, Many, Tensor, locate, product
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.contractions import (

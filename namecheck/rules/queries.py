@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from namecheck.core.dims import OPEN, Dims, Size, locate, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
-from namecheck.core.tensors import OPEN, Dims, Many, Maybe, Size, Tensor, locate, product
+from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.factories import sized

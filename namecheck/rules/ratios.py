@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
+from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, symbols
-from namecheck.core.tensors import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from namecheck.core.dims import OPEN, Dim, Dims, Position, Size, locate, merged, new_dim, product
 from namecheck.core.dtypes import Category, is_among, of_category
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
-from namecheck.core.tensors import (
-    OPEN,
-    Dim,
-    Dims,
-    Position,
-    Size,
-    Tensor,
-    locate,
-    merged,
-    new_dim,
-    product,
-)
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import diagonal_dim
 from namecheck.rules.dim_map import joined, rearrange, without_right
 from namecheck.rules.grids import side_of_square

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import ANY_DIM, OPEN, Dim, Dims, Size, Tensor, new_dim, product
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.registry import rule

@@ -6,19 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate, product
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
-from namecheck.core.tensors import (
-    OPEN,
-    SCALAR,
-    Dim,
-    Dims,
-    Position,
-    Tensor,
-    agree,
-    clash,
-    locate,
-    product,
-)
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.refusals import not_supported, refuse_named

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
-from namecheck.core.tensors import Dims
+from namecheck.core.dims import Dims
 
 Rule: TypeAlias = Callable[..., Any]
 

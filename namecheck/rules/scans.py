@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from namecheck.core.dims import ANYWHERE, Dim, Dims, Position, Size, locate
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import ANYWHERE, Dim, Dims, Many, Position, Size, Tensor, locate
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import unify
 from namecheck.rules.concatenations import cat
 from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce

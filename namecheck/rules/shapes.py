@@ -7,22 +7,21 @@ from dataclasses import replace
 from functools import reduce
 
 from namecheck.core import names as naming
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     ANY_DIM,
     OPEN,
     Dim,
     Dims,
-    Many,
     Position,
     Size,
-    Tensor,
     agree,
     clash,
     locate,
     locate_index,
     new_dim,
 )
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
 from namecheck.rules.reductions import DimArgument, DimArguments, positions

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided
-from namecheck.core.tensors import OPEN, Dim, Dims, Size, Tensor, locate, new_dim, product
+from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
 from namecheck.rules.reductions import DimArgument

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from namecheck.core.dims import Dim, Dims, Position, Size, added, agree, locate, named_by
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import (
-    Dim,
-    Dims,
-    Many,
-    Position,
-    Size,
-    Tensor,
-    added,
-    agree,
-    locate,
-    named_by,
-)
+from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized

@@ -14,14 +14,11 @@ from itertools import accumulate
 from operator import mul
 
 from namecheck.core import names as naming
-from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.tensors import (
+from namecheck.core.dims import (
     OPEN,
-    Constant,
     Dim,
     Dims,
     Size,
-    Tensor,
     agree,
     axis,
     merged,
@@ -29,6 +26,8 @@ from namecheck.core.tensors import (
     own_size,
     product,
 )
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.dim_map import joined, show_sizes, without_right
 from namecheck.rules.ratios import ONE, Ratio, ratio
 from namecheck.rules.refusals import refuse_named

@@ -12,10 +12,11 @@ from typing import Any, Final, TypeAlias
 
 from namecheck.annotations.declarations import Value
 from namecheck.core import syntax
+from namecheck.core.dims import OPEN, Dims
 from namecheck.core.findings import Finding, Place, Span
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.syntax import Source
-from namecheck.core.tensors import OPEN, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.runtime import judging, places, tensor_names
 from namecheck.runtime.patches import TABLE
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
+from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.runtime import tensor_names
 
 

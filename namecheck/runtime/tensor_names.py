@@ -13,8 +13,9 @@ from typing import Any, Final, TypeAlias, cast
 
 import torch
 
+from namecheck.core.dims import OPEN, Dims
 from namecheck.core.names import UNKNOWN, Name, word
-from namecheck.core.tensors import OPEN, Constant, Dims, Many, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 
 Names: TypeAlias = tuple[str | None, ...]
 

@@ -18,8 +18,9 @@ from torch._dynamo.variables import TensorVariable
 
 from namecheck.annotations import Bindings
 from namecheck.annotations.declarations import Value
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.runtime import stand_ins, tracing
 from namecheck.runtime.assertions import given
 from namecheck.runtime.errors import Contradicted

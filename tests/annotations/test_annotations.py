@@ -26,9 +26,10 @@ from namecheck.annotations.declarations import (
     read,
 )
 from namecheck.annotations.patterns import Pattern
+from namecheck.core.dims import OPEN, Dim, Dims, Size, axis, merged
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, scoped
 from namecheck.core.sizes import symbol
-from namecheck.core.tensors import OPEN, Dim, Dims, Size, Tensor, axis, merged
+from namecheck.core.tensors import Tensor
 
 RECORDED: Final = Path(__file__).parents[2] / "fixtures" / "annotations" / "jaxtyping.jsonl"
 

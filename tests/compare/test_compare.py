@@ -15,12 +15,13 @@ import torch
 from namecheck.cli import main
 from namecheck.compare import join
 from namecheck.compare.join import Fault, Verdict
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Span
 from namecheck.core.memory_order import Gapped
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Position
-from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation
 from namecheck.runtime import InstallError, facets
 from namecheck.runtime.recording import Seen, recording

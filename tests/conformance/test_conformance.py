@@ -16,9 +16,10 @@ from namecheck.conformance.cases import Case, Raised, parse, read
 from namecheck.conformance.deviations import DeviationsError, load
 from namecheck.conformance.program import write
 from namecheck.conformance.verdicts import Seen, Verdict, about_names, judge
+from namecheck.core.dims import OPEN, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import OPEN, Constant, Dims, Many, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 EVERYDAY: Final = FIXTURES / "oracle" / "golden.jsonl.gz"

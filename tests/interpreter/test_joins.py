@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from namecheck.core.tensors import Dims, Tensor, covers
+from namecheck.core.dims import Dims
+from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Fact, Store, changed_keys, common
 from namecheck.interpreter.domain.values import (

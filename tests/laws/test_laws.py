@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 
 from namecheck.core import names as naming
 from namecheck.core import tensors as values
+from namecheck.core.dims import Dims
 from namecheck.core.dtypes import KINDS
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
 from namecheck.core.semantics import Semantics
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Dims, Many, Maybe, Tensor
+from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.operators import Inference, Operator, infer, table
 from namecheck.rules.broadcasting import broadcast
 from tests.generators import (

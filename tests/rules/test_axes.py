@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims, merged, named_by
 from namecheck.core.names import UNKNOWN, Answer, Axis
-from namecheck.core.tensors import Dim, Dims, Tensor, merged, named_by
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 from tests.annotated import HEADS, D, S, T, annotated, at_size, names, run, told
 

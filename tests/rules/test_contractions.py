@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import Dim, Dims, axis
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Dim, Dims, Tensor, axis
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, infer
 
 OPEN = Tensor()

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import OPEN, Dims
 from namecheck.core.names import UNKNOWN, Name
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import OPEN, Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.operators import Inference, infer
 
 NC = Tensor(Dims.of("N", "C", sizes=(2, 3)))

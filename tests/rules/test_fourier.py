@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.dims import Dims
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 
 KINDS: Final = ("fft", "ifft", "rfft", "ihfft", "irfft", "hfft")

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN, Name
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, infer
 
 ANY = Tensor()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import Name
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Inference, infer
 
 NCH = Tensor(Dims.of("N", "C", "H", sizes=(2, 3, 4)))

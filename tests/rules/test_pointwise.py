@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import OPEN, Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 
 NATIVE = Semantics.NATIVE

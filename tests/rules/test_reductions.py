@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 
 IMAGE = Tensor(Dims.of("N", "C", "H", "W", sizes=(2, 3, 4, 5)))

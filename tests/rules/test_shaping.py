@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Dim, Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.operators import infer
 
 PAIR = Tensor(Dims.of("N", "C", sizes=(2, 3)))

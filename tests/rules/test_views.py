@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import symbol
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 from tests.annotated import HEADS, B, D, S, T, annotated, run, told
 

@@ -16,8 +16,9 @@ from typing import Any, Final, TypeAlias
 import torch
 
 from namecheck.core import memory_order
+from namecheck.core.dims import Dims
 from namecheck.core.memory_order import Memory
-from namecheck.core.tensors import Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.operators import Inference, Operator, infer, signatures, table
 from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 

@@ -20,8 +20,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import backend_registration
 
+from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import Constant, Dims, Many, Tensor
+from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.operators import Inference, Operator, infer, table
 from tests.runtime.dtype_samples import Sample, Slot, everyday, samples
 

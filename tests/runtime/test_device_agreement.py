@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from namecheck.core import devices
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.dims import Dims
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 
 ROOT: Final = Path(__file__).parents[2]

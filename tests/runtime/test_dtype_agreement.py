@@ -18,9 +18,10 @@ import pytest
 import torch
 
 from namecheck.core import dtypes as attributes
+from namecheck.core.dims import Dims
 from namecheck.core.dtypes import KINDS, Around
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer, python_operators
 
 BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {

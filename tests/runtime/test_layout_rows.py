@@ -8,9 +8,10 @@ from typing import Any, Final
 import pytest
 import torch
 
+from namecheck.core.dims import Dims
 from namecheck.core.layouts import LAYOUTS, MEMORY_FORMATS, missing
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import Operator, infer, table
 from tests.runtime.dtype_samples import (
     CONVERTED,

@@ -12,10 +12,11 @@ import pytest
 import torch
 
 from namecheck.core import memory_order
+from namecheck.core.dims import Dims
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS, Gapped, Memory
 from namecheck.core.names import UNKNOWN, Answer
 from namecheck.core.sizes import Known, substituted, symbol
-from namecheck.core.tensors import Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.operators import infer
 
 SIZES: Final = (1, 1, 2, 2, 3, 4, 6)

@@ -12,8 +12,9 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
+from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN
-from namecheck.core.tensors import Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.operators import infer
 from tests.runtime.test_memory_rows import contradicts
 

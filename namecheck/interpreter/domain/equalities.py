@@ -15,9 +15,10 @@ from typing import TypeAlias
 
 from namecheck.annotations.bindings import Bindings, Bound
 from namecheck.core import names as naming
+from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
-from namecheck.core.tensors import Dim, Dims, Size, Tensor, named_by, told_apart
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.store import EQUAL_SIZES, Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 

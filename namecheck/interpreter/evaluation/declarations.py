@@ -20,12 +20,12 @@ from namecheck.annotations.declarations import (
     of_dims_alone,
     speaks,
 )
+from namecheck.core.dims import Size
 from namecheck.core.findings import Facts, Place
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.core.tensors import Size
 from namecheck.interpreter.domain import equalities
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -18,12 +18,13 @@ from namecheck.annotations.declarations import (
     speaks,
 )
 from namecheck.core import dtypes
+from namecheck.core.dims import Dim, Dims
 from namecheck.core.dtypes import DType
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN, Axis, is_scoped, word
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Source
-from namecheck.core.tensors import Dim, Dims, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

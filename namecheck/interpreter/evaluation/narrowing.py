@@ -9,9 +9,10 @@ from types import NoneType
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core import devices, dtypes
+from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
-from namecheck.core.tensors import ANY_DIM, Constant, Dims, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (

@@ -9,11 +9,12 @@ from functools import reduce
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import tensors as values
+from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Span
 from namecheck.core.names import UNKNOWN, Contradiction, Label
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Position, Source, position
-from namecheck.core.tensors import Dims, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck.core.dims import Dim
 from namecheck.core.names import Axis
-from namecheck.core.tensors import Dim
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import ABSENT, Store, owner_of
 from namecheck.interpreter.domain.values import (

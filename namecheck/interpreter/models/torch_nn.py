@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from namecheck.core.dims import Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Dim, Dims, Tensor, new_dim
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

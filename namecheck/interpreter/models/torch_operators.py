@@ -11,13 +11,14 @@ from typing import Any, Final
 from namecheck import operators
 from namecheck.core import devices, dtypes
 from namecheck.core import names as naming
+from namecheck.core.dims import ANY_DIM, OPEN, Dims
 from namecheck.core.dtypes import Around
 from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Axis
 from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.core.tensors import ANY_DIM, OPEN, SOME_NUMBERS, Constant, Dims, Many, Maybe, Tensor
+from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import equalities, joins
 from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.domain.store import Fact, Store

@@ -1,0 +1,475 @@
+"""The dimensions of a tensor: each has a name and a size, and the middle of them may be unknown.
+
+`Dims` is a list of dimensions of which the middle may be unknown: an unannotated tensor is open
+and empty; ``refine_names('N', ..., 'C')`` of it has the prefix ``(N,)`` and the suffix ``(C,)``.
+
+A position in it is a Python index: from the left (0, 1, …) into the prefix, from the right
+(-1, -2, …) into the suffix; of a closed list always from the left.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final, TypeAlias
+
+from namecheck.core import names as naming
+from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
+from namecheck.core.sizes import Expression, same, symbol, symbols
+
+Size: TypeAlias = int | Expression | Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One dimension: its name, its size, and whether a size of 1 was put there on purpose.
+
+    Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``
+    (docs/semantics.md, "Two kinds of name").
+    """
+
+    name: Name = UNKNOWN
+    size: Size = UNKNOWN
+    purposeful: bool = False
+
+
+ANY_DIM: Final = Dim()
+UNNAMED: Final = Dim(None)
+
+
+class Elsewhere(enum.Enum):
+    """Where a dimension stands that is at no known position.
+
+    MIDDLE: certainly in the open middle; ANYWHERE: in the middle or at a known position.
+    """
+
+    MIDDLE = "middle"
+    ANYWHERE = "anywhere"
+
+
+MIDDLE: Final = Elsewhere.MIDDLE
+ANYWHERE: Final = Elsewhere.ANYWHERE
+Position: TypeAlias = int | Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Dims:
+    """The dimensions of a tensor; `open` where there may be more between the two parts."""
+
+    prefix: tuple[Dim, ...] = ()
+    suffix: tuple[Dim, ...] = ()
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.open or not self.suffix, "a closed list keeps all its dims in the prefix"
+
+    @staticmethod
+    def of(*names: Name, sizes: Sequence[Size] | None = None) -> Dims:
+        """A closed list of these names, and of these sizes."""
+        if sizes is None:
+            return Dims(tuple(Dim(name) for name in names))
+        return Dims(tuple(Dim(name, size) for name, size in zip(names, sizes, strict=True)))
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dims, None where it is not known."""
+        return None if self.open else len(self.prefix)
+
+    @property
+    def min_rank(self) -> int:
+        """The number of dims that are known to be there."""
+        return len(self.prefix) + len(self.suffix)
+
+    @property
+    def known(self) -> tuple[Dim, ...]:
+        """All dims that are known to be there, in order."""
+        return self.prefix + self.suffix
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of all known dims, in order."""
+        return tuple(dim.name for dim in self.prefix + self.suffix)
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """The sizes of all known dims, in order."""
+        return tuple(dim.size for dim in self.prefix + self.suffix)
+
+    @property
+    def complete(self) -> bool:
+        """Whether rank and names are all known."""
+        return not self.open and all(dim.name is not UNKNOWN for dim in self.prefix)
+
+    def named(self) -> Answer:
+        """Whether any dim has a name."""
+        if any(naming.word(dim.name) is not None for dim in self.known):
+            return Answer.YES
+        if self.open or any(dim.name is UNKNOWN for dim in self.known):
+            return Answer.MAYBE
+        return Answer.NO
+
+    def has(self, name: str) -> Answer:
+        """Whether a dim is called `name`."""
+        if any(naming.word(dim.name) == name for dim in self.known):
+            return Answer.YES
+        if self.open or any(dim.name is UNKNOWN for dim in self.known):
+            return Answer.MAYBE
+        return Answer.NO
+
+    def __getitem__(self, position: Position) -> Dim:
+        """The dim at a position; one of which nothing is known where the position is unknown."""
+        if isinstance(position, Elsewhere):
+            return ANY_DIM
+        part = self.suffix if self.open and position < 0 else self.prefix
+        inside = -len(part) <= position < len(part)
+        return part[position] if inside else ANY_DIM
+
+    def from_right(self, offset: int) -> Dim | None:
+        """The dim `offset` steps (from 1) from the right; None beyond the rank of a closed list."""
+        part = self.suffix if self.open else self.prefix
+        if offset <= len(part):
+            return part[-offset]
+        return ANY_DIM if self.open else None
+
+    def walk(self) -> Iterator[tuple[int, Dim]]:
+        """Every known dim with its position."""
+        yield from enumerate(self.prefix)
+        yield from zip(range(-len(self.suffix), 0), self.suffix, strict=True)
+
+    def rename(self, names: Iterable[Name]) -> Dims:
+        """The same dims under other names, one for every known dim."""
+        fresh = tuple(replace(dim, name=name) for dim, name in zip(self.known, names, strict=True))
+        cut = len(self.prefix)
+        return Dims(fresh[:cut], fresh[cut:], self.open)
+
+    def unnamed(self) -> Dims:
+        """The same dims without names; an open middle stays unknown."""
+        return self.rename([None] * self.min_rank)
+
+    def sizeless(self) -> Dims:
+        """The same dims, of unknown sizes."""
+        return self.mapped(lambda dim: Dim(dim.name))
+
+    def replace(self, position: Position, dim: Dim) -> Dims:
+        """The same dims with another one at a position; of an unknown position all are weakened."""
+        position = self._settled(position)
+        if position is MIDDLE or not self.known:
+            return self
+        if position is ANYWHERE:
+            return self.mapped(lambda old: join_dim(old, dim))
+        prefix, suffix = list(self.prefix), list(self.suffix)
+        (suffix if self.open and position < 0 else prefix)[position] = dim
+        return Dims(tuple(prefix), tuple(suffix), self.open)
+
+    def without(self, position: Position) -> Dims:
+        """The dims that are left when the one at a position is removed."""
+        position = self._settled(position)
+        if position is MIDDLE:
+            return self
+        if position is ANYWHERE:
+            prefix = tuple(
+                join_dim(a, b) for a, b in zip(self.prefix, self.prefix[1:], strict=False)
+            )
+            suffix = tuple(
+                join_dim(a, b) for a, b in zip(self.suffix, self.suffix[1:], strict=False)
+            )
+            if not self.open:
+                return Dims(prefix)
+            return Dims(prefix, suffix, True)
+        if not self.known:
+            return self  # a 0-d tensor takes the index 0 or -1, and stays as it is
+        prefix_list, suffix_list = list(self.prefix), list(self.suffix)
+        del (suffix_list if self.open and position < 0 else prefix_list)[position]
+        return Dims(tuple(prefix_list), tuple(suffix_list), self.open)
+
+    def _settled(self, position: Position) -> Position:
+        """A position at which an open list has no known dim is anywhere in it."""
+        if isinstance(position, Elsewhere) or not self.open:
+            return position
+        part = self.suffix if position < 0 else self.prefix
+        return position if -len(part) <= position < len(part) else ANYWHERE
+
+    def mapped(self, change: Callable[[Dim], Dim]) -> Dims:
+        """The dims that all of these become."""
+        return Dims(
+            tuple(change(dim) for dim in self.prefix),
+            tuple(change(dim) for dim in self.suffix),
+            self.open,
+        )
+
+    def show(self) -> str:
+        """The names as torch prints them, an open middle as ``...``: ``['N', ..., 'C']``."""
+        words = [naming.show_name(dim.name) for dim in self.prefix]
+        if self.open:
+            words.append("...")
+        words += [naming.show_name(dim.name) for dim in self.suffix]
+        return "[" + ", ".join(words) + "]"
+
+    def brief(self) -> str:
+        """The dims for a reader: ``N C=3 ... _``, where ``_`` has no name and ``?`` is unknown."""
+        words = [_brief(dim) for dim in self.prefix]
+        if self.open:
+            words.append("...")
+        words += [_brief(dim) for dim in self.suffix]
+        return " ".join(words)
+
+
+def _brief(dim: Dim) -> str:
+    name = "_" if dim.name is None else "?" if dim.name is UNKNOWN else str(naming.word(dim.name))
+    if isinstance(dim.name, Axis) and isinstance(dim.size, Expression):
+        return name if dim.size == own_size(dim.name) else naming.bare(str(dim.size))
+    return name if dim.size is UNKNOWN else naming.bare(f"{name}={dim.size}")
+
+
+OPEN: Final = Dims(open=True)
+SCALAR: Final = Dims()
+
+
+def agree(left: Size, right: Size) -> Answer:
+    """Whether two sizes are equal."""
+    if isinstance(left, Unknown) or isinstance(right, Unknown):
+        return Answer.MAYBE
+    equal = same(left, right)
+    return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
+
+
+def is_whole(dim: Dim) -> bool:
+    """Whether a dim is an axis of its own size, or of that but for a constant: ``seq-1``."""
+    return _excess(dim) is not None
+
+
+def _excess(dim: Dim) -> int | None:
+    """By how much the size of a dim is over that of its axis: -1 of ``seq-1``; None if unknown."""
+    if not isinstance(dim.name, Axis) or isinstance(dim.size, Unknown):
+        return None
+    if isinstance(dim.size, int):
+        return 0 if dim.size == dim.name.size != 1 else None
+    own = own_size(dim.name)
+    excess = UNKNOWN if isinstance(own, Unknown) else dim.size - own
+    return excess if isinstance(excess, int) else None
+
+
+def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
+    """Whether two dims certainly have different names, which no size excuses.
+
+    An axis of which only a part is left need not differ: a slice of unknown extent, or what is
+    left of ``edges`` after the first, which may well be called ``bins`` elsewhere; but if this
+    part stands at another place of the other tensor (`of_a` has `a`, `of_b` has `b`), it does.
+    """
+    if naming.match(a.name, b.name) is not Answer.NO:
+        return False
+    if not isinstance(a.name, Axis) or not isinstance(b.name, Axis):
+        return True
+    one, other = _excess(a), _excess(b)
+    if one is None or other is None:
+        return False
+    return one == other or a in of_b.known or b in of_a.known
+
+
+@cache
+def own_size(axis: Axis) -> Size:
+    """The size of a whole axis: its symbol, of a merged one the product; unknown of a sum."""
+    plain = all(factor.isidentifier() for factor in axis.factors)
+    return product(map(symbol, axis.factors)) if plain else UNKNOWN
+
+
+def axis(name: str) -> Dim:
+    """The dimension that an annotation calls `name`, whole."""
+    return Dim(Axis(name), symbol(name))
+
+
+def new_dim(size: Size) -> Dim:
+    """A new dimension of some size: that of an axis makes it this axis, any other has no name."""
+    return Dim(named_by(size), size)
+
+
+def named_by(size: Size) -> Name:
+    """The axis that a size tells of: ``t`` of ``t-1``, ``h*w`` in any order, ``s+t`` of a sum."""
+    if not isinstance(size, Expression):
+        return None
+    words = symbols(size)
+    terms = [(monomial, coefficient) for monomial, coefficient in size.terms if monomial]
+    if any(not isinstance(atom, str) for monomial, _ in terms for atom in monomial):
+        return Axis(min(words)) if len(words) == 1 else None
+    if len(terms) > 1:
+        return Axis(str(Expression(tuple(terms)))) if len(words) > 1 else None
+    return naming.unordered([str(atom) for atom in terms[0][0]])
+
+
+def merged(dims: Sequence[Dim]) -> Dim:
+    """The dimension that several in a row are merged into, the first of them outermost.
+
+    Axes make one that tells its factors; what has a label is merged into one without a name.
+    """
+    labelled = any(isinstance(dim.name, str) for dim in dims)
+    left = [dim for dim in dims if dim.size != 1] or list(dims[:1])
+    if len(left) == 1 and not labelled:
+        return left[0]
+    return Dim(None if labelled else _merged_name(left), product(dim.size for dim in left))
+
+
+def _merged_name(dims: Sequence[Dim]) -> Name:
+    """The axes among the dims, in their order; literal sizes between them do not count."""
+    named = any(dim.name is not None for dim in dims)
+    if named and any(dim.name is UNKNOWN or dim.size is UNKNOWN for dim in dims):
+        return UNKNOWN
+    axes = [dim.name for dim in dims if isinstance(dim.name, Axis)]
+    if not axes or any(dim.name is None and isinstance(dim.size, Expression) for dim in dims):
+        return None
+    words = [name.name if "+" not in name.name else f"({name.name})" for name in axes]
+    whole = Axis("*".join(words))
+    return whole if all(name.ordered for name in axes) else naming.unordered(whole.factors)
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of sizes, unknown where one of them is."""
+    total: int | Expression = 1
+    for size in sizes:
+        if isinstance(size, Unknown):
+            return UNKNOWN
+        total = total * size
+    return total
+
+
+def added(sizes: Iterable[Size]) -> Size:
+    """The sum of sizes, unknown where one of them is."""
+    total: int | Expression = 0
+    for size in sizes:
+        if isinstance(size, Unknown):
+            return UNKNOWN
+        total = total + size
+    return total
+
+
+def told_apart(dims: Dims) -> Dims:
+    """The dims of one tensor, where an axis that stands in it twice has its occurrences."""
+    if sum(isinstance(dim.name, Axis) for dim in dims.known) < 2:
+        return dims
+    names = naming.told_apart(dims.names)
+    return dims if names == dims.names else dims.rename(names)
+
+
+def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
+    """Where a dimension given by name or index stands (recorded: cumsum, sum, select).
+
+    Raises `Contradiction` where it is certain that there is none, and for None, the wildcard.
+    """
+    if isinstance(dim, Unknown):
+        return ANYWHERE
+    if dim is None:
+        raise naming.nameless(f"Give the name or the index of one of the dimensions {dims.show()}.")
+    if isinstance(dim, str):
+        return locate_name(dims, dim)
+    return locate_index(dims, dim)
+
+
+def locate_name(dims: Dims, name: str) -> Position:
+    """Where the dim called `name` stands."""
+    for position, dim in dims.walk():
+        if naming.word(dim.name) == name:
+            return position
+    if any(dim.name is UNKNOWN for dim in dims.known):
+        return ANYWHERE
+    if dims.open:
+        return MIDDLE
+    raise Contradiction(
+        "NC103",
+        f"Name '{name}' not found in Tensor{dims.show()}.",
+        names=(name,),
+        help=_nearest(dims, name),
+    )
+
+
+def _nearest(dims: Dims, name: str) -> str:
+    present = [str(naming.word(n)) for n in dims.names if naming.word(n) is not None]
+    if not present:
+        return "The tensor has no names; give it names with `refine_names`, or use an index."
+    for other in present:
+        if other.lower() == name.lower():
+            return f"The tensor has '{other}', written otherwise."
+    listed = ", ".join(f"'{other}'" for other in present)
+    return f"The tensor's names are {listed}."
+
+
+def locate_index(dims: Dims, index: int, *, extra: int = 0) -> Position:
+    """Where the dim with a (possibly negative) index stands among rank + `extra` places.
+
+    Raises `Contradiction`, an IndexError, where it is out of range.
+    """
+    rank = dims.rank
+    if rank is None:
+        part = dims.suffix if index < 0 else dims.prefix
+        return index if -len(part) <= index < len(part) else ANYWHERE
+    places = max(rank + extra, 1)
+    if not -places <= index < places:
+        raise Contradiction(
+            "NC203",
+            f"Dimension out of range (expected to be in range of [{-places}, {places - 1}], "
+            f"but got {index})",
+            error="IndexError",
+            help=f"The tensor has {rank} dimension{'' if rank == 1 else 's'}: {dims.show()}.",
+        )
+    return index + places if index < 0 else index
+
+
+def join_dim(left: Dim, right: Dim) -> Dim:
+    """The least that covers both dims."""
+    return Dim(
+        naming.join(left.name, right.name),
+        left.size if left.size == right.size else UNKNOWN,
+        left.purposeful and right.purposeful,
+    )
+
+
+def join_dims(left: Dims, right: Dims) -> Dims:
+    """The least (that this form can say) that covers both lists."""
+    if left == right:
+        return left
+    if not left.open and left.rank == right.rank:
+        return Dims(tuple(map(join_dim, left.prefix, right.prefix)))
+    room = min(left.min_rank, right.min_rank)
+    prefix = _common(left.prefix, right.prefix, room)
+    back_left = (left.suffix if left.open else left.prefix)[::-1]
+    back_right = (right.suffix if right.open else right.prefix)[::-1]
+    suffix = _common(back_left, back_right, room - len(prefix))
+    return Dims(prefix, suffix[::-1], True)
+
+
+def _common(left: Sequence[Dim], right: Sequence[Dim], room: int) -> tuple[Dim, ...]:
+    shared: list[Dim] = []
+    for a, b in zip(left, right, strict=False):
+        if a.name != b.name or len(shared) == room:
+            break
+        shared.append(join_dim(a, b))
+    return tuple(shared)
+
+
+def covers_dim(general: Dim, specific: Dim) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    return naming.covers(general.name, specific.name) and covers_size(general.size, specific.size)
+
+
+def covers_size(general: Size, specific: Size) -> bool:
+    """Whether `general` says nothing that `specific` contradicts; a symbol may be any size."""
+    if general is UNKNOWN:
+        return True
+    return specific is not UNKNOWN and agree(general, specific) is not Answer.NO
+
+
+def covers_dims(general: Dims, specific: Dims) -> bool:
+    """Whether `general` says nothing that `specific` contradicts."""
+    if not general.open:
+        return specific.rank == general.rank and all(
+            map(covers_dim, general.prefix, specific.prefix)
+        )
+    if specific.min_rank < general.min_rank:
+        return False
+    front = specific.prefix
+    back = specific.suffix if specific.open else specific.prefix
+    if len(front) < len(general.prefix) or len(back) < len(general.suffix):
+        return False
+    return all(map(covers_dim, general.prefix, front)) and all(
+        map(covers_dim, general.suffix[::-1], back[::-1])
+    )
