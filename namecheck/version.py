@@ -10,11 +10,11 @@ VERSION: Final = "0.1.0"
 
 
 def table_version() -> str:
-    """The version that ``operators.toml`` gives itself.
+    """The version that ``table.toml`` gives itself.
 
     Read by a pattern, because parsing the table takes longer than all the rest of ``--version``.
     """
-    path = os.path.join(os.path.dirname(__file__), "operators", "operators.toml")
+    path = os.path.join(os.path.dirname(__file__), "operators", "table.toml")
     with open(path, encoding="utf-8") as file:
         for line in file:
             if found := re.match(r'version = "([^"]*)"', line):

@@ -66,7 +66,7 @@ def operators_page(_: str) -> str:
     lines = [
         "# Operators",
         "",
-        "Made from `namecheck/operators/operators.toml`; `namecheck coverage` prints the same.",
+        "Made from `namecheck/operators/table/`; `namecheck coverage` prints the same.",
         "",
         "Forms: `f` `torch.x`, `m` `Tensor.x`, `i` `Tensor.x_`, `j` `torch.x_`, `o` `out=`, "
         "`n` `torch.nn.functional.x`, `a` an attribute, `s` an attribute that can be set, "

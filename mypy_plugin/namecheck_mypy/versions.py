@@ -20,7 +20,9 @@ def vocabulary() -> str:
     """A word that changes with the plugin, and with the table of operators that it reads."""
     made = hashlib.blake2b(digest_size=12)
     engine, plugin = PACKAGES
-    for path in (os.path.join(engine, "operators", "operators.toml"), *sorted(sources(plugin))):
+    operators = os.path.join(engine, "operators")
+    rows = sorted(sources(os.path.join(operators, "table")))
+    for path in (os.path.join(operators, "table.toml"), *rows, *sorted(sources(plugin))):
         with open(path, "rb", buffering=0) as file:
             made.update(file.read())
     return made.hexdigest()

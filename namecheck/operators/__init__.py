@@ -23,12 +23,12 @@ from namecheck.operators import signatures
 from namecheck.operators.rows import (
     Operator,
     ShippedTable,
-    TableError,
     flow,
     python_operators,
     read,
     table,
 )
+from namecheck.operators.shipped import TableError
 from namecheck.operators.signatures import Parameter, Signature
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.broadcasting import broadcast

@@ -15,13 +15,9 @@ from namecheck.effects import dtype as dtypes
 from namecheck.effects import layout as layouts
 from namecheck.effects import overlap as overlaps
 from namecheck.operators import signatures
-from namecheck.operators.shipped import Shipped, shipped
+from namecheck.operators.shipped import Shipped, TableError, shipped
 from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
-
-
-class TableError(Exception):
-    """A row of the table that cannot be used; the message tells file, line and reason."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ class ShippedTable(Mapping[str, Operator]):
     def __init__(self, text: Shipped) -> None:
         self._lines = text.rows
         self._rows: dict[str, Operator] = {}
-        tables = tomllib.loads(text.rest)
+        tables = tomllib.loads(text.head)
         self.python: Mapping[str, str] = MappingProxyType(tables["python"])
         roles = {key: role for role, keys in tables["flow"].items() for key in keys}
         self.flow: Mapping[str, str] = MappingProxyType(roles)

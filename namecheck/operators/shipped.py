@@ -1,32 +1,80 @@
-"""The text of the table that ships with namecheck, taken apart but not read.
+"""The lines of the table that ships with namecheck, taken apart but not parsed.
 
-It rests on what a test holds: every row is one line under ``[operators]``. Reading the whole at
-every start would cost more than most files do.
+Every row is one line (a test holds this). Parsing the whole table at every start would take longer
+than the analysis of most files.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
+
+_FOLDER: Final = os.path.dirname(__file__)
+
+HEAD: Final = os.path.join(_FOLDER, "table.toml")
+"""The file of what holds for the whole table."""
+
+
+class TableError(Exception):
+    """A table, or a row of one, that cannot be used; the message tells file, line and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """The line of each row by its key, and the text of the tables that follow the rows."""
+    """The line of each row by its key, and the text of what holds for the whole table."""
 
     rows: Mapping[str, str]
-    rest: str
+    head: str
+
+
+def sections(folder: str = os.path.join(_FOLDER, "table")) -> list[str]:
+    """The files of rows, one a section of the specification, in the order of their names."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))
+    return [os.path.join(folder, name) for name in names]
+
+
+def lines(files: list[str]) -> dict[str, str]:
+    """The line of each row in some files; raises `TableError` where two rows have one key."""
+    rows: dict[str, str] = {}
+    count = 0
+    for file in files:
+        section = dict(_rows(_text(file)))
+        count += len(section)
+        rows |= section
+        if len(rows) < count:
+            raise TableError(_duplicate(files))
+    return rows
 
 
 @cache
 def shipped() -> Shipped:
     """The table of this installation."""
-    with open(os.path.join(os.path.dirname(__file__), "operators.toml"), encoding="utf-8") as file:
-        _, _, text = file.read().partition("\n[operators]\n")
-    rows, _, rest = text.partition("\n[python]\n")
-    lines = (line for line in rows.splitlines() if " = " in line and not line.startswith("#"))
-    return Shipped(
-        {line.partition(" = ")[0].strip('"'): line for line in lines}, f"[python]\n{rest}"
-    )
+    return Shipped(lines(sections()), _text(HEAD))
+
+
+def _text(file: str) -> str:
+    with open(file, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def _rows(text: str) -> Iterator[tuple[str, str]]:
+    """Key and line of every row."""
+    for line in text.splitlines():
+        key, equals, _ = line.partition(" = ")
+        if equals and key[0] != "#":
+            yield key.strip('"'), line
+
+
+def _duplicate(files: list[str]) -> str:
+    """Where the first key stands that two rows have."""
+    places: dict[str, str] = {}
+    for file in files:
+        for number, line in enumerate(_text(file).splitlines(), 1):
+            for key, _ in _rows(line):
+                if key in places:
+                    return f"{file}:{number}: operator '{key}' has a row already, at {places[key]}"
+                places[key] = f"{file}:{number}"
+    return f"{files[-1]}:1: an operator has two rows"

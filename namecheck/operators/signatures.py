@@ -3,7 +3,7 @@
 A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
 dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
 ``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule.
-Where `operators.toml` gives none, the rule's own signature stands, of any kind.
+Where a row gives none, the rule's own signature stands, of any kind.
 
 Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
 (`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes

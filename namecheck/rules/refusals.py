@@ -1,6 +1,6 @@
 """What torch 2.12 says of what it does not support with names.
 
-Which operators it refuses is data (`operators.toml`); here are the two texts, and the refusal of
+Which operators it refuses is data (`operators/table/`); here are the two texts, and the refusal of
 calls that depends on more than the overload.
 """
 

@@ -1,4 +1,4 @@
-"""How a function becomes a rule that `operators.toml` can name."""
+"""How a function becomes a rule that a row of the table of operators can name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _R = TypeVar("_R", bound=Rule)
 
 
 def rule(function: _R) -> _R:
-    """Enter a function under its own name, which `operators.toml` uses."""
+    """Enter a function under its own name, which the rows of operators use."""
     RULES[function.__name__] = function
     return function
 

@@ -318,7 +318,7 @@ def test_version(run: Run) -> None:
     assert out == f"namecheck {VERSION} (table of operators: version {table_version()})\n"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["version"] == VERSION
-    text = (ROOT / "namecheck" / "operators" / "operators.toml").read_text("utf-8")
+    text = (ROOT / "namecheck" / "operators" / "table.toml").read_text("utf-8")
     assert tomllib.loads(text)["version"] == table_version()
 
 

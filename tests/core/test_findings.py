@@ -31,7 +31,7 @@ ONLY_ASKED: Final = {"NC701"}
 def used_codes() -> set[str]:
     """Every code that stands as a string in the package."""
     found: set[str] = set()
-    for path in [*PACKAGE.rglob("*.py"), PACKAGE / "operators" / "operators.toml"]:
+    for path in [*PACKAGE.rglob("*.py"), *PACKAGE.glob("operators/table/*.toml")]:
         found |= set(re.findall(r'"(NC\d{3})"', path.read_text("utf-8")))
     return found
 

@@ -13,7 +13,7 @@ import pytest
 from namecheck import operators
 from namecheck.effects import dtype, needs
 from namecheck.effects.dtype_words import WORDS, fixed
-from namecheck.operators import Operator, signatures, table
+from namecheck.operators import Operator, shipped, signatures, table
 from namecheck.rules import registry
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
 
@@ -217,6 +217,22 @@ def test_the_forms_of_native_functions_are_read() -> None:
 
 
 def test_a_row_read_by_itself_is_the_row_of_the_whole_table() -> None:
-    path = Path(operators.__file__).parent / "operators.toml"
-    whole = operators.read(path.read_text("utf-8"), path.name)
-    assert dict(operators.table()) == whole
+    files = [Path(file) for file in shipped.sections()]
+    whole = [row for file in files for row in operators.read(file.read_text("utf-8"), file.name)]
+    assert len(files) > 20
+    assert list(operators.table()) == whole
+    for file in files:
+        for key, row in operators.read(file.read_text("utf-8"), file.name).items():
+            assert operators.table()[key] == row
+
+
+def test_two_rows_of_one_key_are_refused(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.toml", tmp_path / "b.toml"
+    first.write_text('[operators]\nadd = { forms = "f", names = "unknown" }\n')
+    assert list(shipped.lines([str(first)])) == ["add"]
+    second.write_text('# Others\n[operators]\n"add" = { forms = "m", names = "unknown" }\n')
+    message = f"{second}:3: operator 'add' has a row already, at {first}:2"
+    with pytest.raises(operators.TableError, match=re.escape(message)):
+        shipped.lines([str(first), str(second)])
+    with pytest.raises(operators.TableError, match=r"b\.toml:3: operator 'add' has a row already"):
+        shipped.lines([str(second), str(second)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -126,11 +125,6 @@ def test_the_command_line_counts_more() -> None:
         select=("NC2",), ignore=("NC201",), color=None
     )
     assert (found.select, found.ignore, found.color) == (("NC2",), ("NC101", "NC201"), "auto")
-
-
-def test_the_shipped_table_has_no_fault() -> None:
-    text = resources.files("namecheck").joinpath("operators.toml").read_text("utf-8")
-    assert operators.read(text, "operators.toml") == operators.table()
 
 
 def rows(tmp_path: Path, text: str) -> Settings:
