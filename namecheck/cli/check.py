@@ -86,9 +86,9 @@ def _check(arguments: argparse.Namespace) -> int:
     from namecheck.project import settings
     from namecheck.report.progress import Progress
 
-    fix_flags.hold_sensible(arguments)
     walk = project.Walk(lambda found: _adjusted(found, arguments))
     here = _adjusted(settings.above("."), arguments)
+    fix_flags.hold_sensible(arguments, here.output_format)
     paths = arguments.paths or [settings.project_root(".")]
     entries = walk.entries([path for path in paths if path != "-"])
     for path in walk.missing:
@@ -99,7 +99,9 @@ def _check(arguments: argparse.Namespace) -> int:
         result = project.check(entries, progress, arguments.jobs, cache, counting)
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
-    run = fix_flags.Run(entries, result, here, cache)
+    run = fix_flags.Run(
+        entries, result, here, cache, explain=arguments.explain, unsafe=arguments.unsafe_fixes
+    )
     if "-" in paths:
         name, data = standard_input(arguments)
         found = _adjusted(settings.above(os.path.dirname(name) or "."), arguments)
@@ -152,7 +154,7 @@ def _print_findings(run: Run, *, complete: bool) -> None:
         told = None
         if result.statistics is not None:
             told = statistics.as_object(result.statistics, result.files)
-        print(report.as_json(result.findings, told, fix_flags.offered(run)))
+        print(report.as_json(result.findings, told, *fix_flags.offered(run)))
         return
     if found.output_format == "github":
         print_lines(report.github(result.findings))
@@ -160,7 +162,7 @@ def _print_findings(run: Run, *, complete: bool) -> None:
     paint = painter(found.color)
     if found.output_format == "full":
         reader = report.reader(run.given)
-        print_lines(report.full(result.findings, reader, paint, fix_flags.offered(run)))
+        print_lines(report.full(result.findings, reader, paint, *fix_flags.offered(run)))
     else:
         print_lines(report.concise(result.findings, paint))
     if complete or result.errors:

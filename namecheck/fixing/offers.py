@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.findings import Finding, Fix
+from namecheck.core.refusals import Refusal
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING, Reads
 from namecheck.project.records import digest_of
@@ -46,6 +47,24 @@ def offer(
     fixes = [(finding, kept.fix(finding)) for finding in findings]
     found = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
     return Offer(found, sum(isinstance(fix, int) for _, fix in fixes))
+
+
+def explain(
+    entries: Sequence[Entry], findings: Sequence[Finding], held: Mapping[str, bytes] = NOTHING
+) -> tuple[dict[Finding, Fix], dict[Finding, tuple[Refusal, ...]]]:
+    """The fixes of all findings, and those that were refused; none is taken from a cache.
+
+    `held` has contents, by location, that hold in place of those on the disk.
+    """
+    from namecheck.fixing.proposals import Proposals
+    from namecheck.fixing.trials import Trials, is_note
+
+    trials = Trials(entries)
+    trials.held.update(held)
+    proposals = Proposals(trials, PATIENCE)
+    attempts = {one: proposals.attempt(one) for one in findings if not is_note(one)}
+    fixes = {one: attempt.fix for one, attempt in attempts.items() if attempt.fix is not None}
+    return fixes, {one: attempt.refusals for one, attempt in attempts.items()}
 
 
 class _Kept:
@@ -100,7 +119,7 @@ class _Kept:
 def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> None:
     """Try the fixes of findings, until so many bytes were checked."""
     from namecheck.fixes.registry import FIXES
-    from namecheck.fixing.proposals import Proposals, TooLong
+    from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.trials import Trials
 
     trials = Trials(kept.entries)
@@ -108,10 +127,8 @@ def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str
     proposals = Proposals(trials, kept.patience)
 
     def tried(finding: Finding) -> Fix | int | None:
-        try:
-            return proposals.fix(finding)
-        except TooLong:
-            return kept.patience
+        attempt = proposals.attempt(finding)
+        return kept.patience if attempt.given_up else attempt.fix
 
     for finding in findings:
         if finding.code not in FIXES:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
 from namecheck.core.findings import Finding, Fix, Point, Span
+from namecheck.core.refusals import Reason, Refusal
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import CannotWrite, Document, read
 from namecheck.editing.edits import Overlap, applied, difference
@@ -32,19 +33,39 @@ class State:
     shifts: tuple[Shift, ...] = ()
     fixes: tuple[Fix, ...] = ()
 
-    def after(self, fix: Fix) -> State | None:
-        """The file after one more fix; None where that is no file of Python."""
+    def after(self, fix: Fix) -> State | Refusal:
+        """The file after one more fix, or why there is no such file."""
         try:
             document = applied(self.document, fix.edits)
             document.source  # noqa: B018 - it is parsed by being asked for
-        except (Overlap, CannotWrite, Refused):
-            return None
+        except Overlap:
+            return Refusal(fix, Reason.CLASHES)
+        except CannotWrite:
+            return Refusal(fix, Reason.UNWRITABLE)
+        except Refused:
+            return Refusal(fix, Reason.UNPARSABLE)
         shift = Shift(self.document, fix.edits, document)
         return State(document, (*self.shifts, shift), (*self.fixes, fix))
 
 
-class TooLong(Exception):
-    """It takes too long to find out whether something mends a finding."""
+@dataclass(frozen=True)
+class Attempt:
+    """The result of trying the fixes of a finding.
+
+    `fix` is the one that holds, `refusals` are those that were tried before it and do not hold.
+    """
+
+    fix: Fix | None = None
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def given_up(self) -> bool:
+        """Whether too much would have to be checked for the fixes that remain."""
+        return any(refusal.reason is Reason.TOO_LONG for refusal in self.refusals)
+
+
+class _TooLong(Exception):
+    """Too much would have to be checked for a fix."""
 
 
 class Proposals:
@@ -87,31 +108,31 @@ class Proposals:
         self._trials.reads.join(reads)
         return found
 
-    def fix(self, finding: Finding) -> Fix | None:
-        """The fix of a finding; None where none holds, or it cannot be told which is meant.
-
-        Raises `TooLong`.
-        """
+    def attempt(self, finding: Finding) -> Attempt:
+        """Try the fixes of a finding: none holds where it cannot be told which one is meant."""
         location = self._trials.location(finding.filename)
-        if location is None or finding.code not in FIXES:
-            return None
-        document = self.document(location)
-        if document is None:
-            return None
+        document = None if location is None else self.document(location)
+        if location is None or document is None or finding.code not in FIXES:
+            return Attempt()
         trial = _Trial(self, self._trials, location, finding)
-        for state in trial.mended(State(document), finding, _LINKS):
-            if len(state.fixes) == 1:
-                return state.fixes[0]
-            message = " ".join(dict.fromkeys(fix.message for fix in state.fixes))
-            safe = all(fix.safe for fix in state.fixes)
-            return Fix(message, safe, difference(document, state.document))
-        return None
+        try:
+            state = trial.mended(State(document), finding, _LINKS)
+        except _TooLong:
+            state = None
+        refusals = tuple(trial.refusals)
+        if state is None:
+            return Attempt(None, refusals)
+        if len(state.fixes) == 1:
+            return Attempt(state.fixes[0], refusals)
+        message = " ".join(dict.fromkeys(fix.message for fix in state.fixes))
+        safe = all(fix.safe for fix in state.fixes)
+        return Attempt(Fix(message, safe, difference(document, state.document)), refusals)
 
     def after(self, location: str, mended: Sequence[Finding], fix: Fix) -> State | None:
         """The file after the fix of several findings; None where it does not hold."""
         document = self.document(location)
         state = None if document is None else State(document).after(fix)
-        if state is None:
+        if not isinstance(state, State):
             return None
         around = frozenset().union(*map(self._trials.around, mended), {location})
         before = self.findings(around)
@@ -174,7 +195,7 @@ def _bared(stretch: Stretch, document: Document) -> Stretch:
 
 
 class _Trial:
-    """The search for what mends one finding."""
+    """The search for what mends one finding; `refusals` are its own fixes that do not hold."""
 
     def __init__(
         self, proposals: Proposals, trials: Trials, location: str, finding: Finding
@@ -184,6 +205,7 @@ class _Trial:
         self._location = location
         self._first = finding
         self._begun = trials.spent
+        self.refusals: list[Refusal] = []
 
     @cached_property
     def _files(self) -> frozenset[str]:
@@ -192,37 +214,49 @@ class _Trial:
         found = stays(self._first, self._proposals.findings(around), {})
         return around if found else self._trials.everywhere
 
-    def mended(self, state: State, finding: Finding, links: int) -> Iterator[State]:
-        """What the first kind of fix that holds makes of the file; nothing if several do."""
+    def mended(self, state: State, finding: Finding, links: int) -> State | None:
+        """What the first kind of fix that holds makes of the file; None if several do.
+
+        Raises `_TooLong`.
+        """
         for maker in FIXES.get(finding.code, ()):
             if state.fixes and maker in FIRST:
                 continue
-            held = [
-                found
-                for fix in maker(finding, self._proposals.site(state.document))
-                if (found := self._held(state.after(fix), links)) is not None
-            ]
-            if held:
-                yield from held[:1] if len(held) == 1 else ()
-                return
+            mended: list[State] = []
+            for fix in maker(finding, self._proposals.site(state.document)):
+                result = self._tried(state, fix, links)
+                if isinstance(result, State):
+                    mended.append(result)
+                elif not state.fixes:
+                    self.refusals.append(result)
+            if len(mended) == 1:
+                return mended[0]
+            if mended:
+                if not state.fixes:
+                    self.refusals += [Refusal(one.fixes[0], Reason.AMBIGUOUS) for one in mended]
+                return None
+        return None
 
-    def _held(self, state: State | None, links: int) -> State | None:
-        """The file after a fix, and after those of what has shown by it, if all is well then."""
-        if state is None:
-            return None
+    def _tried(self, state: State, fix: Fix, links: int) -> State | Refusal:
+        """The file after a fix and after those of the findings that it uncovers, if all hold."""
         if self._trials.spent - self._begun > self._proposals.patience:
-            raise TooLong
+            self.refusals.append(Refusal((*state.fixes, fix)[0], Reason.TOO_LONG))
+            raise _TooLong
+        changed = state.after(fix)
+        if isinstance(changed, Refusal):
+            return changed
         before = self._proposals.findings(self._files)
-        after = self._trials.findings(self._files, {self._location: state.document.data})
-        shifts = {self._first.filename: state.shifts}
+        after = self._trials.findings(self._files, {self._location: changed.document.data})
+        shifts = {self._first.filename: changed.shifts}
         if stays(self._first, after, shifts):
-            return None
-        shown = next(come(before, after, shifts), None)
-        if shown is None:
-            return state if self._is_followed(state) else None
-        if links <= 1 or shown.filename != self._first.filename:
-            return None
-        return next(self.mended(state, shown, links - 1), None)
+            return Refusal(fix, Reason.STAYS)
+        new = tuple(come(before, after, shifts))
+        if not new:
+            return changed if self._is_followed(changed) else Refusal(fix, Reason.OBSCURES)
+        further = None
+        if links > 1 and new[0].filename == self._first.filename:
+            further = self.mended(changed, new[0], links - 1)
+        return Refusal(fix, Reason.BRINGS, new) if further is None else further
 
     def _is_followed(self, state: State) -> bool:
         """Whether all is known of the file that was known before.

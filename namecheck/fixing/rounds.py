@@ -15,7 +15,7 @@ from namecheck.editing.documents import Document
 from namecheck.editing.edits import Overlap, ordered
 from namecheck.fixing import ignores
 from namecheck.fixing.offers import PATIENCE
-from namecheck.fixing.proposals import Proposals, State, TooLong
+from namecheck.fixing.proposals import Proposals, State
 from namecheck.fixing.trials import Shift, Trials, come, is_note
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING
@@ -39,7 +39,8 @@ class Mending:
     """What fixes make of a run.
 
     `fixed` findings are gone, `left` are those that stay, of which unsafe fixes would mend
-    `unsafe` more; `ignored` are suppressed by new comments.
+    `unsafe` more; `ignored` are suppressed by new comments. `undone` has the files whose fixes
+    together would have brought findings, with these.
     """
 
     changes: tuple[Change, ...]
@@ -47,6 +48,7 @@ class Mending:
     left: tuple[Finding, ...]
     unsafe: int
     ignored: int
+    undone: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ class _Mender:
         self._wishes = wishes
         self._findings = tuple(finding for finding in findings if not is_note(finding))
         self._changed: dict[str, _File] = {}
-        self._undone: set[str] = set()
+        self._undone: dict[str, tuple[Finding, ...]] = {}
         self._unsafe: dict[str, int] = {}
 
     def mended(self) -> Mending:
@@ -118,7 +120,10 @@ class _Mender:
             if after is not None and after.data != file.before.data:
                 changes.append(Change(self._trials.entry(location).path, file.before, after))
         unsafe = 0 if self._wishes.ignores else sum(self._unsafe.values())
-        return Mending(tuple(changes), fixed, left, unsafe, ignored)
+        undone = {
+            self._trials.entry(location).path: spoilt for location, spoilt in self._undone.items()
+        }
+        return Mending(tuple(changes), fixed, left, unsafe, ignored, undone)
 
     # Fixes
 
@@ -156,16 +161,12 @@ class _Mender:
 
     def _wanted(self, location: str, found: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
         """The fixes of the kinds that are wanted; of the others the number is kept."""
-        fixes = [(one, fix) for one in found if (fix := self._fix(one)) is not None]
+        fixes = [
+            (one, fix) for one in found if (fix := self._proposals.attempt(one).fix) is not None
+        ]
         wanted = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
         self._unsafe[location] = len(fixes) - len(wanted)
         return wanted
-
-    def _fix(self, finding: Finding) -> Fix | None:
-        try:
-            return self._proposals.fix(finding)
-        except TooLong:
-            return None
 
     def _combined(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
         """The file after all fixes that go together; None where there is none."""
@@ -208,12 +209,12 @@ class _Mender:
                 self._trials.entry(location).path: file.shifts
                 for location, file in self._changed.items()
             }
-            spoilt = list(come(self._findings, after, shifts))
+            spoilt = tuple(come(self._findings, after, shifts))
             if not spoilt:
                 return after
             near = frozenset().union(*map(self._trials.around, spoilt)) & self._changed.keys()
             for location in near or [*self._changed]:
-                self._undo(location)
+                self._undo(location, spoilt)
 
     def _after(self) -> tuple[Finding, ...]:
         """What is found in all files; those of which it cannot be another are not checked again."""
@@ -221,8 +222,8 @@ class _Mender:
         files = self._trials.depending(places | self._changed.keys())
         return self._trials.findings(files, {})
 
-    def _undo(self, location: str) -> None:
-        self._undone.add(location)
+    def _undo(self, location: str, spoilt: tuple[Finding, ...]) -> None:
+        self._undone[location] = spoilt
         self._proposals.renew(location, self._changed.pop(location).before)
 
     # Comments
@@ -235,6 +236,6 @@ class _Mender:
                 continue
             fix = ignores.added(document, found)
             state = State(document).after(fix) if fix is not None else None
-            if state is not None:
+            if isinstance(state, State):
                 self._take(location, state)
         return self._checked()

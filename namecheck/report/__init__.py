@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from namecheck.core import syntax
 from namecheck.core.findings import Finding, Fix, Kind, Place, register
+from namecheck.core.refusals import Refusal
 from namecheck.core.syntax import Refused
 from namecheck.report import changes, frame
+from namecheck.report import refusals as refused
 from namecheck.report.frame import Label
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
@@ -48,10 +50,18 @@ def full(
     lines: Lines,
     paint: Painter,
     fixes: Mapping[Finding, Fix] = NO_FIXES,
+    refusals: Mapping[Finding, Sequence[Refusal]] | None = None,
 ) -> Iterator[str]:
-    """Every finding with its source lines, one text with a blank line at its end each."""
+    """Every finding with its source lines, one text with a blank line at its end each.
+
+    With `refusals` the fixes that were tried and refused stand below it.
+    """
     for finding in findings:
         rows = [*_full(finding, lines, paint)]
+        if refusals is not None and finding in refusals:
+            rows += refused.rows(refusals[finding], _gutter(finding), paint)
+            if not refusals[finding] and finding not in fixes:
+                rows += refused.no_rows(_gutter(finding), paint)
         fix = fixes.get(finding)
         if fix is not None:
             rows += changes.rows(fix, lines(finding.filename), _gutter(finding), paint)
@@ -111,15 +121,19 @@ def concise(findings: Iterable[Finding], paint: Painter) -> Iterator[str]:
 
 
 def as_json(
-    findings: Iterable[Finding],
+    findings: Sequence[Finding],
     statistics: Mapping[str, Any] | None = None,
     fixes: Mapping[Finding, Fix] = NO_FIXES,
+    refusals: Mapping[Finding, Sequence[Refusal]] | None = None,
 ) -> str:
     """An array of objects of the shape that ruff gives, with `kind`, `help` and `related`.
 
-    With statistics it is an object that holds both.
+    With statistics it is an object that holds both; with `refusals` each has `refused`.
     """
     told: Any = [{**_object(one), "fix": _fix(fixes.get(one))} for one in findings]
+    if refusals is not None:
+        for finding, item in zip(findings, told, strict=True):
+            item["refused"] = refused.as_objects(refusals.get(finding, ()))
     if statistics is not None:
         told = {"findings": told, "statistics": statistics}
     return json.dumps(told, indent=2, ensure_ascii=False)

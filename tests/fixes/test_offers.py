@@ -61,13 +61,13 @@ def offered(cached: bool = True, settings: Settings | None = None) -> dict[Findi
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
     """The findings whose fixes are tried."""
     listed: list[Finding] = []
-    plain = proposals.Proposals.fix
+    plain = proposals.Proposals.attempt
 
-    def counted(self: proposals.Proposals, finding: Finding) -> Fix | None:
+    def counted(self: proposals.Proposals, finding: Finding) -> proposals.Attempt:
         listed.append(finding)
         return plain(self, finding)
 
-    monkeypatch.setattr(proposals.Proposals, "fix", counted)
+    monkeypatch.setattr(proposals.Proposals, "attempt", counted)
     return listed
 
 
