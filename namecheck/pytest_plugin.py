@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from namecheck.core.findings import Finding
-    from namecheck.runtime.import_hook import ImportHook
+    from namecheck.runtime.annotations.import_hook import ImportHook
 
 _MODES: Final = ("error", "warn", "off")
 _PACKAGES_HELP: Final = (
@@ -61,7 +61,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if mode == "off":
         return
     try:
-        from namecheck.runtime import import_hook, shim
+        from namecheck.runtime import shim
+        from namecheck.runtime.annotations import import_hook
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
@@ -106,7 +107,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
     """Leave our frames out, so that a failure is shown where the test's own code stands."""
     if call.excinfo is not None and _SESSION in item.config.stash:
-        from namecheck.runtime import tracebacks
+        from namecheck.runtime.core import tracebacks
 
         error = call.excinfo.value
         tracebacks.clean(error)

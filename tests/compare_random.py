@@ -34,7 +34,7 @@ from namecheck.core.semantics import Semantics
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Inferences
 from namecheck.runtime import runtime
-from namecheck.runtime.recording import Recording, recording
+from namecheck.runtime.programs.recording import Recording, recording
 from tests.oracle import random_chains, random_flows
 from tests.oracle.random_calls import Catalogue
 from tests.oracle.random_chains import Chains

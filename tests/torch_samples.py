@@ -29,7 +29,7 @@ from namecheck.core import memory_order
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.operators import Inference, infer, signatures, table
-from namecheck.runtime.facets import described
+from namecheck.runtime.core.tensor_attributes import described
 
 DTYPES: Final = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64),

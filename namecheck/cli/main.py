@@ -227,7 +227,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from namecheck.core.semantics import Semantics
 
     try:
-        from namecheck.runtime.script import CannotRun, Program
+        from namecheck.runtime.programs.script import CannotRun, Program
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

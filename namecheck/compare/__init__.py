@@ -77,9 +77,9 @@ def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
     static = _inferred(files, found)
     try:
         from namecheck.compare import script
-        from namecheck.runtime import modes
-        from namecheck.runtime.recording import recording
-        from namecheck.runtime.script import Program
+        from namecheck.runtime.core import modes
+        from namecheck.runtime.programs.recording import recording
+        from namecheck.runtime.programs.script import Program
     except ImportError as error:
         raise CompareError(f"a script runs on torch, which cannot be imported: {error}") from error
     if modes.switched_off():

@@ -17,7 +17,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation, Observations
 
 if TYPE_CHECKING:
-    from namecheck.runtime.recording import Seen
+    from namecheck.runtime.programs.recording import Seen
 
 
 class Verdict(enum.Enum):

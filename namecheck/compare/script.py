@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import spawn
 
-from namecheck.runtime.script import Program
+from namecheck.runtime.programs.script import Program
 
 
 @dataclass(frozen=True, slots=True)

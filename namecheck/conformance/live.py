@@ -25,7 +25,7 @@ def shim(semantics: Semantics) -> AbstractContextManager[Any]:
 
 def is_native() -> bool:
     """Whether torch has names of its own; raises ImportError where there is no torch."""
-    native: bool = importlib.import_module("namecheck.runtime.native").IS_NATIVE
+    native: bool = importlib.import_module("namecheck.runtime.patching.native_names").IS_NATIVE
     return native
 
 
@@ -40,7 +40,7 @@ def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
 
 
 def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
-    replay = importlib.import_module("namecheck.runtime.replay")
+    replay = importlib.import_module("namecheck.runtime.programs.replay")
     called = [*program.PREAMBLE, *lines[call.call_line - 1 : call.end_line - 1]]
     made = map(replay.tensor, call.case.inputs, call.case.requires_grad)
     ended = replay.run("\n".join(called), dict(zip(call.inputs, made, strict=True)))

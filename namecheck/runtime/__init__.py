@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from namecheck.core.semantics import Semantics
-from namecheck.runtime.checking import checked
-from namecheck.runtime.errors import (
+from namecheck.runtime.annotations.checked_functions import checked
+from namecheck.runtime.annotations.import_hook import install_import_hook
+from namecheck.runtime.core.errors import (
     Contradicted,
     NameIndexError,
     NameMismatch,
@@ -19,8 +20,7 @@ from namecheck.runtime.errors import (
     NameValueError,
     UntestedTorchWarning,
 )
-from namecheck.runtime.import_hook import install_import_hook
-from namecheck.runtime.modes import Mode, Record
+from namecheck.runtime.core.modes import Mode, Record
 from namecheck.runtime.shim import InstallError, install, installed, runtime, uninstall
 
 __all__ = [

@@ -11,22 +11,25 @@ import torch
 
 from namecheck import operators
 from namecheck.core.semantics import Semantics
-from namecheck.runtime import (
-    compilation,
-    distribution,
-    modes,
+from namecheck.runtime.compilation import compilers
+from namecheck.runtime.core import modes
+from namecheck.runtime.core.errors import UntestedTorchWarning
+from namecheck.runtime.core.modes import MODES, Mode, Record
+from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch, read
+from namecheck.runtime.core.tensor_names import ATTRIBUTE
+from namecheck.runtime.distributed import patches as distributed_patches
+from namecheck.runtime.patching import (
+    function_transforms,
     naming_api,
-    native,
-    survival,
+    native_names,
+    overriding_classes,
+    processes,
     targets,
+    tensor_conversions,
     wrappers,
 )
-from namecheck.runtime.errors import UntestedTorchWarning
-from namecheck.runtime.modes import MODES, Mode, Record
-from namecheck.runtime.patches import TABLE, Deferred, Patch, read
-from namecheck.runtime.sites import Site
-from namecheck.runtime.targets import Target
-from namecheck.runtime.tensor_names import ATTRIBUTE
+from namecheck.runtime.patching.sites import Site
+from namecheck.runtime.patching.targets import Target
 
 TESTED: Final = ((2, 11), (2, 13))
 
@@ -89,6 +92,13 @@ def dismiss() -> None:
         TABLE.hosted = False
         TABLE.default = "error" if TABLE.installed else "off"
         _release()
+
+
+def enter_worker(mode: Mode, semantics: Semantics) -> None:
+    """Patch torch in a spawned worker process, unless its program or `namecheck run` has."""
+    if not installed():
+        install("error", semantics=semantics)
+    TABLE.default = mode
 
 
 def installed() -> bool:
@@ -186,7 +196,10 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
     yield Patch(torch.Tensor, ATTRIBUTE, None)
-    yield from survival.patches()
+    yield from tensor_conversions.patches()
+    yield from function_transforms.patches()
+    yield from overriding_classes.patches()
+    yield from processes.patches(enter_worker)
     for target in targets.all_targets(rows):
         site = Site(target, semantics, said=not recording)
         yield Patch(target.owner, target.attribute, _replacement(target, site, make))
@@ -200,13 +213,13 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
         site = Site(target, semantics, said=not recording)
         namer = make if recording else wrappers.make_namer
         # Where torch has names of its own, it would give them to a tensor that has none of ours.
-        quick = target.attribute == "flatten" and not native.IS_NATIVE
+        quick = target.attribute == "flatten" and not native_names.IS_NATIVE
         maker = make if quick else namer
         yield Patch(target.owner, target.attribute, maker(site))
     yield from _of_names(semantics, recording=recording)
-    yield from distribution.patches()
+    yield from distributed_patches.patches()
     if not recording:
-        yield from compilation.patches()
+        yield from compilers.patches()
 
 
 def _replacement(target: Target, site: Site, make: Any) -> Any:
@@ -224,10 +237,10 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     set_names = wrappers.make_recorder(site)
     names = naming_api.names_property(set_names)
     yield Patch(torch.Tensor, "names", names)
-    yield from native.patches(names)
+    yield from native_names.patches(names)
     yield Patch(torch.Tensor, "has_names", naming_api.has_names)
     yield Patch(torch.Tensor, "data", naming_api.data_property())
-    if not native.IS_NATIVE:  # which shows names by itself, and makes layers with them
+    if not native_names.IS_NATIVE:  # which shows names by itself, and makes layers with them
         yield Patch(torch.Tensor, "__repr__", naming_api.show)
         made = naming_api.taking_pairs(torch.nn.Unflatten._require_tuple_int)
         yield Patch(torch.nn.Unflatten, "_require_tuple_int", made)

@@ -23,8 +23,9 @@ from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Position
 from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Observation
-from namecheck.runtime import InstallError, facets
-from namecheck.runtime.recording import Seen, recording
+from namecheck.runtime import InstallError
+from namecheck.runtime.core import tensor_attributes
+from namecheck.runtime.programs.recording import Seen, recording
 from tests.fixture_reader import FIXTURES
 
 PLACE: Final = "<program>"
@@ -229,7 +230,7 @@ def test_the_verdict_on_a_dtype(told: list[dict[str, Any]], verdict: str) -> Non
 )
 def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
     x = torch.zeros(3, 2)
-    seen = facets.described(x.T)
+    seen = tensor_attributes.described(x.T)
     known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
     [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
     assert one.attributes["memory"].value == verdict
@@ -242,7 +243,7 @@ def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
     [(Gapped((4, 2), ()), "agree"), (Gapped((4, 1), ()), "incorrect"), ((), "incorrect")],
 )
 def test_the_verdict_on_strides(told: Any, verdict: str) -> None:
-    seen = facets.described(torch.zeros(3, 4)[:, ::2])
+    seen = tensor_attributes.described(torch.zeros(3, 4)[:, ::2])
     known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
     [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
     assert one.attributes["memory"].value == verdict
@@ -264,7 +265,7 @@ def test_the_verdict_on_strides(told: Any, verdict: str) -> None:
     ],
 )
 def test_the_order_that_is_seen(made: torch.Tensor, order: Any) -> None:
-    assert facets.described(made).memory == order
+    assert tensor_attributes.described(made).memory == order
 
 
 def test_a_dtype_of_another_tensor_does_not_excuse_it() -> None:

@@ -14,7 +14,7 @@ from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict
 from namecheck.core.semantics import Semantics
 from namecheck.interpreter.workspace import analysis
-from namecheck.runtime.recording import Recording, recording
+from namecheck.runtime.programs.recording import Recording, recording
 from tests.fixture_reader import Program, pairs
 
 PAIRS = [*pairs("programs"), *pairs("natural")]

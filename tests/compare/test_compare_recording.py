@@ -14,7 +14,7 @@ from namecheck.core import syntax
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Position
 from namecheck.interpreter.workspace import analysis
-from namecheck.runtime.recording import Recording, recording
+from namecheck.runtime.programs.recording import Recording, recording
 from tests.fixture_reader import FIXTURES
 
 PLACE: Final = "<program>"

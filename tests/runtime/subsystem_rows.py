@@ -20,7 +20,7 @@ from torch.optim import swa_utils
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, default_collate
 
-from namecheck.runtime import tensor_names
+from namecheck.runtime.core import tensor_names
 from tests.runtime.datasets import Rows
 from tests.runtime.tensors import backward, called, named
 

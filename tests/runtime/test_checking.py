@@ -26,8 +26,8 @@ from torch import Tensor
 
 import namecheck
 from namecheck import NameMismatch, checked
-from namecheck.runtime import assertions, stand_ins
-from namecheck.runtime.checking import check_generated
+from namecheck.runtime.annotations import check_source, violations
+from namecheck.runtime.annotations.checked_functions import check_generated
 
 if TYPE_CHECKING:
     from jaxtyping import Float  # type: ignore[import-not-found]
@@ -914,9 +914,9 @@ def test_what_counts_as_a_tensor() -> None:
         shape = (2, 3)
         dtype = "float32"
 
-    assert str(assertions.given(Array())).startswith("Tensor(")
-    assert stand_ins.part(Array()) == ((2, 3), None, "float32")
-    assert stand_ins.part([GOOD, None, {"a": 1}]) == (
+    assert str(violations.given(Array())).startswith("Tensor(")
+    assert check_source.part(Array()) == ((2, 3), None, "float32")
+    assert check_source.part([GOOD, None, {"a": 1}]) == (
         (torch.Size([2, 3]), None, torch.float32),
         None,
         (("a", None),),

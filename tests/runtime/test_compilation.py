@@ -17,7 +17,8 @@ from torch._dynamo.utils import counters
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from namecheck.runtime import NameMismatch, places, runtime
+from namecheck.runtime import NameMismatch, runtime
+from namecheck.runtime.core import call_sites
 from tests.runtime.tensors import backward, called, named, names
 
 BACKENDS: Final = ("eager", "aot_eager", "inductor")
@@ -111,7 +112,7 @@ def test_nothing_of_ours_runs(backend: str) -> None:
     met: list[str] = []
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and places.is_ours(frame.f_code):
+        if event == "call" and call_sites.is_ours(frame.f_code):
             met.append(frame.f_code.co_name)
 
     sys.setprofile(profile)

@@ -18,7 +18,7 @@ import torch
 
 import namecheck
 from namecheck.runtime import InstallError, NameMismatch, Record, runtime, shim
-from namecheck.runtime.patches import TABLE
+from namecheck.runtime.core.patch_table import TABLE
 from tests.runtime.tensors import named, names
 
 T = TypeVar("T")

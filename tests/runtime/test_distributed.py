@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from namecheck.runtime import ranks
-from namecheck.runtime.patches import Deferred, Patch, PatchTable
+from namecheck.runtime.core.patch_table import Deferred, Patch, PatchTable
+from namecheck.runtime.distributed import ranks
 from tests.runtime import distributed_program
 
 ROOT: Final = Path(__file__).parents[2]

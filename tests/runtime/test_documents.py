@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from namecheck.core.findings import is_of_attributes
-from namecheck.runtime.errors import Contradicted
+from namecheck.runtime.core.errors import Contradicted
 from tests.fixture_reader import REVEALED, pages
 from tests.runtime.fixture_runner import is_elsewhere
 

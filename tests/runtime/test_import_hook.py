@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from namecheck import NameMismatch, install_import_hook
-from namecheck.runtime import import_hook
+from namecheck.runtime.annotations import import_hook
 
 GOOD = torch.zeros(2, 3)
 FLAT = torch.zeros(2)
@@ -175,7 +175,7 @@ def test_bytecode_is_cached_beside_that_of_python(
     write("hooked.kinds", kinds=KINDS)
     kept = sorted(path.name for path in (tmp_path / "hooked" / "__pycache__").iterdir())
     tag = sys.implementation.cache_tag
-    assert kept == [f"{name}.{tag}.namecheck-1.pyc" for name in ("__init__", "kinds")]
+    assert kept == [f"{name}.{tag}.namecheck-2.pyc" for name in ("__init__", "kinds")]
 
     def again() -> Any:
         for name in ("hooked", "hooked.kinds"):

@@ -19,8 +19,8 @@ from namecheck.conformance import cases, live, static
 from namecheck.conformance.cases import Case, Raised
 from namecheck.conformance.verdicts import Judgement, Verdict, about_names, judge
 from namecheck.core.semantics import Semantics
-from namecheck.runtime import errors
-from namecheck.runtime.errors import Contradicted
+from namecheck.runtime.core import errors
+from namecheck.runtime.core.errors import Contradicted
 from tests.oracle.random_calls import Catalogue, draw
 from tests.oracle.record_random import record
 

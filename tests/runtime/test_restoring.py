@@ -16,8 +16,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.utils.data._utils import worker
 
-from namecheck.runtime import runtime, survival
-from namecheck.runtime.patches import TABLE, Patch
+from namecheck.runtime import runtime
+from namecheck.runtime.core.patch_table import TABLE, Patch
+from namecheck.runtime.patching import tensor_conversions
 from tests.runtime.tensors import named, names
 
 OWNERS: Final = (
@@ -122,7 +123,7 @@ def test_a_block_that_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(TABLE, "made", {})
-    monkeypatch.setattr(survival, "patches", broken)
+    monkeypatch.setattr(tensor_conversions, "patches", broken)
     with pytest.raises(ZeroDivisionError):
         runtime().__enter__()
 
@@ -133,7 +134,7 @@ def test_a_block_that_cannot_be_put_in_place(monkeypatch: pytest.MonkeyPatch) ->
         yield Patch(int, "names", None)
 
     monkeypatch.setattr(TABLE, "made", {})
-    monkeypatch.setattr(survival, "patches", broken)
+    monkeypatch.setattr(tensor_conversions, "patches", broken)
     with pytest.raises(TypeError, match="immutable type"):
         runtime().__enter__()
 

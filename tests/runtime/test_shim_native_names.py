@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import namecheck.runtime as runtime
-from namecheck.runtime import native
+from namecheck.runtime.patching import native_names as native
 from tests.runtime.tensors import named, names
 
 pytestmark = pytest.mark.skipif(not native.IS_NATIVE, reason="this torch has no names of its own")

@@ -10,7 +10,7 @@ import torch
 
 import namecheck
 from namecheck.runtime import runtime
-from namecheck.runtime.tensor_names import names_of
+from namecheck.runtime.core.tensor_names import names_of
 
 
 @pytest.fixture(autouse=True)

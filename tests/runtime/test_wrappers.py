@@ -15,9 +15,9 @@ import torch
 import namecheck
 from namecheck import operators
 from namecheck.runtime import runtime
-from namecheck.runtime.sites import MOST_PLANS
-from namecheck.runtime.targets import all_targets
-from namecheck.runtime.wrappers import shape_of
+from namecheck.runtime.patching.sites import MOST_PLANS
+from namecheck.runtime.patching.targets import all_targets
+from namecheck.runtime.patching.wrappers import shape_of
 
 # Asked before anything is patched: of the originals.
 EXACT: Final = [

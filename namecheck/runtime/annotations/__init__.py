@@ -1,0 +1,1 @@
+"""Checks of annotated functions at their entry and their return."""

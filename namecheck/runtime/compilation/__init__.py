@@ -1,0 +1,1 @@
+"""The patches of torch.compile and TorchScript."""

@@ -1,0 +1,1 @@
+"""What every other room of the shim uses: modes, the patch table, carried names, reporting."""

@@ -1,0 +1,1 @@
+"""The patches of torch.distributed: names on sharded tensors, compared between ranks."""

@@ -1,0 +1,1 @@
+"""Whole programs: run with names on torch, recorded expression by expression, replayed."""
