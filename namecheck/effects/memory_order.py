@@ -1,10 +1,10 @@
 """The order in memory of a result: one mechanism that reads the row of an operator.
 
 Most rows tell it by their rule: a product of matrices is laid out afresh, what is computed element
-by element keeps the order of its operands, a permutation follows its dims (`OF_RULES`); where the
-call may ask for a memory format, it has that. Where that is not so the row has a word of its own in
-`memory`, as ``preserves``, or ``unknown`` where it varies. All of it is held against torch 2.13 by
-tests/runtime/test_memory_rows.py.
+by element keeps the order of its operands, a permutation follows its dims (``@rule(memory=…)``);
+where the call may ask for a memory format, it has that. Where that is not so the row has a word of
+its own in `memory`, as ``preserves``, or ``unknown`` where it varies. All of it is held against
+torch 2.13 by tests/runtime/test_memory_rows.py.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read(
     word: str, rule: str, operands: tuple[str, ...], *, formats: bool, new: bool = True
 ) -> Ordering:
     """What a row tells, by its own word or by its rule; `formats` if it takes a memory format."""
-    word = word or ("formats" if formats else OF_RULES.get(rule, ""))
+    word = word or ("formats" if formats else registry.traits_of(rule).memory)
     name, _, setting = word.removesuffix(")").partition("(")
     return Ordering("" if name == "unknown" else name, setting, operands, rule, new)
 
@@ -447,49 +447,3 @@ WORDS: Final[Mapping[str, Callable[[Any, Ordering, Arguments], Any]]] = {
     "diagonals": _strided(strides.of_diagonals),
     "strides": _strided(strides.as_asked),
 }
-
-_RULES: Final = {
-    "preserves": """
-        keeps_input_names unifies_names_from_inputs unifies_names_from_inputs_reversed
-        unifies_names_from_all_inputs unifies_names_of_parts clamp lerp where addr
-    """,
-    "first": """
-        keeps_input_names_twice index_fill fills dropout1d fliplr flipud
-    """,
-    "same": "refine_names rename rename_ set_names",
-    "stretches": "expand expand_as broadcast_tensors",
-    "fresh": """
-        vector_of factory filled_factory new_sized arange eye scalar triangle
-        removes_dimensions removes_listed_dimensions
-        removes_dimensions_twice reduces_all_or_one removes_one_dimension_twice logsumexp
-        to_scalar kthvalue topk keeps_names_along_optional keeps_names_along
-        cross_entropy
-        matmul matmul_reflected bmm mm mv dot vdot inner outer linear linear_module
-        recurs_once recurs_once_gated recurs_once_with_cell
-        embedding embedding_module one_hot index_select gather take masked_select masked_fill
-        repeat tile normalizes_last searchsorted bucketize bincount multinomial
-    """,
-    "loses": "unifies_names_of_inputs_to_scalar compares_alike",
-    "given": "from_data new_data as_given",
-    "moves": """
-        permutes_dimensions permute movedim transposes_matrix transposes_matrix_in_place
-        reverses_dimensions transposes_single_matrix transposes_last_two
-        transposes_last_two_adjoint adjoint squeeze unsqueeze selects unbind rows
-        align_to align_as align_tensors
-    """,
-    "cuts": "narrow split split_with_sizes chunk tensor_split",
-    "indexes": "indexing",
-    "views": "view view_as",
-    "reshapes": "flatten unflatten unflatten_module flat",
-    "suggests": "normalizes_channels normalizes_by_vectors pools max_pools",
-    "plain": "pads padding_module",
-    "joins": "cat stack hstack vstack dstack column_stack",
-    "recurs": "recurs recurs_with_cells",
-    "windows": "unfold",
-    "diagonals": "diagonal",
-    "strides": "as_strided",
-}
-OF_RULES: Final[Mapping[str, str]] = {
-    rule: word for word, rules in _RULES.items() for rule in rules.split()
-}
-"""The word of a row that has none of its own, by the rule of its names."""

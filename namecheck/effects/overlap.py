@@ -1,14 +1,15 @@
 """What cannot be written to: a tensor of which several elements are one in memory (expand).
 
-What is computed element by element torch refuses to write there, in place or as ``out=``; of a few
-rows that is not so, which say ``overlaps = "taken"``; nor is it on meta. Held against torch 2.13 by
+What is computed element by element torch refuses to write there, in place or as ``out=``: its rule
+says ``overlaps="refused"``. Of a few rows that is not so, which say ``overlaps = "taken"``; nor is
+it on meta. Held against torch 2.13 by
 tests/runtime/test_overlap_rows.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from namecheck.core import memory_order
 from namecheck.core.devices import META
@@ -18,17 +19,6 @@ from namecheck.core.tensors import Tensor
 from namecheck.effects import strides
 from namecheck.rules import registry
 from namecheck.rules.dim_map import same_shape
-
-REFUSED_BY: Final = frozenset(
-    {
-        *("keeps_input_names", "keeps_names_along", "unifies_names_of_parts"),
-        *("unifies_names_from_inputs", "unifies_names_from_all_inputs", "clamp", "lerp", "where"),
-        *("addr", "addmm", "addbmm", "mm", "matmul", "outer", "inner"),
-        *("cat", "stack", "hstack", "vstack", "dstack", "column_stack"),
-        *("masked_scatter", "scatters", "writes_along"),
-    }
-)
-"""The rules of operators that write element by element."""
 
 
 def check(answer: Any, target: Any) -> None:

@@ -13,7 +13,6 @@ from namecheck.effects import attributes, memory_order, needs, outputs
 from namecheck.effects import device as devices
 from namecheck.effects import dtype as dtypes
 from namecheck.effects import layout as layouts
-from namecheck.effects import overlap as overlaps
 from namecheck.operators import signatures
 from namecheck.operators.shipped import Shipped, TableError, shipped
 from namecheck.operators.signatures import Signature
@@ -124,8 +123,12 @@ class Operator:
         keeping = layouts.Keeping(
             self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
         )
-        apart = self.names in overlaps.REFUSED_BY and not self.overlaps
+        apart = not self.overlaps and self._traits.overlaps == "refused"
         return attributes.Telling(typing, self._placing(overload), order, keeping, apart)
+
+    @property
+    def _traits(self) -> registry.Traits:
+        return registry.traits_of(self.names)
 
     def _placing(self, overload: int) -> devices.Placing:
         """What the row tells of devices, by its word, its signature and the rule for its names."""
@@ -136,7 +139,7 @@ class Operator:
         made = [parameter.name for parameter in signatures.parse(self.ctor)]
         switches = tuple(name for name in made if name in _SWITCHES)
         return devices.Placing(
-            self.device, operands, self.names in _BROADCASTING, makes, self.is_placed, switches
+            self.device, operands, self._traits.broadcasts, makes, self.is_placed, switches
         )
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
@@ -160,8 +163,6 @@ class Operator:
 _TAKING: Final = frozenset({"tensor", "tensors", "any"})
 # What a layer is made with that asks for its parameters and buffers.
 _SWITCHES: Final = frozenset({"affine", "elementwise_affine", "track_running_stats"})
-# The rules of operators that broadcast all they are given.
-_BROADCASTING: Final = frozenset({"unifies_names_from_inputs", "clamp"})
 
 
 class ShippedTable(Mapping[str, Operator]):

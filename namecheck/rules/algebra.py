@@ -13,7 +13,7 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="unknown")
 def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The names of both inputs, unified; `dim` is of size 3 (torch.cross)."""
     unified = broadcast(input.dims, other.dims)
@@ -28,7 +28,7 @@ def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
     return unified
 
 
-@rule
+@rule(memory="unknown")
 def vecdot(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     """Both inputs unified, without the dim summed over (linalg.vecdot)."""
     unified = broadcast(x.dims, y.dims)
@@ -43,14 +43,14 @@ def vecdot_natively(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     return vecdot(x, y, dim)
 
 
-@rule
+@rule(memory="unknown")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument | None = 1) -> Dims:
     """Both inputs unified, without the dim compared (nn.functional.cosine_similarity)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
-@rule
+@rule(memory="unknown")
 def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -> Dims:
     """Both inputs unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
@@ -65,7 +65,7 @@ def pairwise_distance_natively(x1: Tensor, x2: Tensor, keepdim: bool | Unknown =
     return result
 
 
-@rule
+@rule(memory="unknown")
 def kron(input: Tensor, other: Tensor) -> Dims:
     """Labels of both inputs unified, axes merged; the sizes are multiplied (torch.kron)."""
     unified = unify(input.dims.sizeless(), other.dims.sizeless())

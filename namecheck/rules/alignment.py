@@ -20,7 +20,7 @@ from namecheck.rules.refusals import not_implemented
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="moves")
 def align_to(input: Tensor, names: Sequence[Any]) -> Dims:
     """The dims in the order of `names`, new ones of size 1 (named_tensor.rst, ``align_to``)."""
     place = ellipsis_index(names, "align_to")
@@ -30,13 +30,13 @@ def align_to(input: Tensor, names: Sequence[Any]) -> Dims:
     return _aligned_around(input.dims, wanted.front, wanted.back)
 
 
-@rule
+@rule(memory="moves")
 def align_as(input: Tensor, other: Tensor) -> Dims:
     """The dims in the order of those of `other` (named_tensor.rst, ``align_as``)."""
     return _aligned(input.dims, other.dims.rename(other.dims.names))
 
 
-@rule
+@rule(memory="moves")
 def align_tensors(tensors: Sequence[Tensor] | Many) -> tuple[Dims, ...] | Many:
     """All tensors in the order of the one with the most dims (named_tensor.rst, in its plans)."""
     if isinstance(tensors, Many):

@@ -19,7 +19,7 @@ from namecheck.rules.registry import rule
 Flag = bool | Unknown
 
 
-@rule
+@rule(memory="unknown")
 def attends(
     query: Tensor,
     key: Tensor,
@@ -74,7 +74,7 @@ def _check_rank(dims: Dims, least: int, call: str, role: str) -> None:
         )
 
 
-@rule
+@rule(memory="unknown")
 def multihead_attention(
     query: Tensor,
     key: Tensor,
@@ -178,7 +178,7 @@ def _weights(
     return Dims((*batch, *each, *last))
 
 
-@rule
+@rule(memory="unknown")
 def transformer_layer(
     src: Tensor,
     d_model: Size = UNKNOWN,
@@ -198,7 +198,7 @@ def _of_model(call: str, dims: Dims, width: Size) -> Dims:
     return dims
 
 
-@rule
+@rule(memory="unknown")
 def transformer_decoder_layer(
     tgt: Tensor,
     memory: Tensor,
@@ -223,7 +223,7 @@ def _check_batches(call: str, source: Dims, target: Dims, batch_first: Flag) -> 
     check_one(call, what, _of_batch(source, batch_first), _of_batch(target, batch_first))
 
 
-@rule
+@rule(memory="unknown")
 def transformer(
     src: Tensor,
     tgt: Tensor,

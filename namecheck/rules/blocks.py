@@ -12,7 +12,7 @@ from namecheck.rules.registry import rule
 from namecheck.rules.spatial import Extent, run_over, spread, windows_of
 
 
-@rule
+@rule(memory="unknown")
 def unfolds_blocks(
     input: Tensor,
     kernel_size: Extent = UNKNOWN,
@@ -28,7 +28,7 @@ def unfolds_blocks(
     return _of_blocks(input.dims, 3, elements, _blocks(input.dims, run_over(input.dims, windows)))
 
 
-@rule
+@rule(memory="unknown")
 def folds_blocks(
     input: Tensor, output_size: Extent = UNKNOWN, kernel_size: Extent = UNKNOWN
 ) -> Dims:

@@ -30,7 +30,7 @@ NEW = Dim(None, 1, purposeful=True)
 Tensors = Sequence[Tensor] | Many | Unknown
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     """All dims unify, the one that is put together too (recorded: cat)."""
     if isinstance(tensors, (Many, Unknown)):
@@ -160,7 +160,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                 )
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def stack(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     """All dims unify; the new one has no name (torch.stack)."""
     if isinstance(tensors, Unknown):
@@ -186,7 +186,7 @@ def stack(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     )
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def hstack(tensors: Tensors) -> Dims:
     """cat along dim 1, of vectors along dim 0 (recorded: hstack)."""
     first = _first(tensors)
@@ -195,19 +195,19 @@ def hstack(tensors: Tensors) -> Dims:
     return _stacked(tensors, 1, 0 if first.rank <= 1 else 1)
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def vstack(tensors: Tensors) -> Dims:
     """cat along dim 0 of tensors of at least two dims (torch.vstack)."""
     return _stacked(tensors, 2, 0)
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def dstack(tensors: Tensors) -> Dims:
     """cat along dim 2 of tensors of at least three dims (torch.dstack)."""
     return _stacked(tensors, 3, 2)
 
 
-@rule
+@rule(memory="joins", overlaps="refused")
 def column_stack(tensors: Tensors) -> Dims:
     """cat along dim 1, where vectors are columns (torch.column_stack)."""
     if isinstance(tensors, (Many, Unknown)) or any(t.dims.open for t in tensors):
@@ -288,19 +288,19 @@ def _stretched(dims: Dims, rank: int) -> Dims:
     return OPEN if dims.open else at_least(dims, rank)
 
 
-@rule
+@rule(memory="unknown")
 def atleast_1d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """The input's dims; a number becomes a vector without a name (torch.atleast_1d)."""
     return _each(input, 1)
 
 
-@rule
+@rule(memory="unknown")
 def atleast_2d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """A vector becomes a row (torch.atleast_2d)."""
     return _each(input, 2)
 
 
-@rule
+@rule(memory="unknown")
 def atleast_3d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """A vector becomes a row of one layer, a matrix one layer (torch.atleast_3d)."""
     return _each(input, 3)

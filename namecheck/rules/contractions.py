@@ -25,7 +25,7 @@ from namecheck.rules.broadcasting import broadcast, is_misplaced, unify, unify_d
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="fresh", overlaps="refused")
 def mm(input: Tensor, mat2: Tensor) -> Dims:
     """A matrix by a matrix (recorded: mm)."""
     for tensor, role in ((input, "self"), (mat2, "mat2")):
@@ -93,7 +93,7 @@ def check_axes(left: Dim, right: Dim) -> None:
         )
 
 
-@rule
+@rule(memory="fresh", overlaps="refused")
 def matmul(input: Tensor, other: Tensor) -> Dims:
     """Batches of matrices multiplied; no name may stand twice in the result (recorded: matmul)."""
     product = _matmul(input.dims, other.dims)
@@ -109,7 +109,7 @@ def matmul_natively(input: Tensor, other: Tensor) -> Dims:
     return _matmul(input.dims, other.dims)
 
 
-@rule
+@rule(memory="fresh")
 def matmul_reflected(input: Tensor, other: Tensor) -> Dims:
     """``other @ input``, asked of the right operand (torch.Tensor.__rmatmul__)."""
     return matmul(other, input)
@@ -320,7 +320,7 @@ def _batched_message(left: Dims, right: Dims) -> str:
     )
 
 
-@rule
+@rule(memory="fresh")
 def bmm(input: Tensor, mat2: Tensor) -> Dims:
     """Two batches of matrices, pair by pair (recorded: bmm)."""
     return _bmm(input.dims, mat2.dims)
@@ -355,7 +355,7 @@ def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
     return one, other
 
 
-@rule
+@rule(memory="fresh")
 def mv(input: Tensor, vec: Tensor) -> Dims:
     """A matrix by a vector (recorded: mv)."""
     if input.dims.rank == 0:
@@ -384,7 +384,7 @@ def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
     return matrix_product(one, other)
 
 
-@rule
+@rule(memory="fresh")
 def dot(input: Tensor, tensor: Tensor) -> Dims:
     """Two vectors; nothing is left (recorded: dot)."""
     return _dot(input.dims, tensor.dims)
@@ -398,7 +398,7 @@ def dot_natively(input: Tensor, tensor: Tensor, out: Tensor | None = None) -> Di
     return _dot(input.dims, tensor.dims)
 
 
-@rule
+@rule(memory="fresh")
 def vdot(input: Tensor, other: Tensor) -> Dims:
     """Two vectors, the first conjugated; nothing is left (torch.vdot)."""
     return _dot(input.dims, other.dims)
@@ -415,7 +415,7 @@ def _dot(left: Dims, right: Dims) -> Dims:
     return SCALAR
 
 
-@rule
+@rule(memory="unknown", overlaps="refused")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Dims:
     """A product of matrices, and a bias that broadcasts to it (recorded: addmm)."""
     return add_product(input.dims, mat1.dims, mat2.dims)
@@ -435,20 +435,20 @@ def with_bias(product: Dims, bias: Dims) -> Dims:
     return dim_map.of_rank_as(unified.sizeless(), product)
 
 
-@rule
+@rule(memory="unknown")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor) -> Dims:
     """A matrix by a vector, and a vector added (recorded: addmv)."""
     return with_bias(_mv(mat.dims, vec.dims, input.dims), input.dims)
 
 
-@rule
+@rule(memory="unknown")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied, and a bias that broadcasts to them (torch.baddbmm)."""
     _check_reach(batch1.dims, batch2.dims)
     return with_bias(_bmm(batch1.dims, batch2.dims), input.dims)
 
 
-@rule
+@rule(memory="unknown", overlaps="refused")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
     """Batches of matrices multiplied and summed over the batch, and a bias (torch.addbmm)."""
     _check_reach(batch1.dims, batch2.dims)
@@ -461,7 +461,7 @@ def _check_reach(*factors: Dims) -> None:
         locate_index(dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def cdist(x1: Tensor, x2: Tensor) -> Dims:
     """Distances of rows: the batch dims unified, then the rows of either (recorded: cdist)."""
     left, right = x1.dims, x2.dims

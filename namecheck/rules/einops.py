@@ -29,7 +29,7 @@ Operand = Tensor | Sequence[Tensor] | Many | Unknown
 NEW = Dim(None, 1, purposeful=True)
 
 
-@rule
+@rule(memory="unknown")
 def einops_rearrange(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
     """The dims in the order of the pattern's letters, taken apart and merged (einops.rearrange)."""
     if isinstance(pattern, Unknown):
@@ -39,7 +39,7 @@ def einops_rearrange(tensor: Operand, pattern: str | Unknown, axes_lengths: Leng
     return _transformed(_stacked(tensor), left, right, axes_lengths)
 
 
-@rule
+@rule(memory="unknown")
 def einops_repeat(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
     """The same, with new letters at the sizes that they are given (einops.repeat)."""
     if isinstance(pattern, Unknown):
@@ -49,7 +49,7 @@ def einops_repeat(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths
     return _transformed(_stacked(tensor), left, right, axes_lengths)
 
 
-@rule
+@rule(memory="unknown")
 def einops_reduce(
     tensor: Operand, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
 ) -> Dims:
@@ -61,7 +61,7 @@ def einops_reduce(
     return _transformed(_stacked(tensor), left, right, axes_lengths)
 
 
-@rule
+@rule(memory="unknown")
 def einops_mix(
     input: Tensor, pattern: str | Unknown, weight_shape: str | Unknown, axes_lengths: Lengths
 ) -> Dims:
@@ -250,7 +250,7 @@ def check_rank(left: Side, dims: Dims) -> None:
         )
 
 
-@rule
+@rule(memory="unknown")
 def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims:
     """``einsum`` with words for letters, the equation after the operands (einops.einsum)."""
     *tensors, pattern = tensors_and_pattern or (UNKNOWN,)

@@ -18,7 +18,7 @@ from namecheck.rules.registry import rule
 Subscripts = tuple[str, ...]
 
 
-@rule
+@rule(memory="unknown")
 def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown) -> Dims:
     """The dims of the output's letters (torch.einsum).
 

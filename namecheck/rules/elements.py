@@ -13,13 +13,13 @@ from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
 
-@rule
+@rule(memory="fresh")
 def take(input: Tensor, index: Tensor) -> Dims:
     """The dims of the index (torch.take)."""
     return index.dims
 
 
-@rule
+@rule(memory="unknown")
 def nonzero(
     input: Tensor, as_tuple: bool | Unknown = False
 ) -> Dims | tuple[Dims, ...] | Many | Unknown:
@@ -32,14 +32,14 @@ def nonzero(
     return Many(Tensor(one)) if input.dims.rank is None else (one,) * max(input.dims.rank, 1)
 
 
-@rule
+@rule(memory="unknown")
 def argwhere(input: Tensor) -> Dims:
     """A row for each place (torch.argwhere)."""
     rank = input.dims.rank
     return Dims((Dim(None), Dim(None, UNKNOWN if rank is None else rank)))
 
 
-@rule
+@rule(memory="fresh")
 def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
     """The dims of the values looked up; rows meet rows, or one vector all (torch.searchsorted)."""
     if not isinstance(input, Tensor):
@@ -59,19 +59,19 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
     return input.dims
 
 
-@rule
+@rule(memory="fresh")
 def bucketize(input: Tensor | float) -> Dims:
     """The dims of the values looked up (torch.bucketize)."""
     return input.dims if isinstance(input, Tensor) else Dims()
 
 
-@rule
+@rule(memory="unknown")
 def isin(elements: Tensor | float, test_elements: Tensor | float) -> Dims:
     """The dims of the elements looked up (torch.isin)."""
     return elements.dims if isinstance(elements, Tensor) else Dims()
 
 
-@rule
+@rule(memory="fresh")
 def multinomial(input: Tensor, num_samples: Size) -> Dims:
     """The rows stay; the samples have no name (torch.multinomial)."""
     if input.dims.rank is None:
@@ -79,14 +79,14 @@ def multinomial(input: Tensor, num_samples: Size) -> Dims:
     return Dims((*input.dims.prefix[:-1], new_dim(num_samples)))
 
 
-@rule
+@rule(memory="fresh")
 def one_hot(input: Tensor, num_classes: Size = -1) -> Dims:
     """A new last dim for the classes (nn.functional.one_hot)."""
     classes = new_dim(UNKNOWN if num_classes == -1 else num_classes)
     return joined(input.dims, Dims((classes,)))
 
 
-@rule
+@rule(memory="fresh")
 def embedding(input: Tensor, weight: Tensor) -> Dims:
     """A vector for each index: the index's dims, then the weight's last (nn.functional)."""
     if weight.dims.rank is not None and weight.dims.rank != 2:
@@ -96,13 +96,13 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
     return joined(input.dims, Dims((weight.dims.from_right(1) or ANY_DIM,)))
 
 
-@rule
+@rule(memory="fresh")
 def embedding_module(input: Tensor, embedding_dim: Size = UNKNOWN) -> Dims:
     """A vector for each index, which its size may tell (nn.Embedding)."""
     return embedding(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))))
 
 
-@rule
+@rule(memory="unknown")
 def unique(
     input: Tensor,
     return_inverse: bool | Unknown = False,
@@ -127,13 +127,13 @@ def unique(
     return tuple(several) if len(several) > 1 else values
 
 
-@rule
+@rule(memory="unknown")
 def counts(input: Tensor, bins: Size = 100) -> Dims:
     """A number for each bin, without a name but that of the size (torch.histc)."""
     return Dims((Dim() if isinstance(bins, Unknown) else new_dim(bins),))
 
 
-@rule
+@rule(memory="unknown")
 def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims]:
     """A number for each bin, and the edges of the bins (torch.histogram)."""
     if not isinstance(bins, Tensor):
@@ -144,7 +144,7 @@ def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims
     return Dims((Dim(None, fewer),)), bins.dims
 
 
-@rule
+@rule(memory="unknown")
 def distances_of_pairs(input: Tensor) -> Dims:
     """A number for each pair of rows (nn.functional.pdist)."""
     rows = input.dims.from_right(2)

@@ -18,7 +18,7 @@ Names = Sequence[Name] | Unknown | None
 Sizes = Sequence[Size] | Unknown
 
 
-@rule
+@rule(memory="fresh")
 def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = None) -> Dims:
     """A tensor of these sizes under these names (name_inference.rst, "Factory functions")."""
     if names is not None and not isinstance(names, Unknown):
@@ -26,7 +26,7 @@ def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = 
     return _made(size, names)
 
 
-@rule
+@rule(memory="fresh")
 def filled_factory(
     size: Sizes, names: Names = None, device: Any = None, layout: Any = None
 ) -> Dims:
@@ -73,7 +73,7 @@ def sized(size: Sizes) -> Dims:
     return Dims(tuple(map(new_dim, size)))
 
 
-@rule
+@rule(memory="given")
 def from_data(data: Any, names: Names = None) -> Dims:
     """A tensor of nested lists, or a copy of a tensor under its names (recorded: tensor)."""
     if isinstance(data, Tensor):
@@ -115,7 +115,7 @@ def _check_datum(value: Any) -> None:
         raise Contradiction("NC114", f"Could not infer dtype of {type(value).__name__}")
 
 
-@rule
+@rule(memory="unknown")
 def like(input: Tensor) -> Dims:
     """The names of the input (recorded: empty_like)."""
     return input.dims
@@ -129,19 +129,19 @@ def like_natively(input: Tensor, device: Any = None) -> Dims:
     return input.dims
 
 
-@rule
+@rule(memory="given")
 def as_given(data: Any) -> Dims:
     """A tensor as it is, or one of the data (torch.as_tensor, torch.asarray)."""
     return from_data(data)
 
 
-@rule
+@rule(memory="fresh")
 def new_sized(input: Tensor, size: Sizes) -> Dims:
     """An unnamed tensor of these sizes (torch.Tensor.new_zeros)."""
     return sized(size)
 
 
-@rule
+@rule(memory="given")
 def new_data(input: Tensor, data: Any) -> Dims:
     """An unnamed tensor of the data (torch.Tensor.new_tensor)."""
     return shape_of(data)
@@ -155,13 +155,13 @@ def new_data_natively(input: Tensor, data: Any) -> Dims:
     return shape_of(data)
 
 
-@rule
+@rule(memory="fresh")
 def vector_of(n: Size) -> Dims:
     """An unnamed vector of `n` elements (torch.linspace, torch.randperm)."""
     return sized((n,))
 
 
-@rule
+@rule(memory="fresh")
 def arange(start: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
     """An unnamed vector of numbers from `start` to `end`, of ints if these are (torch.arange)."""
     first, last = (0, start) if end is None else (start, end)
@@ -176,19 +176,19 @@ def arange(start: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
     return Dims((new_dim((extent + step - sign) // step),))
 
 
-@rule
+@rule(memory="fresh")
 def eye(n: Size, m: Size | None = None) -> Dims:
     """An unnamed matrix with ones on its diagonal (torch.eye)."""
     return sized((n, n if m is None else m))
 
 
-@rule
+@rule(memory="fresh")
 def scalar(s: Any) -> Dims:
     """A tensor without dims (torch.scalar_tensor)."""
     return Dims()
 
 
-@rule
+@rule(memory="fresh")
 def triangle(row: Any, col: Any, offset: Any = 0) -> Dims:
     """Indices of a triangle: two rows, as many columns as it has elements (torch.tril_indices)."""
     return Dims((Dim(None, 2), Dim(None)))

@@ -38,7 +38,7 @@ from namecheck.rules.views import inferred, laid_out
 DimArgument = int | str | Unknown | None
 
 
-@rule
+@rule(memory="reshapes")
 def flatten(
     input: Tensor,
     start_dim: DimArgument = 0,
@@ -183,7 +183,7 @@ def _may_be_axes(dims: Dims) -> bool:
     return any(isinstance(name, naming.Axis) for name in dims.names)
 
 
-@rule
+@rule(memory="reshapes")
 def unflatten(
     input: Tensor, dim: DimArgument, sizes: Any, names: Sequence[Name] | Unknown | None = None
 ) -> Dims:
@@ -202,7 +202,7 @@ def unflatten_natively(
     return _unflatten(input.dims, dim, sizes, names, strict=True)
 
 
-@rule
+@rule(memory="reshapes")
 def unflatten_module(input: Tensor, dim: DimArgument, sizes: Any) -> Dims:
     """The same with what an ``nn.Unflatten`` was made with."""
     _check_module(dim, sizes)

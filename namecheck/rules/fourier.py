@@ -39,25 +39,25 @@ def _double(size: Known, length: Known | None) -> Known:
     return _same((size - 1) * 2, length)
 
 
-@rule
+@rule(memory="unknown")
 def fourier(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
     """The input's dims, `dim` of length `n` (torch.fft.fft, ifft)."""
     return _transformed(input.dims, [n], [dim], _same)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_half(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
     """The input's dims, of `dim` the half (torch.fft.rfft, ihfft)."""
     return _transformed(input.dims, [n], [dim], _half)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_double(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
     """The input's dims, `dim` doubled (torch.fft.irfft, hfft)."""
     return _transformed(input.dims, [n], [dim], _double)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_plane(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
 ) -> Dims:
@@ -65,7 +65,7 @@ def fourier_plane(
     return _of_many(input.dims, s, dim, _same)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_half_plane(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
 ) -> Dims:
@@ -73,7 +73,7 @@ def fourier_half_plane(
     return _of_many(input.dims, s, dim, _half)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_double_plane(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
 ) -> Dims:
@@ -81,7 +81,7 @@ def fourier_double_plane(
     return _of_many(input.dims, s, dim, _double)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_space(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
 ) -> Dims:
@@ -89,7 +89,7 @@ def fourier_space(
     return _of_many(input.dims, s, dim, _same)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_half_space(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
 ) -> Dims:
@@ -97,7 +97,7 @@ def fourier_half_space(
     return _of_many(input.dims, s, dim, _half)
 
 
-@rule
+@rule(memory="unknown")
 def fourier_double_space(
     input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
 ) -> Dims:
@@ -147,7 +147,7 @@ def _size(size: Size, length: Length, changed: _Last) -> Size:
     return changed(0 if isinstance(size, Unknown) else size, wanted)
 
 
-@rule
+@rule(memory="unknown")
 def spectrogram(
     input: Tensor,
     n_fft: Size,
@@ -162,7 +162,7 @@ def spectrogram(
     return joined(without_right(input.dims, 1), Dims((Dim(None, count), Dim(None), *parts)))
 
 
-@rule
+@rule(memory="unknown")
 def signals(input: Tensor, length: Size | None = None) -> Dims:
     """The batch, and the samples (torch.istft)."""
     if input.dims.rank is None:

@@ -31,7 +31,7 @@ Tensors = Sequence[Tensor] | Many | Unknown
 NEW = Dim(None, 1, purposeful=True)
 
 
-@rule
+@rule(memory="unknown")
 def meshgrid(tensors: Tensors, indexing: str | Unknown | None = None) -> tuple[Dims, ...] | Unknown:
     """A grid over all vectors, for each of them (torch.meshgrid)."""
     if isinstance(tensors, (Many, Unknown)):
@@ -61,7 +61,7 @@ def _vector(dims: Dims) -> Dim:
     return dims.prefix[0] if dims.prefix else NEW
 
 
-@rule
+@rule(memory="unknown")
 def cartesian_prod(tensors: Tensors) -> Dims:
     """A row for each combination; of one vector the vector (torch.cartesian_prod)."""
     if isinstance(tensors, (Many, Unknown)):
@@ -83,7 +83,7 @@ def _check_vector(dims: Dims) -> None:
         )
 
 
-@rule
+@rule(memory="unknown")
 def combinations(
     input: Tensor, r: int | Unknown = 2, with_replacement: bool | Unknown = False
 ) -> Dims:
@@ -96,7 +96,7 @@ def combinations(
     return Dims((Dim(None, count), Dim(None, r)))
 
 
-@rule
+@rule(memory="unknown")
 def block_diag(tensors: Tensors) -> Dims:
     """Matrices along the diagonal, their rows and columns put together (torch.block_diag)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
@@ -114,7 +114,7 @@ def block_diag(tensors: Tensors) -> Dims:
     return Dims(tuple(put_together(side) for side in sides))
 
 
-@rule
+@rule(memory="unknown")
 def diag_embed(
     input: Tensor,
     offset: int | Unknown = 0,
@@ -149,7 +149,7 @@ def side_of_square(diagonal: Dim, offset: int | Unknown) -> Dim:
     return Dim(UNKNOWN if diagonal.name is UNKNOWN else None, size)
 
 
-@rule
+@rule(memory="unknown")
 def sum_to_size(input: Tensor, size: Sizes) -> Dims:
     """The dims summed until they have these sizes, which broadcast to them (sum_to_size)."""
     if isinstance(size, Unknown) or input.dims.rank is None:

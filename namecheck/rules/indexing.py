@@ -27,7 +27,7 @@ from namecheck.rules.splits import part_of
 _MASKS: Final = frozenset({"bool", "uint8"})
 
 
-@rule
+@rule(memory="indexes")
 def indexing(input: Tensor, index: Any) -> Dims:
     """The dims of ``x[index]`` (recorded: getitem)."""
     return _indexed(input.dims, index, native=False).result()

@@ -18,7 +18,7 @@ from namecheck.rules.registry import rule
 Word = str | Unknown
 
 
-@rule
+@rule(memory="fresh")
 def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size = UNKNOWN) -> Dims:
     """The input's names but the last, which its size may tell (nn.Linear)."""
     weight = Dims((new_dim(in_features), new_dim(out_features)))
@@ -46,7 +46,7 @@ def linear_module_natively(
     return linear_module(input, in_features, out_features)
 
 
-@rule
+@rule(memory="unknown")
 def bilinear_module(
     input1: Tensor,
     input2: Tensor,
@@ -59,7 +59,7 @@ def bilinear_module(
     return bilinear(input1, input2, Tensor(Dims(weight)))
 
 
-@rule
+@rule(memory="fresh")
 def normalizes_last(
     input: Tensor,
     normalized_shape: Size | Sequence[Size] = UNKNOWN,
@@ -86,7 +86,7 @@ def _listed(sizes: Size | Sequence[Size]) -> list[Size]:
     return [sizes] if isinstance(sizes, (int, Expression, Unknown)) else list(sizes)
 
 
-@rule
+@rule(memory="suggests")
 def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: int = 0) -> Dims:
     """The input's names; dim 1 is that of the channels (nn.BatchNorm1d, nn.GroupNorm)."""
     rank = input.dims.rank
@@ -105,7 +105,7 @@ def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: in
     return input.dims
 
 
-@rule
+@rule(memory="suggests")
 def normalizes_by_vectors(
     input: Tensor,
     running_mean: Tensor | None = None,
@@ -156,7 +156,7 @@ def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
     return input.dims.sizeless()
 
 
-@rule
+@rule(memory="first")
 def dropout1d(input: Tensor) -> Dims:
     """The input's dims: channels, perhaps of a batch, and one more (nn.functional.dropout1d)."""
     if input.dims.rank is not None and input.dims.rank not in (2, 3):
@@ -257,7 +257,7 @@ def prelu_natively(input: Tensor, weight: Tensor) -> Dims:
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def embeds_bags(input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None) -> Dims:
     """A vector for each bag: each row of a matrix, or what `offsets` tells (embedding_bag)."""
     if of_rank(weight.dims, 2) is None:
@@ -282,7 +282,7 @@ def _not_bags(reason: str, dims: Dims) -> Contradiction:
     )
 
 
-@rule
+@rule(memory="unknown")
 def embedding_bag_module(
     input: Tensor, embedding_dim: Size = UNKNOWN, offsets: Tensor | Unknown | None = None
 ) -> Dims:

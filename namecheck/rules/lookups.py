@@ -17,7 +17,7 @@ from namecheck.rules.registry import rule
 from namecheck.rules.views import flat
 
 
-@rule
+@rule(memory="fresh")
 def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     """The dims of the index, under the input's names but for an axis at `dim` (torch.gather)."""
     place = locate(input.dims, dim)
@@ -80,7 +80,7 @@ def _vague(dims: Dims) -> Dims:
     return dims.rename(names).sizeless()
 
 
-@rule
+@rule(memory="unknown", overlaps="refused")
 def scatters(
     input: Tensor, dim: DimArgument | None, index: Tensor, src: Tensor | float | None = None
 ) -> Dims:
@@ -93,7 +93,7 @@ def scatters(
     return input.dims
 
 
-@rule
+@rule(memory="unknown", overlaps="refused")
 def writes_along(
     input: Tensor, dim: DimArgument | None, index: Tensor, source: Tensor | float | None = None
 ) -> Dims:
@@ -108,7 +108,7 @@ def writes_along(
     return input.dims
 
 
-@rule
+@rule(memory="fresh")
 def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     """The input's dims, with those of the index along `dim` (torch.index_select)."""
     place = locate(input.dims, dim)
@@ -128,7 +128,7 @@ def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
     return input.dims.replace(place, _picked(input.dims[place], own))
 
 
-@rule
+@rule(memory="unknown")
 def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument | None = None) -> Dims:
     """Input and indices broadcast, but for `dim`; without a dim both are flat (torch)."""
     if dim is None:

@@ -15,7 +15,7 @@ from namecheck.rules.registry import rule
 Word = str | Unknown
 
 
-@rule
+@rule(memory="loses")
 def unifies_names_of_inputs_to_scalar(
     input: Tensor,
     target: Tensor,
@@ -27,7 +27,7 @@ def unifies_names_of_inputs_to_scalar(
     return _reduced(broadcast(input.dims, target.dims), reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="loses")
 def compares_alike(
     input: Tensor,
     target: Tensor,
@@ -63,7 +63,7 @@ def _reduced(
     return unified if reduction == "none" else SCALAR
 
 
-@rule
+@rule(memory="unknown")
 def unifies_three_to_scalar(
     input1: Tensor,
     input2: Tensor,
@@ -77,7 +77,7 @@ def unifies_three_to_scalar(
     return _reduced(unified, reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="unknown")
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float | Unknown = UNKNOWN, reduction: Word = "mean"
 ) -> Dims:
@@ -85,7 +85,7 @@ def gaussian_nll_loss(
     return _reduced(broadcast(input.dims, target.dims), reduction, None, None)
 
 
-@rule
+@rule(memory="unknown")
 def compares_vectors(
     anchor: Tensor,
     positive: Tensor,
@@ -99,7 +99,7 @@ def compares_vectors(
     return _reduced(without_right(unified, 1), reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="unknown")
 def compares_pairs(
     input1: Tensor,
     input2: Tensor,
@@ -113,7 +113,7 @@ def compares_pairs(
     return _reduced(broadcast(unified, target.dims), reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="unknown")
 def classifies(
     input: Tensor,
     target: Tensor,
@@ -127,7 +127,7 @@ def classifies(
     return _reduced(left, reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="unknown")
 def classifies_rows(
     input: Tensor,
     target: Tensor,
@@ -142,7 +142,7 @@ def classifies_rows(
     return classifies(input, target, weight, reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="fresh")
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -193,7 +193,7 @@ def _without_classes(call: str, input: Dims, target: Dims, weight: Tensor | Unkn
     return Dims(tuple(map(unify_dim, left.prefix, target.prefix)))
 
 
-@rule
+@rule(memory="unknown")
 def classifies_several(
     input: Tensor,
     target: Tensor,
@@ -206,7 +206,7 @@ def classifies_several(
     return _reduced(without_right(unified, 1), reduction, size_average, reduce)
 
 
-@rule
+@rule(memory="unknown")
 def ctc_loss(log_probs: Tensor, targets: Tensor, reduction: Word = "mean") -> Dims:
     """One number; unreduced, one for each of the batch, dim 1 (nn.functional.ctc_loss)."""
     dims = log_probs.dims

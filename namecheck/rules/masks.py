@@ -10,7 +10,7 @@ from namecheck.rules.naming import labels
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="fresh")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
     unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
@@ -18,7 +18,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     return unified
 
 
-@rule
+@rule(memory="unknown")
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
     """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
@@ -26,14 +26,14 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0)
     return unified
 
 
-@rule
+@rule(memory="fresh")
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
     """The mask must align with the input; the result is flat (recorded: masked_select)."""
     _unified(input.dims, mask.dims)
     return Dims((Dim(None),))
 
 
-@rule
+@rule(memory="unknown", overlaps="refused")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Dims:
     """The input's names unified with the mask's, as `masked_fill` (torch.masked_scatter)."""
     return broadcast(input.dims, mask.dims)

@@ -56,25 +56,25 @@ def _square(A: Tensor, operator: str) -> Dims:
     return A.dims
 
 
-@rule
+@rule(memory="unknown")
 def keeps_square(input: Tensor) -> Dims:
     """The dims of a square matrix, which stay (torch.linalg.cholesky)."""
     return _square(input, "linalg.cholesky")
 
 
-@rule
+@rule(memory="unknown")
 def matrix_power(input: Tensor) -> Dims:
     """The dims of a square matrix, which stay (recorded: matrix_power)."""
     return _square(input, "linalg.matrix_power")
 
 
-@rule
+@rule(memory="unknown")
 def keeps_square_with_info(input: Tensor) -> Two:
     """The same, and a number for each matrix (torch.linalg.cholesky_ex)."""
     return _square(input, "linalg.cholesky"), without_right(input.dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def inverts(A: Tensor) -> Dims:
     """Rows become columns, and columns rows (torch.linalg.inv)."""
     return _inverted(_square(A, "linalg.inv"))
@@ -90,27 +90,27 @@ def _turned(dims: Dims) -> Dims:
     return transposes_last_two(Tensor(dims)) if dims.min_rank > 1 or dims.rank is None else dims
 
 
-@rule
+@rule(memory="unknown")
 def inverts_with_info(A: Tensor) -> Two:
     """The same, and a number for each matrix (torch.linalg.inv_ex)."""
     return inverts(A), without_right(A.dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def inverts_any(input: Tensor) -> Dims:
     """The same of a matrix that need not be square (torch.linalg.pinv)."""
     _matrix(input.dims, "linalg.pinv")
     return _inverted(input.dims)
 
 
-@rule
+@rule(memory="unknown")
 def eigenvalues(input: Tensor) -> Dims:
     """A vector for each matrix (torch.linalg.eigvalsh)."""
     batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
     return _made(batch, diagonal_dim(rows, columns))
 
 
-@rule
+@rule(memory="unknown")
 def eigenvectors(input: Tensor) -> Two:
     """Values, and vectors that are columns (torch.linalg.eigh)."""
     batch, rows, columns = _matrix(_square(input, "linalg.eigh"), "linalg.eigh")
@@ -118,14 +118,14 @@ def eigenvectors(input: Tensor) -> Two:
     return _made(batch, each), _made(batch, rows, _twin(each))
 
 
-@rule
+@rule(memory="unknown")
 def singular_values(A: Tensor) -> Dims:
     """As many for each matrix as its smaller side (torch.linalg.svdvals)."""
     batch, rows, columns = _matrix(A.dims, "linalg.svd")
     return _made(batch, diagonal_dim(rows, columns))
 
 
-@rule
+@rule(memory="unknown")
 def singular_vectors(A: Tensor, full_matrices: Flag = True) -> Three:
     """Vectors of the rows, values, vectors of the columns (torch.linalg.svd)."""
     batch, rows, columns = _matrix(A.dims, "linalg.svd")
@@ -137,7 +137,7 @@ def singular_vectors(A: Tensor, full_matrices: Flag = True) -> Three:
     return _made(batch, rows, left), _made(batch, least), _made(batch, right, columns)
 
 
-@rule
+@rule(memory="unknown")
 def singular_vectors_of_old(input: Tensor, some: Flag = True, compute_uv: Flag = True) -> Three:
     """Vectors of the rows, values, vectors of the columns as columns (torch.svd).
 
@@ -155,7 +155,7 @@ def _either(full: Dim, least: Dim, whole: Flag) -> Dim:
     return full if whole else least
 
 
-@rule
+@rule(memory="unknown")
 def factors_orthogonally(A: Tensor, mode: str | Unknown = "reduced") -> Two | Unknown:
     """An orthogonal factor and a triangular one (torch.linalg.qr)."""
     if isinstance(mode, Unknown) or mode == "r":
@@ -165,7 +165,7 @@ def factors_orthogonally(A: Tensor, mode: str | Unknown = "reduced") -> Two | Un
     return _made(batch, rows, inner), _made(batch, inner, columns)
 
 
-@rule
+@rule(memory="unknown")
 def factors_orthogonally_of_old(input: Tensor, some: Flag = True) -> Two | Unknown:
     """The same, where `some` says which (torch.qr)."""
     if isinstance(some, Unknown):
@@ -173,7 +173,7 @@ def factors_orthogonally_of_old(input: Tensor, some: Flag = True) -> Two | Unkno
     return factors_orthogonally(input, "reduced" if some else "complete")
 
 
-@rule
+@rule(memory="unknown")
 def factors_triangularly(A: Tensor) -> Three:
     """A permutation, a lower and an upper triangle (torch.linalg.lu)."""
     batch, rows, columns = _matrix(A.dims, "linalg.lu")
@@ -181,33 +181,33 @@ def factors_triangularly(A: Tensor) -> Three:
     return _made(batch, rows, _twin(rows)), _made(batch, rows, inner), _made(batch, inner, columns)
 
 
-@rule
+@rule(memory="unknown")
 def factors_in_one(A: Tensor) -> Two:
     """Both triangles in one matrix, and the pivots (torch.linalg.lu_factor, ldl_factor)."""
     batch, rows, columns = _matrix(A.dims, "linalg.lu_factor")
     return A.dims, _made(batch, diagonal_dim(rows, columns))
 
 
-@rule
+@rule(memory="unknown")
 def factors_in_one_with_info(A: Tensor) -> Three:
     """The same, and a number for each matrix (torch.linalg.lu_factor_ex)."""
     return *factors_in_one(A), without_right(A.dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def numbers_of_matrices(input: Tensor) -> Dims:
     """A number for each matrix (torch.linalg.matrix_rank, cond)."""
     return _matrix(input.dims, "linalg.matrix_rank")[0]
 
 
-@rule
+@rule(memory="unknown")
 def sign_and_logdet(A: Tensor) -> Two:
     """Two numbers for each matrix (torch.linalg.slogdet)."""
     batch = without_right(_square(A, "linalg.slogdet"), 2)
     return batch, batch
 
 
-@rule
+@rule(memory="unknown")
 def matrix_norm(
     input: Tensor, dim: DimArguments | Unknown = (-2, -1), keepdim: Flag = False
 ) -> Dims:
@@ -216,7 +216,7 @@ def matrix_norm(
     return removes_dimensions(input, dim, keepdim)
 
 
-@rule
+@rule(memory="unknown")
 def solves(A: Tensor, B: Tensor, left: Flag = True) -> Dims:
     """What the matrix must be multiplied with to give `B` (torch.linalg.solve)."""
     given, wanted = _square(A, "linalg.solve"), B.dims
@@ -234,13 +234,13 @@ def solves(A: Tensor, B: Tensor, left: Flag = True) -> Dims:
     return _made(batch, *((other, wanted[-1]) if left else (wanted[-2], other)))
 
 
-@rule
+@rule(memory="unknown")
 def solves_with_info(A: Tensor, B: Tensor, left: Flag = True) -> tuple[Dims, Dims | Unknown]:
     """The same, and a number for each matrix (torch.linalg.solve_ex)."""
     return solves(A, B, left), without_right(A.dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def solves_least_squares(input: Tensor, b: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
     """The solution, and what is known of its errors (torch.linalg.lstsq)."""
     _, rows, columns = _matrix(input.dims, "linalg.lstsq")
@@ -251,7 +251,7 @@ def solves_least_squares(input: Tensor, b: Tensor) -> tuple[Dims, Unknown, Unkno
     return _made(batch, columns, b.dims[-1]), UNKNOWN, UNKNOWN, UNKNOWN
 
 
-@rule
+@rule(memory="unknown")
 def solves_by_factors(B: Tensor, factors: Tensor) -> Dims:
     """The right side; there is one for each of the factors' batch (torch.cholesky_solve)."""
     if B.dims.rank is None or factors.dims.rank is None:
@@ -260,13 +260,13 @@ def solves_by_factors(B: Tensor, factors: Tensor) -> Dims:
     return joined(batch, Dims(B.dims.prefix[-2:]))
 
 
-@rule
+@rule(memory="unknown")
 def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
     """The solution and the triangle (torch.triangular_solve)."""
     return input.dims, A.dims
 
 
-@rule
+@rule(memory="unknown")
 def covariances(input: Tensor) -> Dims:
     """A square of the rows, which are the variables; of only one a number (torch.cov)."""
     if input.dims.rank is None:
@@ -297,7 +297,7 @@ def cov_natively(input: Tensor) -> Dims:
     return covariances(input).unnamed()
 
 
-@rule
+@rule(memory="unknown")
 def powers(x: Tensor, N: Size | None = None) -> Dims:
     """A row of powers for each element (torch.vander)."""
     elements = Dims((Dim(None, 1),)) if x.dims.rank == 0 else x.dims

@@ -25,7 +25,7 @@ def names_of(input: Tensor) -> tuple[Name, ...] | Unknown:
     return tuple(UNKNOWN if isinstance(name, Axis) else name for name in input.dims.names)
 
 
-@rule
+@rule(memory="same")
 def set_names(input: Tensor, value: Any) -> Writes:
     """``x.names = value``: None clears, a list or tuple names every dim (recorded: names)."""
     if isinstance(value, Unknown):
@@ -53,13 +53,13 @@ def has_names(input: Tensor) -> bool | Unknown:
     return False if input.dims.named() is Answer.NO else UNKNOWN
 
 
-@rule
+@rule(memory="same")
 def rename(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
     """All dims named anew by position, or some by their old names (named_tensor.rst)."""
     return _rename(input.dims, names, rename_map, "rename")
 
 
-@rule
+@rule(memory="same")
 def rename_(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
     """``rename`` in place: the texts of its errors name it (named_tensor.rst, ``rename_``)."""
     return _rename(input.dims, names, rename_map, "rename_")
@@ -210,7 +210,7 @@ def _facing(dims: Dims, names: Sequence[Name]) -> Dims:
     )
 
 
-@rule
+@rule(memory="same")
 def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
     """Unnamed dims take names, named ones keep theirs (named_tensor.rst, ``refine_names``)."""
     dims = input.dims

@@ -20,7 +20,7 @@ Shape = Sequence[Size] | Unknown
 Packed = tuple[Dims, list[Shape] | Unknown]
 
 
-@rule
+@rule(memory="unknown")
 def einops_pack(tensors: Operand, pattern: str | Unknown) -> Packed | Unknown:
     """Tensors put together along the dims at the star, and what these were (einops.pack)."""
     if isinstance(pattern, Unknown) or isinstance(tensors, Unknown):
@@ -77,7 +77,7 @@ def _shape(dims: Dims, before: int, after: int) -> Shape:
     return UNKNOWN if middle.open else tuple(middle.sizes)
 
 
-@rule
+@rule(memory="unknown")
 def einops_unpack(
     tensor: Tensor, packed_shapes: Sequence[Shape] | Unknown, pattern: str | Unknown
 ) -> list[Dims] | Many | Unknown:

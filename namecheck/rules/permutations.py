@@ -16,7 +16,7 @@ from namecheck.rules.registry import rule
 DimArgument = int | str | Unknown | None
 
 
-@rule
+@rule(memory="moves")
 def permutes_dimensions(input: Tensor, dim0: DimArgument, dim1: DimArgument) -> Dims:
     """Two dims change places (name_inference.rst, same title)."""
     if _is_name(dim0) and _is_name(dim1):  # torch looks the second name up first
@@ -50,13 +50,13 @@ def _swapped_with_middle(dims: Dims, first: Position, second: Position) -> Dims:
     return dims
 
 
-@rule
+@rule(memory="moves")
 def transposes_matrix(input: Tensor) -> Dims:
     """``t()``: the two dims of a matrix change places; a vector stays (torch.t)."""
     return _transposed_matrix(input.dims, "t")
 
 
-@rule
+@rule(memory="moves")
 def transposes_matrix_in_place(input: Tensor) -> Dims:
     """``t_()``, whose error names it."""
     return _transposed_matrix(input.dims, "t_")
@@ -77,7 +77,7 @@ def _reversed(dims: Dims) -> Dims:
     return rearrange(dims, dim_map.everywhere(dims, backwards=True))
 
 
-@rule
+@rule(memory="moves")
 def reverses_dimensions(input: Tensor) -> Dims:
     """``T``: all dims in the reverse order (torch.Tensor.T)."""
     return _reversed(input.dims)
@@ -90,7 +90,7 @@ def reverses_dimensions_natively(input: Tensor) -> Dims:
     return reverses_dimensions(input)
 
 
-@rule
+@rule(memory="moves")
 def transposes_single_matrix(input: Tensor) -> Dims:
     """``H``: the two dims of a matrix change places (torch.Tensor.H)."""
     dims = input.dims
@@ -105,19 +105,19 @@ def transposes_single_matrix(input: Tensor) -> Dims:
     return reverses_dimensions(input)
 
 
-@rule
+@rule(memory="moves")
 def transposes_last_two(input: Tensor) -> Dims:
     """``mT``: the last two dims change places (torch.Tensor.mT)."""
     return _last_two_swapped(input.dims, "tensor.mT")
 
 
-@rule
+@rule(memory="moves")
 def transposes_last_two_adjoint(input: Tensor) -> Dims:
     """``mH``, whose error names it."""
     return _last_two_swapped(input.dims, "tensor.mH")
 
 
-@rule
+@rule(memory="moves")
 def adjoint(input: Tensor) -> Dims:
     """``adjoint()``: the last two dims change places (torch.adjoint)."""
     return _last_two_swapped(input.dims, "tensor.adjoint()")
@@ -137,7 +137,7 @@ def _last_two_swapped(dims: Dims, call: str) -> Dims:
     return dim_map.joined(dim_map.without_right(dims, 2), swapped)
 
 
-@rule
+@rule(memory="moves")
 def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
     """All dims in the order given (torch.permute)."""
     if isinstance(dims, Unknown):
@@ -168,7 +168,7 @@ def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
     return Dims(tuple(dims[p] if isinstance(p, int) else next(others) for p in places))
 
 
-@rule
+@rule(memory="moves")
 def movedim(
     input: Tensor,
     source: DimArgument | Sequence[DimArgument],

@@ -13,13 +13,13 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def keeps_input_names(input: Tensor) -> Dims:
     """The result has the names of the input (name_inference.rst, "Keeps input names")."""
     return input.dims
 
 
-@rule
+@rule(memory="preserves", overlaps="refused", broadcasts=True)
 def unifies_names_from_inputs(input: Tensor, other: Tensor | float) -> Dims:
     """The names of both inputs, unified from the right (name_inference.rst, same title)."""
     if not isinstance(input, Tensor):
@@ -29,7 +29,7 @@ def unifies_names_from_inputs(input: Tensor, other: Tensor | float) -> Dims:
     return broadcast(input.dims, other.dims)
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def unifies_names_from_all_inputs(
     input: Tensor | float, tensor1: Tensor | float | None, tensor2: Tensor | float | None = None
 ) -> Dims:
@@ -39,13 +39,13 @@ def unifies_names_from_all_inputs(
     return reduce(broadcast, operands, Dims())
 
 
-@rule
+@rule(memory="preserves")
 def unifies_names_from_inputs_reversed(input: Tensor, other: Tensor | float) -> Dims:
     """As `unifies_names_from_inputs`, matched from the other side (recorded: rsub, copy_)."""
     return unifies_names_from_inputs(other, input)  # type: ignore[arg-type]
 
 
-@rule
+@rule(memory="preserves", overlaps="refused", broadcasts=True)
 def clamp(
     input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
 ) -> Dims:
@@ -59,13 +59,13 @@ def clamp(
     return unifies_names_from_all_inputs(input, min, max)
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Dims:
     """The names of all inputs, unified (torch.lerp)."""
     return unifies_names_from_all_inputs(input, end, weight)
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def where(
     condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None
 ) -> Dims | tuple[Dims, ...] | Many:
@@ -76,7 +76,7 @@ def where(
     return Many(Tensor(flat)) if rank is None else (flat,) * max(rank, 1)
 
 
-@rule
+@rule(memory="unknown")
 def normal(
     mean: Tensor | float, std: Tensor | float = 1, size: Sequence[Size] | Unknown | None = None
 ) -> Dims:
@@ -86,7 +86,7 @@ def normal(
     return OPEN if isinstance(size, Unknown) else Dims(tuple(Dim(None, n) for n in size))
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def unifies_names_of_parts(
     real: Tensor | None = None,
     imag: Tensor | None = None,
@@ -98,19 +98,19 @@ def unifies_names_of_parts(
     return unifies_names_from_all_inputs(first, second)  # type: ignore[arg-type]
 
 
-@rule
+@rule(memory="unknown")
 def unifies_count_and_prob(count: Tensor, prob: Tensor) -> Dims:
     """The names of both inputs, unified (torch.binomial)."""
     return broadcast(count.dims, prob.dims)
 
 
-@rule
+@rule(memory="first")
 def keeps_input_names_twice(input: Tensor) -> tuple[Dims, Dims]:
     """Two results with the names of the input (torch.frexp, torch.native_dropout)."""
     return input.dims, input.dims
 
 
-@rule
+@rule(memory="first")
 def fills(input: Tensor, value: Tensor | float) -> Dims:
     """The input's names; a value that is a tensor has no dims (recorded: fill_)."""
     if isinstance(value, Tensor) and value.dims.min_rank > 0:
@@ -123,7 +123,7 @@ def fills(input: Tensor, value: Tensor | float) -> Dims:
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def cast_or_type(input: Tensor, dtype: Constant | str | Unknown | None = None) -> Dims | Unknown:
     """The input cast to a type; without one, the type's name (recorded: type)."""
     return UNKNOWN if dtype is None else input.dims
@@ -170,7 +170,7 @@ def agrees(input: Tensor, other: Tensor) -> bool | Unknown:
     return UNKNOWN
 
 
-@rule
+@rule(memory="unknown")
 def unifies_to_scalar_p(input: Tensor, other: Tensor) -> Dims:
     """Both inputs unify; the result is one number (torch.dist)."""
     broadcast(input.dims, other.dims)

@@ -31,7 +31,7 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="unknown")
 def chain_matmul(matrices: Sequence[Tensor] | Many) -> Dims:
     """A product of several matrices (torch.chain_matmul, torch.linalg.multi_dot)."""
     if isinstance(matrices, Many):
@@ -52,7 +52,7 @@ def chain_matmul_natively(matrices: Sequence[Tensor] | Many) -> Dims:
     return chain_matmul(matrices)
 
 
-@rule
+@rule(memory="fresh")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """The input by the transposed weight, and a bias (torch.nn.functional.linear)."""
     product = _linear(input.dims, weight.dims)
@@ -98,7 +98,7 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
     return dim_map.joined(dim_map.without_right(input.dims, 1), dim_map.last(sums, 1))
 
 
-@rule
+@rule(memory="fresh", overlaps="refused")
 def inner(input: Tensor, other: Tensor) -> Dims:
     """The last dims contracted; what else the inputs have stays (torch.inner)."""
     left, right = input.dims, other.dims
@@ -136,7 +136,7 @@ def inner_natively(input: Tensor, other: Tensor) -> Dims:
     return result
 
 
-@rule
+@rule(memory="fresh", overlaps="refused")
 def outer(input: Tensor, vec2: Tensor) -> Dims:
     """Every element of one vector by every one of the other (torch.outer)."""
     return _distinct(*_vectors(input, vec2, ("outer", "self", "vec2")))
@@ -159,14 +159,14 @@ def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
     return _distinct(*parts)
 
 
-@rule
+@rule(memory="preserves", overlaps="refused")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
     """The outer product of two vectors, and a matrix added (torch.addr)."""
     product = _distinct(*_vectors(vec1, vec2, ("addr", "vec1", "vec2")))
     return with_bias(product, input.dims)
 
 
-@rule
+@rule(memory="unknown")
 def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
     """Some dims of both contracted; what else they have stays (torch.tensordot)."""
     left, right = a.dims, b.dims
@@ -231,7 +231,7 @@ def _pair_of_lists(value: object) -> bool:
     )
 
 
-@rule
+@rule(memory="unknown")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """Two inputs and a weight: the inputs' outer dims, unified, and the weight's first."""
     _check_bilinear(input1.dims, input2.dims, weight.dims)

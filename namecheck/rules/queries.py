@@ -22,7 +22,7 @@ def rank(input: Tensor) -> int | Unknown:
     return UNKNOWN if input.dims.rank is None else input.dims.rank
 
 
-@rule
+@rule(memory="unknown")
 def gradient(input: Tensor) -> Maybe:
     """A tensor of the same dims without names, once it is there (named_tensor.rst, "Autograd")."""
     return Maybe(Tensor(input.dims.unnamed()))
@@ -67,7 +67,7 @@ def length(input: Tensor) -> Size:
     return input.dims.prefix[0].size if input.dims.prefix else UNKNOWN
 
 
-@rule
+@rule(memory="moves")
 def rows(input: Tensor) -> tuple[Dims, ...] | Many:
     """``iter(x)``: the tensor without its first dim, once for each row (torch.Tensor.__iter__)."""
     if input.dims.rank == 0:
@@ -146,7 +146,7 @@ def is_tensor(obj: object) -> bool | Unknown:
     return UNKNOWN if isinstance(obj, Unknown) else isinstance(obj, Tensor)
 
 
-@rule
+@rule(memory="unknown")
 def resize(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     """A named tensor keeps its shape (name_inference.rst, ``resize_``)."""
     wanted = sized(size)
@@ -166,7 +166,7 @@ def resize_natively(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     return sized(size)
 
 
-@rule
+@rule(memory="unknown")
 def resize_as(input: Tensor, the_template: Tensor) -> Dims:
     """The shape of another tensor, and its names, which must match (name_inference.rst)."""
     dim_map.check_resize(input.dims, the_template.dims)

@@ -19,7 +19,7 @@ from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
 
 
-@rule
+@rule(memory="diagonals")
 def diagonal(
     input: Tensor,
     offset: int | Unknown = 0,
@@ -53,7 +53,7 @@ def _spoken(dim: DimArgument | None, place: Position) -> int | str:
     return dim if isinstance(dim, int) else str(place)
 
 
-@rule
+@rule(memory="unknown")
 def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
     """A matrix of a vector, or the diagonal of a matrix, without labels (torch.diag)."""
     if input.dims.rank is None:
@@ -84,7 +84,7 @@ def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None
     return result
 
 
-@rule
+@rule(memory="fresh")
 def bincount(input: Tensor) -> Dims | Unknown:
     """One dim without a name; only vectors of integers are counted (torch.bincount)."""
     fits = input.dims.rank == 1 and _is_counted(input)
@@ -95,7 +95,7 @@ def _is_counted(input: Tensor) -> bool:
     return is_among(input.dtype, of_category(Category.INTEGRAL)) is Answer.YES
 
 
-@rule
+@rule(memory="unknown")
 def flat_square(input: Tensor, offset: int | Unknown = 0) -> Dims:
     """A square matrix of all elements, without labels (torch.diagflat)."""
     if input.dims.rank is None:
@@ -103,7 +103,7 @@ def flat_square(input: Tensor, offset: int | Unknown = 0) -> Dims:
     return _square(merged(input.dims.prefix) if input.dims.prefix else Dim(None, 1), offset)
 
 
-@rule
+@rule(memory="fresh")
 def repeat(input: Tensor, repeats: Sizes) -> Dims:
     """The names stay, the sizes are multiplied, new leading dims have no name (Tensor.repeat)."""
     if isinstance(repeats, Unknown) or input.dims.open:
@@ -118,7 +118,7 @@ def repeat(input: Tensor, repeats: Sizes) -> Dims:
     return _repeated(input.dims, repeats)
 
 
-@rule
+@rule(memory="fresh")
 def tile(input: Tensor, dims: Sizes) -> Dims:
     """As repeat, where missing repetitions are 1 (torch.tile)."""
     if isinstance(dims, Unknown) or input.dims.open:
@@ -143,7 +143,7 @@ def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
     return merged([copies, dim] if outside else [dim, copies])
 
 
-@rule
+@rule(memory="unknown")
 def repeat_interleave(
     repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument | None = None
 ) -> Dims:
@@ -168,7 +168,7 @@ def repeat_interleave_natively(
     return repeat_interleave(repeats, input, dim)
 
 
-@rule
+@rule(memory="windows")
 def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dims:
     """The names stay; the windows are a new last dim (Tensor.unfold)."""
     window = new_dim(size)
@@ -184,25 +184,25 @@ def _windows(whole: Size, size: Size, step: Size) -> Size:
     return (whole - size) // step + 1 if 0 <= size <= whole and step > 0 else UNKNOWN
 
 
-@rule
+@rule(memory="strides")
 def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     """No names (recorded: as_strided)."""
     return OPEN if isinstance(size, Unknown) else Dims(tuple(map(new_dim, size)))
 
 
-@rule
+@rule(memory="unknown")
 def view_as_real(input: Tensor) -> Dims:
     """A new last dim of size 2 for the two parts (torch.view_as_real)."""
     return joined(input.dims, Dims((Dim(None, 2),)))
 
 
-@rule
+@rule(memory="unknown")
 def view_as_complex(input: Tensor) -> Dims:
     """Without the last dim, which holds the two parts (torch.view_as_complex)."""
     return without_right(input.dims, 1)
 
 
-@rule
+@rule(memory="unknown")
 def imag(input: Tensor) -> Dims:
     """The input's names; a real tensor has no imaginary part (recorded: imag)."""
     return input.dims

@@ -16,7 +16,7 @@ Flag = bool | Unknown
 Given = Sequence[Tensor | Unknown] | Unknown | None
 
 
-@rule
+@rule(memory="recurs")
 def recurs(
     input: Tensor,
     input_size: Size = UNKNOWN,
@@ -33,7 +33,7 @@ def recurs(
     return _outputs(input.dims, hidden_size, bidirectional), states
 
 
-@rule
+@rule(memory="recurs")
 def recurs_with_cells(
     input: Tensor,
     input_size: Size = UNKNOWN,
@@ -113,7 +113,7 @@ def _states(dims: Dims, hidden: Size, layers: Size, batch_first: Flag, bidirecti
     return Dims((front, batch, new_dim(hidden)))
 
 
-@rule
+@rule(memory="fresh")
 def recurs_once(
     input: Tensor,
     input_size: Size = UNKNOWN,
@@ -127,7 +127,7 @@ def recurs_once(
     return state
 
 
-@rule
+@rule(memory="fresh")
 def recurs_once_gated(
     input: Tensor,
     input_size: Size = UNKNOWN,
@@ -147,7 +147,7 @@ def _kept_state(before: Tensor | Unknown | None, state: Dims) -> Dims:
     return broadcast(state, before.dims)
 
 
-@rule
+@rule(memory="fresh")
 def recurs_once_with_cell(
     input: Tensor,
     input_size: Size = UNKNOWN,

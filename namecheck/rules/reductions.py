@@ -18,7 +18,7 @@ DimArgument = int | str | Unknown
 DimArguments = tuple[DimArgument, ...] | list[DimArgument]
 
 
-@rule
+@rule(memory="fresh")
 def removes_dimensions(
     input: Tensor,
     dim: DimArgument | DimArguments | None = None,
@@ -32,7 +32,7 @@ def removes_dimensions(
     return reduce(input.dims, positions(input.dims, dim), keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def removes_dimensions_twice(
     input: Tensor,
     dim: DimArgument | DimArguments | None = None,
@@ -51,7 +51,7 @@ def removes_one_dimension(
     return reduce(input.dims, [locate(input.dims, dim)], keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def removes_one_dimension_twice(
     input: Tensor, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
@@ -60,7 +60,7 @@ def removes_one_dimension_twice(
     return result, result
 
 
-@rule
+@rule(memory="fresh")
 def kthvalue(
     input: Tensor, k: int | Unknown, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
@@ -76,7 +76,7 @@ def kthvalue(
     return removes_one_dimension_twice(input, dim, keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def removes_listed_dimensions(
     input: Tensor,
     dim: DimArgument | DimArguments | EllipsisType | None = ...,
@@ -88,7 +88,7 @@ def removes_listed_dimensions(
     return removes_dimensions(input, None if dim is ... else dim, keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def logsumexp(
     input: Tensor, dim: DimArgument | DimArguments | None, keepdim: bool | Unknown = False
 ) -> Dims:
@@ -105,7 +105,7 @@ def logsumexp(
     return removes_dimensions(input, dim, keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def reduces_all_or_one(
     input: Tensor, dim: DimArgument | EllipsisType | None = ..., keepdim: bool | Unknown = False
 ) -> Dims:
@@ -113,7 +113,7 @@ def reduces_all_or_one(
     return SCALAR if dim is ... else removes_one_dimension(input, dim, keepdim)
 
 
-@rule
+@rule(memory="unknown")
 def reduces_all_or_selects(
     input: Tensor,
     dim: DimArgument | EllipsisType | None = ...,
@@ -126,7 +126,7 @@ def reduces_all_or_selects(
     return SCALAR if dim is ... else removes_one_dimension_twice(input, dim, keepdim)
 
 
-@rule
+@rule(memory="moves")
 def selects(input: Tensor, dim: DimArgument | None, index: int | Tensor | Unknown) -> Dims:
     """The input's dims without the one that an index selects from (recorded: select)."""
     if isinstance(dim, str):
@@ -180,7 +180,7 @@ def reduces_listed_natively(
     return removes_listed_dimensions(input, dim, keepdim)
 
 
-@rule
+@rule(memory="fresh")
 def to_scalar(input: Tensor) -> Dims:
     """One number (torch.trace)."""
     if input.dims.rank is not None and input.dims.rank != 2:
@@ -192,14 +192,14 @@ def to_scalar(input: Tensor) -> Dims:
     return SCALAR
 
 
-@rule
+@rule(memory="unknown")
 def removes_last_two(input: Tensor) -> Dims:
     """One number for each matrix (torch.det)."""
     check_square(input.dims, "linalg.det")
     return without_right(input.dims, 2)
 
 
-@rule
+@rule(memory="unknown")
 def logdet(input: Tensor) -> Dims:
     """One number for each matrix (torch.logdet)."""
     check_square(input.dims, "logdet")
@@ -234,7 +234,7 @@ def check_square(dims: Dims, operator: str) -> None:
         )
 
 
-@rule
+@rule(memory="unknown")
 def quantile(
     input: Tensor,
     q: Tensor | float | Unknown,

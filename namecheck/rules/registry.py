@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from namecheck.core.dims import Dims
 
@@ -64,12 +64,50 @@ class Writes:
     after: Mapping[str, Dims]
 
 
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a rule says of attributes for the rows that follow it.
+
+    `memory` is the word for the memory order of the result (`namecheck.effects.memory_order`);
+    ``unknown`` where it varies. `overlaps` is ``refused`` where torch does not write to a tensor of
+    which several elements share memory (`namecheck.effects.overlap`). What `broadcasts` all its
+    operands does not move one without dims from another device (`namecheck.effects.device`).
+    """
+
+    memory: str = ""
+    overlaps: str = ""
+    broadcasts: bool = False
+
+
+TRAITS: dict[str, Traits] = {}
+NO_TRAITS: Final = Traits()
+
 _R = TypeVar("_R", bound=Rule)
 
 
+@overload
 def rule(function: _R) -> _R:
-    """Enter a function under its own name, which the rows of operators use."""
+    """Enter a function that says nothing of attributes."""
+
+
+@overload
+def rule(*, memory: str = "", overlaps: str = "", broadcasts: bool = False) -> Callable[[_R], _R]:
+    """Enter the decorated function with what it says of attributes."""
+
+
+def rule(
+    function: _R | None = None, *, memory: str = "", overlaps: str = "", broadcasts: bool = False
+) -> _R | Callable[[_R], _R]:
+    """Enter a function under its own name, which rows name, with what it says of attributes."""
+    if function is not None:
+        return _enter(function, NO_TRAITS)
+    traits = Traits(memory, overlaps, broadcasts)
+    return lambda decorated: _enter(decorated, traits)
+
+
+def _enter(function: _R, traits: Traits) -> _R:
     RULES[function.__name__] = function
+    TRAITS[function.__name__] = traits
     return function
 
 
@@ -79,6 +117,12 @@ def load() -> dict[str, Rule]:
     for section in SECTIONS:
         importlib.import_module(f"namecheck.rules.{section}")
     return RULES
+
+
+def traits_of(name: str) -> Traits:
+    """What a rule says of attributes; nothing where there is no such rule."""
+    load()
+    return TRAITS.get(name, NO_TRAITS)
 
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:

@@ -14,14 +14,14 @@ from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(memory="fresh", overlaps="refused")
 def keeps_names_along(input: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's dims; `dim` must be one of them (recorded: cumsum, softmax, index_fill)."""
     locate(input.dims, dim)
     return input.dims
 
 
-@rule
+@rule(memory="fresh")
 def keeps_names_along_optional(input: Tensor, dim: DimArgument | None = None) -> Dims:
     """The input's dims; `dim`, where it is given, must be one of them (nn.functional.softmax)."""
     if dim is not None:
@@ -29,14 +29,14 @@ def keeps_names_along_optional(input: Tensor, dim: DimArgument | None = None) ->
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def keeps_names_along_twice(input: Tensor, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
     """Values and indices, both with the input's dims (recorded: cummax; documented: sort)."""
     locate(input.dims, dim)
     return input.dims, input.dims
 
 
-@rule
+@rule(memory="unknown")
 def keeps_names_along_all(
     input: Tensor,
     dims: DimArgument | DimArguments | None = None,
@@ -60,13 +60,13 @@ def keeps_names_resized_along(input: Tensor, dim: DimArgument | None = None) -> 
     return resized(input.dims, locate(input.dims, dim))
 
 
-@rule
+@rule(memory="unknown")
 def keeps_names_sizeless(input: Tensor) -> Dims:
     """The input's names, at other sizes (pooling, padding)."""
     return input.dims.sizeless()
 
 
-@rule
+@rule(memory="first")
 def index_fill(
     input: Tensor, dim: DimArgument | None, index: Tensor, value: Tensor | float
 ) -> Dims:
@@ -88,7 +88,7 @@ def index_fill(
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def diff(
     input: Tensor,
     n: int | Unknown = 1,
@@ -146,7 +146,7 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
     return UNKNOWN
 
 
-@rule
+@rule(memory="unknown")
 def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The integral over `dim`, at the places `x` (torch.trapezoid)."""
     whole, place = _integrand(y, x, dim)
@@ -166,7 +166,7 @@ def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument | None) -> tuple[Di
     return whole.sizeless(), counted
 
 
-@rule
+@rule(memory="unknown")
 def differs_along(
     input: Tensor, dim: DimArgument | DimArguments | None = None
 ) -> tuple[Dims, ...] | Many:
@@ -178,7 +178,7 @@ def differs_along(
     return (input.dims,) * len(positions(input.dims, dim))
 
 
-@rule
+@rule(memory="unknown")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
     """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
     whole, place = _integrand(y, x, dim)
@@ -187,7 +187,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | 
     return resized(whole, place)
 
 
-@rule
+@rule(memory="unknown")
 def keeps_names_of_logits(logits: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's dims (nn.functional.gumbel_softmax)."""
     return keeps_names_along(logits, dim)
@@ -204,35 +204,35 @@ def gumbel_softmax_natively(
     return logits.dims
 
 
-@rule
+@rule(memory="fresh")
 def topk(input: Tensor, k: Size, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
     """Values and indices with the input's dims, of size `k` along `dim` (torch.topk)."""
     result = resized(input.dims, locate(input.dims, dim), k)
     return result, result
 
 
-@rule
+@rule(memory="first")
 def fliplr(input: Tensor) -> Dims:
     """The input's dims; there must be two (torch.fliplr)."""
     _check_rank(input.dims, 2, "Input must be >= 2-d.")
     return input.dims
 
 
-@rule
+@rule(memory="first")
 def flipud(input: Tensor) -> Dims:
     """The input's dims; there must be one (torch.flipud)."""
     _check_rank(input.dims, 1, "Input must be >= 1-d.")
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def tril(input: Tensor) -> Dims:
     """The input's dims; there must be two (torch.tril)."""
     _check_rank(input.dims, 2, "tril: input tensor must have at least 2 dimensions")
     return input.dims
 
 
-@rule
+@rule(memory="unknown")
 def triu(input: Tensor) -> Dims:
     """The input's dims; there must be two (torch.triu)."""
     _check_rank(input.dims, 2, "triu: input tensor must have at least 2 dimensions")
@@ -248,7 +248,7 @@ def _check_rank(dims: Dims, least: int, message: str) -> None:
         )
 
 
-@rule
+@rule(memory="unknown")
 def rot90(input: Tensor, k: int | Unknown = 1, dims: DimArguments | Unknown = (0, 1)) -> Dims:
     """The two dims of the plane change places for odd `k` (torch.rot90)."""
     rank = input.dims.rank

@@ -30,7 +30,7 @@ from namecheck.rules.registry import rule
 Sizes = Sequence[Size] | Unknown
 
 
-@rule
+@rule(memory="moves")
 def squeeze(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dims:
     """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
     if isinstance(dim, Unknown):
@@ -94,7 +94,7 @@ def _until_doubt(dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[
     return left
 
 
-@rule
+@rule(memory="moves")
 def unsqueeze(input: Tensor, dim: DimArgument | None) -> Dims:
     """The input's dims with an unnamed one of size 1 put in at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
@@ -118,13 +118,13 @@ def inserted(dims: Dims, index: Position, new: Made) -> Dims:
     return rearrange(dims, [*sources[:place], new, *sources[place:]])
 
 
-@rule
+@rule(memory="stretches")
 def expand(input: Tensor, size: Sizes) -> Dims:
     """The input's dims, stretched; new leading dims have no name (recorded: expand)."""
     return OPEN if isinstance(size, Unknown) else stretched(input.dims, size)
 
 
-@rule
+@rule(memory="stretches")
 def expand_as(input: Tensor, other: Tensor) -> Dims:
     """The input's names, with the sizes of another tensor (recorded: expand_as)."""
     if other.dims.open:
@@ -137,7 +137,7 @@ def _target(dim: Dim) -> Dim:
     return new_dim(dim.size) if isinstance(dim.name, str) else dim
 
 
-@rule
+@rule(memory="stretches")
 def broadcast_tensors(tensors: Sequence[Tensor] | Many | Unknown) -> list[Dims] | Unknown:
     """Every tensor stretched to the common shape, with its own names (recorded)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):

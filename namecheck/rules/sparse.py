@@ -9,7 +9,7 @@ from namecheck.rules.registry import rule
 from namecheck.rules.shapes import Sizes
 
 
-@rule
+@rule(memory="unknown")
 def sparse_factory(size: Sizes | None = None) -> Dims:
     """A tensor of these sizes; else they follow from the indices (torch.sparse_coo_tensor)."""
     if size is None or isinstance(size, Unknown):
@@ -17,13 +17,13 @@ def sparse_factory(size: Sizes | None = None) -> Dims:
     return Dims(tuple(map(new_dim, size)))
 
 
-@rule
+@rule(memory="unknown")
 def sparse_indices(input: Tensor) -> Dims:
     """A row of indices for each sparse dim (torch.Tensor.indices)."""
     return Dims.of(None, None)
 
 
-@rule
+@rule(memory="unknown")
 def sparse_part(input: Tensor) -> Dims:
     """Of as many dims as there are dense ones, or batches (torch.Tensor.values, crow_indices)."""
     return OPEN

@@ -102,7 +102,7 @@ def run_over(dims: Dims, windows: Sequence[Window]) -> list[Size]:
     return [window.count(dim.size) for dim, window in zip(places, windows, strict=True)]
 
 
-@rule
+@rule(memory="suggests")
 def pools(
     input: Tensor,
     spatial: int,
@@ -129,7 +129,7 @@ def _check_length(dims: Dims, spatial: int) -> None:
         )
 
 
-@rule
+@rule(memory="suggests")
 def max_pools(
     input: Tensor,
     spatial: int,
@@ -153,7 +153,7 @@ def _with_indices(
     return (result, result) if return_indices else result
 
 
-@rule
+@rule(memory="unknown")
 def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
     """The input's names at the sizes asked for; None leaves one (torch.nn.AdaptiveAvgPool2d)."""
     _check_length(input.dims, spatial)
@@ -168,7 +168,7 @@ def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -
     return _resized(input.dims, sizes)
 
 
-@rule
+@rule(memory="unknown")
 def adaptive_max_pools(
     input: Tensor,
     spatial: int,
@@ -179,7 +179,7 @@ def adaptive_max_pools(
     return _with_indices(adaptive_pools(input, spatial, output_size), return_indices)
 
 
-@rule
+@rule(memory="unknown")
 def convolves(
     input: Tensor,
     weight: Tensor,
@@ -198,7 +198,7 @@ def convolves(
     return _convolved(input, taken, kernel[0], spatial, sizes, stride, padding, dilation)
 
 
-@rule
+@rule(memory="unknown")
 def convolution_module(
     input: Tensor,
     spatial: int,
@@ -279,7 +279,7 @@ def _with_channels(dims: Dims, channels: Dim, sizes: Sequence[Size]) -> Dims:
     return result
 
 
-@rule
+@rule(memory="unknown")
 def convolves_transposed(
     input: Tensor,
     weight: Tensor,
@@ -301,7 +301,7 @@ def convolves_transposed(
     )
 
 
-@rule
+@rule(memory="unknown")
 def transposed_convolution_module(
     input: Tensor,
     spatial: int,
@@ -430,7 +430,7 @@ def transposed_convolution_module_natively(
     )
 
 
-@rule
+@rule(memory="plain")
 def pads(input: Tensor, pad: Sequence[Size] | Unknown) -> Dims:
     """The input's names; the last dims have more elements, by pairs (nn.functional.pad)."""
     if not isinstance(pad, (tuple, list)):
@@ -451,13 +451,13 @@ def pads(input: Tensor, pad: Sequence[Size] | Unknown) -> Dims:
     return _resized(input.dims, sizes[::-1])
 
 
-@rule
+@rule(memory="plain")
 def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Dims:
     """The same on all sides, or as listed (torch.nn.ZeroPad2d)."""
     return pads(input, spread(padding, 2 * spatial))
 
 
-@rule
+@rule(memory="unknown")
 def interpolates(input: Tensor, size: Extent = None, scale_factor: Extent = None) -> Dims:
     """The input's names; all dims but the first two at other sizes (nn.functional.interpolate)."""
     dims = input.dims
@@ -473,13 +473,13 @@ def interpolates(input: Tensor, size: Extent = None, scale_factor: Extent = None
     return Dims((*dims.prefix[:2], *fresh))
 
 
-@rule
+@rule(memory="unknown")
 def pixel_shuffle(input: Tensor, upscale_factor: Size = UNKNOWN) -> Dims:
     """Fewer channels, larger images: the last three dims keep their names (nn.PixelShuffle)."""
     return _reshuffled(input.dims, upscale_factor, larger=True)
 
 
-@rule
+@rule(memory="unknown")
 def pixel_unshuffle(input: Tensor, downscale_factor: Size = UNKNOWN) -> Dims:
     """More channels, smaller images: the last three dims keep their names (nn.PixelUnshuffle)."""
     return _reshuffled(input.dims, downscale_factor, larger=False)
@@ -507,7 +507,7 @@ def _share(size: Size, count: Size) -> Size:
     return UNKNOWN if whole is None or whole[1] == 0 else divided(*whole)
 
 
-@rule
+@rule(memory="unknown")
 def samples_grid(input: Tensor, grid: Tensor) -> Dims:
     """Batch and channels of the input, the places of the grid (nn.functional.grid_sample)."""
     if input.dims.rank is None or grid.dims.rank is None:
@@ -525,7 +525,7 @@ def samples_grid(input: Tensor, grid: Tensor) -> Dims:
     return result
 
 
-@rule
+@rule(memory="unknown")
 def affine_grid(theta: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     """The batch, the places of an image of this size, coordinates (nn.functional.affine_grid)."""
     if not isinstance(size, (tuple, list)):
@@ -545,7 +545,7 @@ def affine_grid(theta: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     return Dims((own, *places, Dim(None, len(places))))
 
 
-@rule
+@rule(memory="unknown")
 def halves(input: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's names, half as many along `dim` (nn.functional.glu)."""
     place = locate(input.dims, dim)

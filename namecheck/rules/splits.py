@@ -19,7 +19,7 @@ _MOST: Final = 256
 Sections = Size | Sequence[Size] | Tensor
 
 
-@rule
+@rule(memory="cuts")
 def chunk(
     input: Tensor, chunks: int | Unknown, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
@@ -37,7 +37,7 @@ def chunk(
     return _equal(input.dims, place, size, -(-size // chunks))
 
 
-@rule
+@rule(memory="cuts")
 def split(
     input: Tensor, split_size: Sections, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
@@ -66,7 +66,7 @@ def split(
     return _equal(input.dims, place, size, split_size)
 
 
-@rule
+@rule(memory="cuts")
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
@@ -93,7 +93,7 @@ def split_with_sizes(
     return _pieces(input.dims, place, parts)
 
 
-@rule
+@rule(memory="cuts")
 def tensor_split(
     input: Tensor, indices_or_sections: Sections, dim: DimArgument | None = 0
 ) -> tuple[Dims, ...] | Many:
@@ -111,7 +111,7 @@ def tensor_split(
     return _sections(input.dims, place, indices_or_sections)
 
 
-@rule
+@rule(memory="unknown")
 def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 1, of a vector along dim 0 (torch.hsplit)."""
     if input.dims.rank is None:
@@ -119,13 +119,13 @@ def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | M
     return _split_at(input, "hsplit", 0 if input.dims.rank <= 1 else 1, 1, indices_or_sections)
 
 
-@rule
+@rule(memory="unknown")
 def vsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 0 (torch.vsplit)."""
     return _split_at(input, "vsplit", 0, 2, indices_or_sections)
 
 
-@rule
+@rule(memory="unknown")
 def dsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
     """tensor_split along dim 2 (torch.dsplit)."""
     return _split_at(input, "dsplit", 2, 3, indices_or_sections)
@@ -157,7 +157,7 @@ def _refused(code: str, message: str) -> Contradiction:
     return Contradiction(code, message, help="Cut a dimension that is there, within its size.")
 
 
-@rule
+@rule(memory="cuts")
 def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length: Size) -> Dims:
     """The input's dims with `length` along `dim` (recorded: narrow)."""
     if input.dims.rank == 0:
@@ -187,7 +187,7 @@ def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length:
     return _piece(input.dims, place, length)
 
 
-@rule
+@rule(memory="unknown")
 def slices(input: Tensor, dim: DimArgument | None = 0) -> Dims:
     """A part of one dim, which keeps its name (torch.slice_copy)."""
     if input.dims.rank == 0:
@@ -195,7 +195,7 @@ def slices(input: Tensor, dim: DimArgument | None = 0) -> Dims:
     return _piece(input.dims, locate(input.dims, dim), UNKNOWN)
 
 
-@rule
+@rule(memory="moves")
 def unbind(input: Tensor, dim: DimArgument | None = 0) -> tuple[Dims, ...] | Many:
     """One result for each index of `dim`, without that dim (recorded: unbind)."""
     if input.dims.rank == 0 and dim in (0, -1):

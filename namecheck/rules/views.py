@@ -36,7 +36,7 @@ from namecheck.rules.shapes import Sizes
 from namecheck.rules.splits import part_of
 
 
-@rule
+@rule(memory="views")
 def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | None = None) -> Dims:
     """The dims laid out at these sizes, one of which may be -1 (Tensor.view)."""
     if isinstance(size, Unknown):
@@ -86,7 +86,7 @@ def inferred(whole: Size, others: Size) -> Size:
     return (ratio(whole) / ratio(others)).size
 
 
-@rule
+@rule(memory="views")
 def view_as(input: Tensor, other: Tensor) -> Dims:
     """The dims laid out at the sizes of another tensor (Tensor.view_as)."""
     if other.dims.open:
@@ -108,7 +108,7 @@ def view_as_natively(input: Tensor, other: Tensor) -> Dims:
     return view_as(input, other)
 
 
-@rule
+@rule(memory="reshapes")
 def flat(input: Tensor) -> Dims:
     """One merged dim; a vector keeps its own where it stays what it was (torch.ravel)."""
     if input.dims.open:

@@ -1,0 +1,40 @@
+"""What rules say of attributes (`@rule(memory=…)`): none forgets it, and all words are known."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Final
+
+import pytest
+
+from namecheck.effects.memory_order import fault_of
+from namecheck.operators import table
+from namecheck.rules import registry
+
+# The answers of rules in which there is a tensor.
+TENSORS: Final = re.compile(r"\b(Dims|Tensor|Many|Maybe|Two|Three|Packed)\b")
+FOLLOWED: Final = sorted({row.names for row in table().values()} & registry.load().keys())
+
+
+def answers_with_tensors(name: str) -> bool:
+    answer = inspect.signature(registry.load()[name]).return_annotation
+    return bool(TENSORS.search(str(answer)))
+
+
+@pytest.mark.parametrize("name", [name for name in FOLLOWED if answers_with_tensors(name)])
+def test_a_rule_that_answers_with_tensors_says_how_they_lie_in_memory(name: str) -> None:
+    assert registry.traits_of(name).memory, f'{name}: say @rule(memory=…), "unknown" if it varies'
+
+
+@pytest.mark.parametrize("name", sorted(registry.load()))
+def test_what_a_rule_says_of_attributes_is_known(name: str) -> None:
+    traits = registry.traits_of(name)
+    assert fault_of(traits.memory) is None
+    assert traits.overlaps in ("", "refused")
+
+
+def test_a_rule_without_traits_says_nothing() -> None:
+    assert registry.traits_of("no_such_rule") == registry.Traits()
+    assert registry.traits_of("shape") == registry.Traits()
+    assert registry.traits_of("clamp") == registry.Traits("preserves", "refused", True)
