@@ -1,8 +1,9 @@
-"""What ``copy.copy`` and ``copy.deepcopy`` make of a value."""
+"""copy: shallow and deep copies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
@@ -24,6 +25,23 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.calls import Call
 from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models.primitives import Content
+from namecheck.interpreter.models.registry import model
+
+Copied: TypeAlias = TensorValue | ListValue | DictValue | Instance | TorchModule
+"""What a copy of is another object."""
+
+
+@model("copy.copy")
+def copy(machine: Machine, call: Call) -> Value:
+    """``copy.copy(x)``."""
+    return Copier(machine, call, deep=False).value(call.argument(0, "x"))
+
+
+@model("copy.deepcopy")
+def deepcopy(machine: Machine, call: Call) -> Value:
+    """``copy.deepcopy(x)``."""
+    return Copier(machine, call, deep=True).value(call.argument(0, "x"))
 
 
 @dataclass(slots=True)
@@ -63,41 +81,42 @@ class Copier:
     def _part(self, value: Value) -> Value:
         return self.value(value) if self.deep else value
 
-    def _make(self, value: TensorValue | ListValue | DictValue | Instance | TorchModule) -> None:
+    def _make(self, original: Copied) -> None:
         store, address = self.call.store, self.machine.new_address()
-        if isinstance(value, TensorValue):
-            self._made[value.address] = TensorValue(address, joins.held(value, store))
-        elif isinstance(value, ListValue):
-            content = joins.items(value, store)
-            self._made[value.address] = made = replace(value, address=address, initial=())
-            joins.write(made, store, self._items(content))
-        elif isinstance(value, DictValue):
-            entries = joins.entries(value, store)
-            self._made[value.address] = held = replace(value, address=address, initial=Entries())
+        if isinstance(original, TensorValue):
+            self._made[original.address] = TensorValue(address, joins.held(original, store))
+        elif isinstance(original, ListValue):
+            content = joins.items(original, store)
+            self._made[original.address] = copied = replace(original, address=address, initial=())
+            joins.write(copied, store, self._items(content))
+        elif isinstance(original, DictValue):
+            entries = joins.entries(original, store)
+            made = replace(original, address=address, initial=Entries())
+            self._made[original.address] = made
             rest = None if entries.rest is None else self._part(entries.rest)
             items = tuple((key, self._part(entry)) for key, entry in entries.items)
-            joins.write(held, store, Entries(items, rest))
+            joins.write(made, store, Entries(items, rest))
         else:
-            self._made[value.address] = copied = replace(value, address=address)
-            self._attributes(value, copied)
+            self._made[original.address] = object_ = replace(original, address=address)
+            self._attributes(original, object_)
 
-    def _items(self, content: tuple[Value, ...] | Repeated) -> tuple[Value, ...] | Repeated:
+    def _items(self, content: Content) -> Content:
         if isinstance(content, Repeated):
             return Repeated(self._part(content.each))
         return tuple(map(self._part, content))
 
-    def _attributes(self, value: Instance | TorchModule, copied: Value) -> None:
-        """Give a copy the attributes that the value has on this path."""
+    def _attributes(self, original: Instance | TorchModule, copy: Instance | TorchModule) -> None:
+        """Give a copy the attributes that the original has on this path."""
         store = self.call.store
         modules = self.machine.modules
-        found = {
+        attributes = {
             key[1]: content
             for key, content in store.gathered().items()
-            if isinstance(key, tuple) and len(key) == 2 and key[0] == value.address
+            if isinstance(key, tuple) and len(key) == 2 and key[0] == original.address
         }
-        order = modules.names(value, store) if isinstance(value, Instance) else ()
-        for name in dict.fromkeys((*order, *found)):
-            content = self._part(found[name])
-            store.set((getattr(copied, "address", None), name), content)
-            if isinstance(copied, Instance) and modules.is_module(copied):
-                modules.written(copied, name, content, store)
+        order = modules.names(original, store) if isinstance(original, Instance) else ()
+        for name in dict.fromkeys((*order, *attributes)):
+            content = self._part(attributes[name])
+            store.set((copy.address, name), content)
+            if isinstance(copy, Instance) and modules.is_module(copy):
+                modules.written(copy, name, content, store)

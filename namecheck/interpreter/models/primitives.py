@@ -1,0 +1,42 @@
+"""What models do with values: go through items, call back into the program, make iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import ListValue, Repeated, Value
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+
+Content: TypeAlias = tuple[Value, ...] | Repeated
+"""The items of something: those that are known, or what each of them is."""
+
+
+def items(machine: Machine, value: Value, call: Call, *, whole: bool) -> Content:
+    """The items that iterating a value gives; `whole` says that it is certainly used up."""
+    return machine.expressions.spread_iterable(
+        value, call.node, call.store, call.activation, whole=whole
+    )
+
+
+def invoke(machine: Machine, callee: Value, args: Sequence[Value], call: Call) -> Value:
+    """Call a value that a function of a library was given."""
+    return machine.calls.call_values(callee, args, call.node, call.store, call.activation)
+
+
+def iterator(machine: Machine, elements: Iterable[Value]) -> ListValue:
+    """An iterator over known items."""
+    return ListValue(machine.new_address(), tuple(elements), "iterator")
+
+
+def each(content: Content, store: Store) -> Value:
+    """What each of some items is."""
+    return content.each if isinstance(content, Repeated) else joins.either(content, store)
+
+
+def pick(machine: Machine, content: Content, call: Call) -> Value:
+    """One of some items, it is not known which."""
+    return joins.pick(content, machine.new_address(), call.store)

@@ -1,0 +1,15 @@
+"""argparse: namespaces."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models.registry import model
+from namecheck.interpreter.models.standard_library import types
+
+
+@model("argparse.Namespace")
+def namespace(machine: Machine, call: Call) -> Value:
+    """``argparse.Namespace(name=value)``."""
+    return types.namespace(machine, call.kwargs, call.store)

@@ -1,0 +1,7 @@
+"""atexit: ``register`` gives back the function."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.models.registry import transparent
+
+transparent("atexit.register")

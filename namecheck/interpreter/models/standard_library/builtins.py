@@ -1,0 +1,34 @@
+"""builtins: what every module can name without an import."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.domain.values import Value, Wrapped
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models.registry import decorator, family, transparent
+
+transparent("builtins.object", "builtins.object.*")
+
+
+@decorator("builtins.property")
+def property_(machine: Machine, value: Value) -> Value:
+    """``@property``."""
+    return Wrapped("property", value)
+
+
+@decorator("builtins.staticmethod")
+def staticmethod_(machine: Machine, value: Value) -> Value:
+    """``@staticmethod``."""
+    return Wrapped("staticmethod", value)
+
+
+@decorator("builtins.classmethod")
+def classmethod_(machine: Machine, value: Value) -> Value:
+    """``@classmethod``."""
+    return Wrapped("classmethod", value)
+
+
+@family("builtins", open=True)
+def function(machine: Machine, name: str, call: Call) -> Value:
+    """A built-in function, or the constructor of a built-in type."""
+    return machine.calls.libraries.builtins.call(name, call)

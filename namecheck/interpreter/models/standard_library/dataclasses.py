@@ -1,0 +1,146 @@
+"""dataclasses: fields, and instances made of others."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    TRUE,
+    ClassValue,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation.calls import Arguments, Call
+from namecheck.interpreter.evaluation.classes import FIELD, MISSING
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models.registry import decorator, model
+from namecheck.interpreter.models.standard_library import types
+
+Make: TypeAlias = Callable[[Mapping[str, Value]], Value]
+"""Makes something of the values of the fields of an instance."""
+
+
+@decorator("dataclasses.dataclass")
+def decorated(machine: Machine, value: Value) -> Value | None:
+    """``@dataclass``."""
+    if not isinstance(value, ClassValue):
+        return None
+    return dataclasses.replace(value, style="dataclass")
+
+
+@model("dataclasses.dataclass")
+def dataclass(machine: Machine, call: Call) -> Value:
+    """``dataclass(frozen=True)`` is the decorator again."""
+    return External("dataclasses.dataclass")
+
+
+@model("dataclasses.field")
+def field(machine: Machine, call: Call) -> Value:
+    """``field(default=value)`` in the body of a class: only a dataclass makes something of it."""
+    if not isinstance(call.activation.frame.scope, ast.ClassDef):
+        return machine.fresh("field")
+    default = call.kwargs.get("default", MISSING)
+    factory = call.kwargs.get("default_factory", MISSING)
+    return TupleValue((default, factory, call.kwargs.get("init", TRUE)), FIELD)
+
+
+@model("dataclasses.replace")
+def replace(machine: Machine, call: Call) -> Value:
+    """``replace(instance, name=value)`` makes a new instance, as a call of the class would."""
+    value = call.argument(0)
+    if not isinstance(value, Instance):
+        return machine.fresh("replaced")
+    arguments = Arguments([], {**_fields_of(machine, value, call.store), **call.kwargs})
+    classes = machine.calls.libraries.classes
+    return classes.instantiate(value.cls, dataclasses.replace(call, arguments=arguments))
+
+
+@model("dataclasses.asdict")
+def asdict(machine: Machine, call: Call) -> Value:
+    """``asdict(instance)``, and of all instances in its fields."""
+
+    def dict_of(fields: Mapping[str, Value]) -> Value:
+        entries = tuple((Const(name), value) for name, value in fields.items())
+        return DictValue(machine.new_address(), Entries(entries))
+
+    value = call.argument(0, "obj")
+    if not _is_dataclass(value):
+        return machine.fresh("dict")
+    return _converted(machine, value, call.store, dict_of)
+
+
+@model("dataclasses.astuple")
+def astuple(machine: Machine, call: Call) -> Value:
+    """``astuple(instance)``, and of all instances in its fields."""
+    value = call.argument(0, "obj")
+    if not _is_dataclass(value):
+        return machine.fresh("tuple")
+    return _converted(machine, value, call.store, lambda fields: TupleValue(tuple(fields.values())))
+
+
+@model("dataclasses.fields")
+def fields(machine: Machine, call: Call) -> Value:
+    """``fields(class_or_instance)``: objects that have the names of the fields."""
+    value = call.argument(0, "class_or_instance")
+    cls = value.cls if isinstance(value, Instance) else value
+    if not isinstance(cls, ClassValue) or cls.style != "dataclass":
+        return machine.fresh("fields")
+    listed = [{"name": Const(name)} for name, _ in cls.fields]
+    return TupleValue(tuple(types.namespace(machine, names, call.store) for names in listed))
+
+
+@model("dataclasses.is_dataclass")
+def is_dataclass(machine: Machine, call: Call) -> Value:
+    """``is_dataclass(class_or_instance)``."""
+    value = call.argument(0, "obj")
+    if isinstance(value, Opaque):
+        return machine.fresh("dataclass", "bool")
+    return TRUE if _is_dataclass(value) else FALSE
+
+
+def _is_dataclass(value: Value) -> bool:
+    cls = value.cls if isinstance(value, Instance) else value
+    return isinstance(cls, ClassValue) and cls.style == "dataclass"
+
+
+def _fields_of(machine: Machine, instance: Instance, store: Store) -> Mapping[str, Value]:
+    """The values of the fields of an instance."""
+    values: dict[str, Value] = {}
+    for name, _ in instance.cls.fields:
+        value: Value | None = store.get((instance.address, name))
+        values[name] = machine.fresh("field") if value is None else value
+    return values
+
+
+def _converted(machine: Machine, value: Value, store: Store, make: Make) -> Value:
+    """A value in which something else is made of the instances of dataclasses."""
+    if isinstance(value, Instance) and _is_dataclass(value):
+        parts = _fields_of(machine, value, store).items()
+        return make({name: _converted(machine, part, store, make) for name, part in parts})
+    if isinstance(value, TupleValue):
+        items = tuple(_converted(machine, part, store, make) for part in value.items)
+        return dataclasses.replace(value, items=items)
+    if isinstance(value, ListValue):
+        content = joins.items(value, store)
+        if not isinstance(content, Repeated):
+            items = tuple(_converted(machine, part, store, make) for part in content)
+            return ListValue(machine.new_address(), items, value.kind)
+    if isinstance(value, DictValue):
+        entries = joins.entries(value, store)
+        pairs = tuple((key, _converted(machine, part, store, make)) for key, part in entries.items)
+        return DictValue(machine.new_address(), Entries(pairs, entries.rest))
+    return value

@@ -1,0 +1,47 @@
+"""math: functions of numbers, computed where all of them are known."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from namecheck.interpreter.domain.values import Const, Repeated, Value
+from namecheck.interpreter.evaluation import python_operators
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models import primitives
+from namecheck.interpreter.models.registry import family, model
+
+# Functions whose results may be larger than is of use.
+_GROWING: Final = frozenset({"comb", "factorial", "perm"})
+
+
+@model("math.prod")
+def prod(machine: Machine, call: Call) -> Value:
+    """``math.prod(items)``."""
+    content = primitives.items(machine, call.argument(0), call, whole=True)
+    if isinstance(content, Repeated):
+        return machine.fresh("product", "int")
+    total: Value = Const(1)
+    for factor in content:
+        operands = [(call.node, total), (call.node, factor)]
+        total = machine.expressions.operate(
+            "Mult", call.node, operands, call.store, call.activation
+        )
+    return total
+
+
+@family("math")
+def function_of_numbers(machine: Machine, name: str, call: Call) -> Value:
+    """``math.sqrt(2.0)``."""
+    numbers = [arg.value for arg in call.args if isinstance(arg, Const)]
+    function = getattr(math, name, None)
+    growing = name in _GROWING and python_operators.too_big(numbers)
+    if len(numbers) == len(call.args) and callable(function) and not growing:
+        try:
+            result = function(*numbers)
+        except (TypeError, ValueError, OverflowError):
+            return machine.fresh("math")
+        if isinstance(result, (int, float)):
+            return Const(result)
+    return machine.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")

@@ -1,0 +1,26 @@
+"""random: numbers, and choices among items."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.domain.values import ListValue, Repeated, Value
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models import primitives
+from namecheck.interpreter.models.registry import model, result_kind
+
+result_kind("int", "random.randint", "random.randrange")
+result_kind("float", "random.random", "random.uniform")
+
+
+@model("random.choice")
+def choice(machine: Machine, call: Call) -> Value:
+    """``random.choice(items)``."""
+    content = primitives.items(machine, call.argument(0, "seq"), call, whole=False)
+    return primitives.pick(machine, content, call)
+
+
+@model("random.choices", "random.sample")
+def sample(machine: Machine, call: Call) -> Value:
+    """``random.sample(items, count)``, ``random.choices(items)``."""
+    content = primitives.items(machine, call.argument(0, "population"), call, whole=False)
+    return ListValue(machine.new_address(), Repeated(primitives.each(content, call.store)))

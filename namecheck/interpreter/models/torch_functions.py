@@ -1,0 +1,113 @@
+"""torch: functions and classes by their dotted names; most are operators of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from namecheck.interpreter.domain.values import (
+    NONE,
+    TRANSPARENT,
+    External,
+    Instance,
+    Opaque,
+    TorchModule,
+    Value,
+)
+from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.models.registry import family, model, transparent
+
+transparent("torch.*")
+
+
+@model("torch.Size")
+def size(machine: Machine, call: Call) -> Value:
+    """``torch.Size(items)``."""
+    return machine.calls.libraries.builtins.tuple_(call)
+
+
+@model("torch.device")
+def device(machine: Machine, call: Call) -> Value:
+    """``torch.device("cuda:1")``."""
+    return machine.torch.placement.device(call)
+
+
+@model("torch.set_default_device")
+def set_default_device(machine: Machine, call: Call) -> Value:
+    """``torch.set_default_device("cuda")``."""
+    return machine.torch.placement.set_default(call)
+
+
+@model("torch.set_default_dtype")
+def set_default_dtype(machine: Machine, call: Call) -> Value:
+    """``torch.set_default_dtype(torch.float64)``."""
+    return machine.torch.surroundings.set_default(call)
+
+
+@model("torch.get_default_dtype")
+def get_default_dtype(machine: Machine, call: Call) -> Value:
+    """``torch.get_default_dtype()``."""
+    return machine.torch.surroundings.default(call)
+
+
+@model("torch.finfo")
+def finfo(machine: Machine, call: Call) -> Value:
+    """``torch.finfo(dtype)``."""
+    return machine.torch.surroundings.limits(call, floating=True)
+
+
+@model("torch.iinfo")
+def iinfo(machine: Machine, call: Call) -> Value:
+    """``torch.iinfo(dtype)``."""
+    return machine.torch.surroundings.limits(call, floating=False)
+
+
+@model("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+def parameter(machine: Machine, call: Call) -> Value:
+    """``torch.nn.Parameter(x)``."""
+    return machine.torch.surroundings.parameter(call)
+
+
+@family("torch", open=True)
+def function(machine: Machine, name: str, call: Call) -> Value:
+    """A layer, an operator of the table, or what is not followed."""
+    torch, path = machine.torch, f"torch.{name}"
+    inheritance = machine.calls.libraries.inheritance
+    if name.startswith("nn.") and torch.has(name, "c"):
+        return layer(machine, name, call)
+    if name.startswith("nn.") and inheritance.makes(path):
+        return inheritance.instance(path, call)
+    if name.endswith(".__init__") and call.args and isinstance(call.args[0], Instance):
+        return _initialise(machine, path.removesuffix(".__init__"), call.args[0], call)
+    operator = torch.function(path)
+    if operator is None:
+        torch.placement.spoken(path, call)
+        if name.startswith("nn.init."):
+            return call.argument(0, "tensor")
+        # What torch changes in place keeps its names.
+        word = path.rpartition(".")[2].rstrip("_")
+        return machine.calls.unknown(External(path), word, call, TRANSPARENT)
+    args, kwargs = list(call.args), dict(call.kwargs)
+    form = "Tensor" if name.startswith("Tensor.") else "torch"
+    if form == "Tensor" and args and isinstance(args[0], Opaque):
+        args[0] = torch.promote(args[0], call.store)
+    call.arguments.kwargs = kwargs
+    return machine.calls.torch_call(f"{form}.{operator}", args, call)
+
+
+def layer(machine: Machine, key: str, call: Call) -> Value:
+    """A layer of the table, by its row."""
+    made = TorchModule(
+        machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
+    )
+    machine.torch.placement.made(made, call)
+    return made
+
+
+def _initialise(machine: Machine, path: str, instance: Instance, call: Call) -> Value:
+    """``nn.Linear.__init__(self, 3, 4)``."""
+    inheritance = machine.calls.libraries.inheritance
+    if inheritance.makes(path):
+        arguments = replace(call.arguments, args=call.args[1:])
+        inheritance.initialise(instance, path, replace(call, arguments=arguments))
+    return NONE
