@@ -10,6 +10,7 @@ from mypy.build import BuildManager
 from mypy.nodes import MypyFile
 from mypy.options import Options
 
+from namecheck.core.faults import TableError
 from namecheck_mypy import surfaces
 from namecheck_mypy.diagnostics import Diagnostic, Told
 from namecheck_mypy.snapshot import Snapshot
@@ -85,7 +86,7 @@ class Findings:
 
         try:
             checked = check(paths, overlay, folder)
-        except SettingsError as error:
+        except (SettingsError, TableError) as error:
             surfaces.tell(manager, f"{error}", "error")
             return Told()
         told = Told.of_found(checked.told)

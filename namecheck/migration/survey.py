@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
@@ -119,6 +120,8 @@ class Survey:
         """Look at one file; where the analysis fails, `fault` tells of it."""
         try:
             self._run(source, found)
+        except TableError:
+            raise
         except RecursionError:
             self._faults[source.filename] = "its code is nested too deeply"
         except Exception as error:

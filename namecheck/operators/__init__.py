@@ -14,6 +14,7 @@ from typing import Any, Final
 from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dims, told_apart
 from namecheck.core.dtypes import STANDARD, Around
+from namecheck.core.faults import TableError
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
@@ -28,7 +29,6 @@ from namecheck.operators.rows import (
     read,
     table,
 )
-from namecheck.operators.shipped import TableError
 from namecheck.operators.signatures import Parameter, Signature
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.broadcasting import broadcast
@@ -175,7 +175,7 @@ def _apply(
     name = row.native if native and row.native not in ("", "refuses") else row.names
     if name == "unknown" and not row.params:
         return Inference(UNKNOWN)
-    rule = _nothing_known if name == "unknown" else registry.load()[name]
+    rule = _nothing_known if name == "unknown" else _rule(name, row)
     given = _given(row, kwargs)
     out = kwargs.get("out") if "o" in row.forms else None
     settings, args, given = _settings(row, call, args, given)
@@ -220,6 +220,13 @@ def _apply(
         inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
         return _into_out(row, result, out, refusals.named(inputs))
     return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
+
+
+def _rule(name: str, row: Operator) -> registry.Rule:
+    try:
+        return registry.load()[name]
+    except KeyError:
+        raise TableError(f"operator '{row.key}': there is no rule '{name}'") from None
 
 
 def _given(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:

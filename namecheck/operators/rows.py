@@ -9,12 +9,13 @@ from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
+from namecheck.core.faults import TableError
 from namecheck.effects import attributes, memory_order, needs, outputs
 from namecheck.effects import device as devices
 from namecheck.effects import dtype as dtypes
 from namecheck.effects import layout as layouts
 from namecheck.operators import signatures
-from namecheck.operators.shipped import Shipped, TableError, shipped
+from namecheck.operators.shipped import Shipped, shipped
 from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
 

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from namecheck.core.faults import TableError
+
 _FOLDER: Final = os.path.dirname(__file__)
 
 HEAD: Final = os.path.join(_FOLDER, "table.toml")
 """The file of what holds for the whole table."""
-
-
-class TableError(Exception):
-    """A table, or a row of one, that cannot be used; the message tells file, line and reason."""
 
 
 @dataclass(frozen=True, slots=True)

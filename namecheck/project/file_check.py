@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from namecheck.core import syntax
+from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Refused, Source
@@ -200,6 +201,9 @@ def _depth(tree: ast.AST) -> int:
 
 
 def _fault(source: Source, error: Exception) -> Finding:
+    """A fault of the analysis as a finding; one of the table of operators ends the run."""
+    if isinstance(error, TableError):
+        raise error
     if isinstance(error, RecursionError) and _depth(source.tree) >= _DEEP:
         return syntax.too_deep(source.filename, TOP, "the analysis runs out of stack")
     frames = traceback.extract_tb(error.__traceback__)

@@ -11,7 +11,7 @@ from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(patched=False)
 def device_of(input: Any) -> Constant | Unknown:
     """The device of a tensor, with its index (torch.Tensor.device)."""
     device = input.device if isinstance(input, Tensor) else UNKNOWN
@@ -20,19 +20,19 @@ def device_of(input: Any) -> Constant | Unknown:
     return UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def is_on_cuda(input: Tensor) -> bool | Unknown:
     """Whether a tensor is on a CUDA device (torch.Tensor.is_cuda)."""
     return _is_of(input, "cuda")
 
 
-@rule
+@rule(patched=False)
 def is_on_meta(input: Tensor) -> bool | Unknown:
     """Whether a tensor has no data (torch.Tensor.is_meta)."""
     return _is_of(input, "meta")
 
 
-@rule
+@rule(patched=False)
 def index_of_device(input: Tensor) -> int | Unknown:
     """The index of the device, -1 of the CPU (torch.Tensor.get_device)."""
     device = input.device

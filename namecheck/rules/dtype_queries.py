@@ -12,25 +12,25 @@ from namecheck.effects.dtype import operands_of
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(patched=False)
 def dtype_of(input: Tensor) -> Constant | Unknown:
     """The dtype of a tensor (torch.Tensor.dtype)."""
     return _constant(input.dtype)
 
 
-@rule
+@rule(patched=False)
 def is_floating(input: Tensor) -> bool | Unknown:
     """Whether the dtype is a floating one (torch.is_floating_point)."""
     return _known(dtypes.is_among(input.dtype, FLOATINGS))
 
 
-@rule
+@rule(patched=False)
 def is_of_complex(input: Tensor) -> bool | Unknown:
     """Whether the dtype is a complex one (torch.is_complex)."""
     return _known(dtypes.is_among(input.dtype, COMPLEXES))
 
 
-@rule
+@rule(patched=False)
 def can_cast(from_: Any, to: Any) -> bool | Unknown:
     """Whether one dtype may be cast into the other (torch.can_cast)."""
     if not _are_dtypes(from_, to):
@@ -38,7 +38,7 @@ def can_cast(from_: Any, to: Any) -> bool | Unknown:
     return dtypes.can_cast(from_.name, to.name)
 
 
-@rule
+@rule(patched=False)
 def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
     """The smallest dtype of which both are part (torch.promote_types)."""
     if not _are_dtypes(type1, type2):
@@ -49,7 +49,7 @@ def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
         return UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def result_type(tensor1: Any, tensor2: Any) -> Constant | Unknown:
     """The dtype that arithmetic on two operands would give (torch.result_type)."""
     chosen = [choice for each in (tensor1, tensor2) for choice in operands_of(each)]

@@ -12,19 +12,19 @@ from namecheck.rules.queries import DimArgument, check_any_dims
 from namecheck.rules.registry import rule
 
 
-@rule
+@rule(patched=False)
 def layout_of(input: Tensor) -> Constant | Unknown:
     """The layout of a tensor (torch.Tensor.layout)."""
     return UNKNOWN if isinstance(input.layout, Unknown) else Constant("layout", input.layout)
 
 
-@rule
+@rule(patched=False)
 def is_sparse(input: Tensor) -> bool | Unknown:
     """Whether the layout is sparse_coo (torch.Tensor.is_sparse)."""
     return UNKNOWN if isinstance(input.layout, Unknown) else input.layout == SPARSE
 
 
-@rule
+@rule(patched=False)
 def is_sparse_csr(input: Tensor) -> bool | Unknown:
     """Whether the layout is sparse_csr (torch.Tensor.is_sparse_csr)."""
     return UNKNOWN if isinstance(input.layout, Unknown) else input.layout == "sparse_csr"
@@ -43,7 +43,7 @@ def stride(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
     return steps[place] if steps and isinstance(place, int) else UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def is_contiguous(input: Tensor, memory_format: Constant | None = None) -> bool | Unknown:
     """Whether the elements lie in memory as a format has them (torch.Tensor.is_contiguous)."""
     word = "contiguous_format" if memory_format is None else memory_format.name

@@ -16,7 +16,7 @@ from namecheck.rules.registry import rule
 DimArgument = int | str | Unknown | None
 
 
-@rule
+@rule(patched=False)
 def rank(input: Tensor) -> int | Unknown:
     """The number of dims (torch.Tensor.dim)."""
     return UNKNOWN if input.dims.rank is None else input.dims.rank
@@ -59,7 +59,7 @@ def count_of_elements(input: Tensor) -> Size:
     return UNKNOWN if input.dims.open else product(input.dims.sizes)
 
 
-@rule
+@rule(patched=False)
 def length(input: Tensor) -> Size:
     """``len(x)``: the size of the first dim (torch.Tensor.__len__)."""
     if input.dims.rank == 0:
@@ -84,7 +84,7 @@ def single_value(input: Tensor) -> Unknown:
     return UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def single_number(input: Tensor) -> Unknown:
     """``float(x)``: the one value that there must be (recorded: __float__)."""
     _check_single(
@@ -93,7 +93,7 @@ def single_number(input: Tensor) -> Unknown:
     return UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def truth(input: Tensor) -> Unknown:
     """``bool(x)``: of one value at most (recorded: __bool__)."""
     _check_single(
@@ -132,7 +132,7 @@ def equal(input: Tensor, other: Tensor) -> bool | Unknown:
     return False if Answer.NO in answers else UNKNOWN
 
 
-@rule
+@rule(patched=False)
 def single_index(input: Tensor) -> Unknown:
     """``operator.index(x)``: the one value that there must be (recorded: index)."""
     message = "only integer tensors of a single element can be converted to an index"

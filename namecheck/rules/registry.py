@@ -1,59 +1,24 @@
-"""How a function becomes a rule that a row of the table of operators can name."""
+"""How a function becomes a rule that a row of the table of operators can name.
+
+Every file of this folder is a section of rules and is imported with the others; a new one needs no
+entry anywhere.
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from namecheck.core.dims import Dims
+from namecheck.core.faults import TableError
 
 Rule: TypeAlias = Callable[..., Any]
-
-SECTIONS: Final = (
-    "contractions",
-    "products",
-    "permutations",
-    "factories",
-    "naming",
-    "alignment",
-    "flattening",
-    "indexing",
-    "queries",
-    "memory_queries",
-    "layers",
-    "losses",
-    "attention",
-    "recurrent",
-    "sparse",
-    "spatial",
-    "blocks",
-    "algebra",
-    "einsum",
-    "einops",
-    "packing",
-    "matrices",
-    "grids",
-    "elements",
-    "dtype_queries",
-    "device_queries",
-    "lookups",
-    "concatenations",
-    "masks",
-    "splits",
-    "rearrangements",
-    "shapes",
-    "views",
-    "scans",
-    "fourier",
-    "pointwise",
-    "reductions",
-)
-
-RULES: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,63 +31,101 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a rule says of attributes for the rows that follow it.
+    """What a rule says for all rows that follow it, beside the names of their results.
 
     `memory` is the word for the memory order of the result (`namecheck.effects.memory_order`);
     ``unknown`` where it varies. `overlaps` is ``refused`` where torch does not write to a tensor of
     which several elements share memory (`namecheck.effects.overlap`). What `broadcasts` all its
-    operands does not move one without dims from another device (`namecheck.effects.device`).
+    operands does not move one without dims from another device (`namecheck.effects.device`). A rule
+    that is not `patched` gives no tensor and reads no names: at run time the shim leaves torch's
+    function as it is (`namecheck.runtime.patching.targets`).
     """
 
     memory: str = ""
     overlaps: str = ""
     broadcasts: bool = False
+    patched: bool = True
 
 
-TRAITS: dict[str, Traits] = {}
 NO_TRAITS: Final = Traits()
+
+_RULES: Final[dict[str, Rule]] = {}
+_TRAITS: Final[dict[str, Traits]] = {}
 
 _R = TypeVar("_R", bound=Rule)
 
 
 @overload
 def rule(function: _R) -> _R:
-    """Enter a function that says nothing of attributes."""
+    """Enter a function that states no traits."""
 
 
 @overload
-def rule(*, memory: str = "", overlaps: str = "", broadcasts: bool = False) -> Callable[[_R], _R]:
-    """Enter the decorated function with what it says of attributes."""
+def rule(
+    *, memory: str = "", overlaps: str = "", broadcasts: bool = False, patched: bool = True
+) -> Callable[[_R], _R]:
+    """Enter the decorated function with its traits."""
 
 
 def rule(
-    function: _R | None = None, *, memory: str = "", overlaps: str = "", broadcasts: bool = False
+    function: _R | None = None,
+    *,
+    memory: str = "",
+    overlaps: str = "",
+    broadcasts: bool = False,
+    patched: bool = True,
 ) -> _R | Callable[[_R], _R]:
-    """Enter a function under its own name, which rows name, with what it says of attributes."""
+    """Enter a function under its own name, which rows name, with its `Traits`.
+
+    Raises `TableError` where another function has that name.
+    """
     if function is not None:
         return _enter(function, NO_TRAITS)
-    traits = Traits(memory, overlaps, broadcasts)
+    traits = Traits(memory, overlaps, broadcasts, patched)
     return lambda decorated: _enter(decorated, traits)
 
 
 def _enter(function: _R, traits: Traits) -> _R:
-    RULES[function.__name__] = function
-    TRAITS[function.__name__] = traits
+    name = function.__name__
+    earlier = _RULES.get(name)
+    # A section of which the import failed half-way may be imported again: from the same place.
+    if earlier is not None and _place(earlier) != _place(function):
+        raise TableError(
+            f"{_place(function)}: the rule '{name}' is defined already, at {_place(earlier)}"
+        )
+    _RULES[name] = function
+    _TRAITS[name] = traits
     return function
 
 
+def _place(function: Rule) -> str:
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def sections(folder: str = os.path.dirname(__file__)) -> list[str]:
+    """The names of the modules in a folder, in their order; this one has the rules."""
+    files = sorted(os.listdir(folder))
+    return [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
+
+
 @cache
-def load() -> dict[str, Rule]:
-    """All rules by name."""
-    for section in SECTIONS:
-        importlib.import_module(f"namecheck.rules.{section}")
-    return RULES
+def load() -> Mapping[str, Rule]:
+    """All rules by name; raises `TableError` where a section cannot be imported."""
+    for section in sections():
+        try:
+            importlib.import_module(f"{__package__}.{section}")
+        except TableError:
+            raise
+        except Exception as error:
+            raise TableError(f"{__package__}.{section}: {type(error).__name__}: {error}") from error
+    return MappingProxyType(_RULES)
 
 
 def traits_of(name: str) -> Traits:
-    """What a rule says of attributes; nothing where there is no such rule."""
+    """The traits of a rule; the usual ones where there is no such rule."""
     load()
-    return TRAITS.get(name, NO_TRAITS)
+    return _TRAITS.get(name, NO_TRAITS)
 
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:

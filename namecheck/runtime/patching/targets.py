@@ -12,6 +12,7 @@ import torch
 
 from namecheck.operators import Operator, python_operators
 from namecheck.operators.signatures import Parameter
+from namecheck.rules import registry
 
 # How Python spells the operators that `operators.python_operators` names, without underscores.
 BINARY: Final = {
@@ -32,15 +33,6 @@ BINARY: Final = {
 COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
-# What gives no tensor, or says nothing of dims: names cannot be lost there.
-_SILENT: Final = frozenset(
-    (
-        *("unknown", "truth", "single_number", "single_index", "length", "rank"),
-        *("device_of", "is_on_cuda", "is_on_meta", "index_of_device"),
-        *("dtype_of", "is_floating", "is_of_complex", "can_cast", "promoted_type", "result_type"),
-        *("is_contiguous", "layout_of", "is_sparse", "is_sparse_csr"),
-    )
-)
 # These are written by hand: what makes names, and attributes that torch 2.13 lacks.
 BY_HAND: Final = frozenset(
     {
@@ -113,7 +105,7 @@ def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
 
 def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
     for key, row in rows.items():
-        if key in BY_HAND or _is_silent(row):
+        if key in BY_HAND or _loses_no_names(row):
             continue
         for form in row.forms:
             if place := _place(key, form):
@@ -123,8 +115,11 @@ def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
                     yield Target(owner, attribute, operator, row, form, original)
 
 
-def _is_silent(row: Operator) -> bool:
-    return row.names in _SILENT and not row.native and not row.aten
+def _loses_no_names(row: Operator) -> bool:
+    """Whether nothing is known of the result, or it is no tensor, whatever the names are."""
+    if row.native or row.aten:
+        return False
+    return row.names == "unknown" or not registry.traits_of(row.names).patched
 
 
 def _place(key: str, form: str) -> tuple[Any, str, str] | None:

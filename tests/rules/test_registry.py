@@ -1,0 +1,140 @@
+"""The rules are found in their folder; two of one name, and a file that fails, are told of."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import namecheck
+from namecheck.core.faults import TableError
+from namecheck.operators import table
+from namecheck.rules import registry
+
+PACKAGE: Final = Path(namecheck.__file__).parent
+PROGRAM: Final = (
+    "import torch\nx = torch.zeros(2, 3, names=('N', 'C'))\ny = torch.fft.fft(x.abs())\n"
+)
+
+SECTION: Final = """from namecheck.rules.registry import rule
+
+@rule
+def matmul(input):
+    return input
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package that may be damaged, with a program beside it."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    shutil.copytree(PACKAGE, tmp_path / "namecheck")
+    return tmp_path
+
+
+def check(folder: Path) -> tuple[int, str]:
+    """The exit status of a check with the copy, and all that it prints."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "namecheck", "check", "--no-cache", "program.py"],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_every_file_of_the_folder_is_a_section() -> None:
+    files = {path.stem for path in (PACKAGE / "rules").glob("*.py")} - {"__init__"}
+    assert set(registry.sections()) == files
+    assert {"contractions", "registry", "reductions"} <= files
+
+
+def test_a_second_rule_of_one_name_is_refused() -> None:
+    def matmul() -> None: ...
+
+    before = registry.load()["matmul"]
+    here, there = (function.__code__ for function in (matmul, before))
+    message = (
+        f"{here.co_filename}:{here.co_firstlineno}: the rule 'matmul' is defined already, "
+        f"at {there.co_filename}:{there.co_firstlineno}"
+    )
+    with pytest.raises(TableError, match=re.escape(message)):
+        registry.rule(matmul)
+    assert registry.load()["matmul"] is before
+
+
+def test_a_new_file_needs_no_entry_anywhere(copy: Path) -> None:
+    (copy / "namecheck" / "rules" / "zebra.py").write_text(SECTION.replace("matmul", "doubled"))
+    program = "from namecheck.rules import registry\nprint(registry.load()['doubled'].__module__)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=copy, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "namecheck.rules.zebra\n"
+
+
+def test_a_rule_that_is_there_twice_ends_the_run(copy: Path) -> None:
+    rules = copy / "namecheck" / "rules"
+    (rules / "zebra.py").write_text(SECTION)
+    status, said = check(copy)
+    assert status == 2
+    assert f"{rules / 'zebra.py'}:3: the rule 'matmul' is defined already, at {rules}" in said
+    assert "NC005" not in said
+    assert "Traceback" not in said
+
+
+def test_a_file_that_cannot_be_imported_ends_the_run(copy: Path) -> None:
+    (copy / "namecheck" / "rules" / "zebra.py").write_text("import there_is_no_such_module\n")
+    status, said = check(copy)
+    assert status == 2
+    assert "namecheck.rules.zebra: ModuleNotFoundError: No module named 'there_is_no" in said
+    assert "NC005" not in said
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("pointwise", "operator 'abs': there is no rule 'keeps_input_names'"),
+        ("fourier", "operator 'fft.fft': there is no rule 'fourier'"),
+    ],
+)
+def test_a_file_that_is_missing_ends_the_run(copy: Path, section: str, message: str) -> None:
+    (copy / "namecheck" / "rules" / f"{section}.py").unlink()
+    status, said = check(copy)
+    assert status == 2
+    assert message in said
+    assert "NC005" not in said
+    assert "Traceback" not in said
+
+
+def test_every_rule_that_a_row_names_is_there() -> None:
+    named = {name for row in table().values() for name in (row.names, row.native)}
+    assert named - {"", "unknown", "refuses"} <= registry.load().keys()
+
+
+# Rules that give no tensor, of which the functions are replaced at run time for another reason.
+PATCHED: Final = {
+    **dict.fromkeys(["has_names", "names_of"], "they read names"),
+    **dict.fromkeys(["size", "stride"], "a dim may be given by its name"),
+    **dict.fromkeys(["equal", "same_size", "agrees"], "the names of two tensors are compared"),
+    **dict.fromkeys(["assigning", "assigning_natively"], "the names of a value are compared"),
+    **dict.fromkeys(["single_value", "count_of_elements", "is_tensor"], "the call is recorded"),
+    "cumulative_trapezoid_natively": "torch 2.12 refuses names",
+    "shape": "the attribute is written by hand",
+    "einops_shape": "einops is no part of torch",
+}
+
+
+def test_a_rule_that_gives_no_tensor_says_whether_the_shim_replaces_it() -> None:
+    """Rows take this from their rule, so that a new one needs no entry anywhere."""
+    giving = re.compile("Dims|Tensor|Many|Maybe|Two|Three|Packed|Writes")
+    for name, function in registry.load().items():
+        gives_none = not giving.search(str(inspect.signature(function).return_annotation))
+        patched = registry.traits_of(name).patched
+        assert patched == (not gives_none or name in PATCHED), f"{name}: say @rule(patched=False)"
