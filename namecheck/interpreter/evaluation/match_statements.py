@@ -29,7 +29,8 @@ class Patterns:
 
     def match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
         """The paths that come out of a ``match``."""
-        expressions, statements = self.machine.expressions, self.machine.statements
+        expressions = self.machine.expressions
+        statements = self.machine.statements
         subject = expressions.value(node.subject, store, activation)
         ends: list[Store] = []
         certain = False

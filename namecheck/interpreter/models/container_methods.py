@@ -121,7 +121,8 @@ class Natives:
     def _of_items(self, receiver: Value, name: str, call: Call) -> Value:
         """``super().__getitem__(key)``, ``dict.__setitem__(self, key, value)``."""
         expressions = self.machine.expressions
-        items, where = expressions.items, (call.node, call.store, call.activation)
+        items = self.machine.expressions.items
+        where = (call.node, call.store, call.activation)
         if name == "__getitem__":
             return items.read(receiver, call.argument(0), *where)
         if name == "__setitem__":
