@@ -26,7 +26,7 @@ from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Mark, TensorValue, TupleValue, Value
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 NORMALISED: Final = "normalised"
 WEIGHTED: Final = "weighted"
@@ -82,8 +82,8 @@ class Applied:
 class Lints:
     """Sees every operator that is applied, and marks what comes of it."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._doubtful: dict[Place, Finding] = {}
         self._renewed: set[Place] = set()
 
@@ -138,12 +138,12 @@ class Lints:
         if name in (None, UNKNOWN):
             return None
         if applied.flow == "normalises":
-            place = self.machine.place(applied.node, f"normalised over {show_name(name)} here")
+            place = self.interpreter.place(applied.node, f"normalised over {show_name(name)} here")
             return Mark(NORMALISED, name, place, last=name == dims[-1].name)
         if applied.flow in ("reduces", "selects") and not applied.words.get("keepdim"):
             left = [other for other in dims.names if other != name and word(other) == word(name)]
             if len(left) == 1:
-                place = self.machine.place(applied.node, f"{show_name(name)} is reduced here")
+                place = self.interpreter.place(applied.node, f"{show_name(name)} is reduced here")
                 return Mark(REDUCED, left[0], place)
         return None
 
@@ -201,11 +201,11 @@ class Lints:
         )
 
     def _doubt(self, mark: Place, node: Node, code: str, message: str, help: str) -> None:
-        machine = self.machine
-        if machine.silent:
+        interpreter = self.interpreter
+        if interpreter.findings.silent:
             return
-        span = machine.source.span(node)
-        finding = Finding(code, message, machine.source.filename, span, help, related=(mark,))
+        span = interpreter.source.span(node)
+        finding = Finding(code, message, interpreter.source.filename, span, help, related=(mark,))
         self._doubtful.setdefault(mark, finding)
 
     # Squares

@@ -24,7 +24,7 @@ from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Scores, Spoken, TensorValue, Union, Value
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.lints.following import SPELT, spelt, terms
 
 _WORDS: Final = {
@@ -50,8 +50,8 @@ _Meeting: TypeAlias = tuple[Scores, Dims, Spoken, Dims]
 class Sides:
     """Sees every operator that is applied, and follows which tensor is of which side."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._doubtful: dict[tuple[Place, str], Finding] = {}
         self._right: set[tuple[Place, str]] = set()
 
@@ -96,7 +96,7 @@ class Sides:
             return value
         if value.side is not None:
             return replace(value, side=replace(value.side, sides=value.side.sides | told))
-        place = self.machine.place(node, f"'{called}' is of the {' and '.join(sorted(told))}")
+        place = self.interpreter.place(node, f"'{called}' is of the {' and '.join(sorted(told))}")
         return replace(value, side=Spoken(told, called, place))
 
     def _side(
@@ -136,7 +136,7 @@ class Sides:
         called = {side: told.called for told in spoken for side in told.sides}
         told = {side: axis for said, axis in zip(spoken, axes, strict=True) for side in said.sides}
         words = " and ".join(f"'{said.called}'" for said in spoken)
-        place = self.machine.place(
+        place = self.interpreter.place(
             node, f"the dims {show_name(axes[0])} come from {words}, in turn"
         )
         return Scores(told["queries"], told["keys"], called["queries"], called["keys"], place)
@@ -144,14 +144,14 @@ class Sides:
     def _judge(
         self, scores: Scores, square: Dims, spoken: Spoken, vector: Dims, node: Node
     ) -> None:
-        machine = self.machine
+        interpreter = self.interpreter
         of_keys = spoken.sides == {"keys"}
         mine, other = (scores.keys, scores.queries) if of_keys else (scores.queries, scores.keys)
         laid = _laid(mine, other, square, vector)
         key = scores.place, spoken.called
         if laid == mine:
             self._right.add(key)
-        if laid != other or machine.silent:
+        if laid != other or interpreter.findings.silent:
             return
         names = scores.called_queries, scores.called_keys
         its, wrong = names[of_keys], names[not of_keys]
@@ -161,8 +161,8 @@ class Sides:
             "NC603",
             f"'{spoken.called}' is of the {side}, but laid along the {against}: of the two dims "
             f"{show_name(mine)} of {square.show()} it meets the one that came from '{wrong}'.",
-            machine.source.filename,
-            machine.source.span(node),
+            interpreter.source.filename,
+            interpreter.source.span(node),
             f"Lay it along dim -{offset}, which came from '{its}'.",
             related=(spoken.place, scores.place),
         )

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 
 from namecheck.core.findings import Finding
 from namecheck.core.syntax import Source, position
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
-def uses(machine: Machine) -> Iterator[Finding]:
+def uses(interpreter: Interpreter) -> Iterator[Finding]:
     """One finding for a file that uses the API: at its first use, with how many there are."""
-    if not machine.native:
+    if not interpreter.native:
         return
     places = [
         (position(node), node)
-        for node in ast.walk(machine.source.tree)
-        if node in machine.native and isinstance(node, (ast.expr, ast.stmt))
+        for node in ast.walk(interpreter.source.tree)
+        if node in interpreter.native and isinstance(node, (ast.expr, ast.stmt))
     ]
     if places:
         _, first = min(places, key=lambda place: place[0])
-        yield _finding(machine.source, first, machine.native[first], len(places) - 1)
+        yield _finding(interpreter.source, first, interpreter.native[first], len(places) - 1)
 
 
 def _finding(source: Source, node: ast.expr | ast.stmt, operator: str, others: int) -> Finding:

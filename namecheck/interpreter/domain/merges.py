@@ -14,7 +14,7 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
-    Frame,
+    Environment,
     Held,
     Instance,
     ListValue,
@@ -31,7 +31,7 @@ _MISSING: Final = object()
 
 
 def merge(
-    base: Store, stores: Sequence[Store], *, without: Frame | None = None
+    base: Store, stores: Sequence[Store], *, without: Environment | None = None
 ) -> dict[Hashable, Any]:
     """What the cells changed since `base` hold where these paths meet.
 

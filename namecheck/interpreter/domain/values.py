@@ -303,12 +303,12 @@ class SliceValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Environment:
     """The place of a scope's variables in the store, and the scopes around it."""
 
     number: int
     scope: ast.AST = field(compare=False, hash=False)
-    enclosing: Frame | None = field(default=None, compare=False, hash=False)
+    enclosing: Environment | None = field(default=None, compare=False, hash=False)
     cls: ClassValue | None = field(default=None, compare=False, hash=False)
     receiver: Value | None = field(default=None, compare=False, hash=False)
 
@@ -318,7 +318,7 @@ class FunctionValue:
     """A function or lambda with the scope it closes over, its defaults, and its class if any."""
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    frame: Frame
+    environment: Environment
     defaults: tuple[Value, ...] = ()
     keyword_defaults: tuple[tuple[str, Value], ...] = ()
     cls: ClassValue | None = None
@@ -337,7 +337,7 @@ class Generator:
     `changes` before it is given (`enumerate`, `map`).
     """
 
-    frame: Frame
+    environment: Environment
     function: FunctionValue = field(compare=False)
     site: Node = field(compare=False)
     changes: tuple[Callable[[Value, Store], Value], ...] = ()
@@ -390,7 +390,7 @@ class ClassValue:
     node: ast.ClassDef | None = field(default=None, compare=False)
     fields: tuple[tuple[str, Value | None], ...] = field(default=(), compare=False)
     style: str = field(default="plain", compare=False)
-    frame: Frame | None = field(default=None, compare=False)
+    environment: Environment | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

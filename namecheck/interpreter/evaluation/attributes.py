@@ -40,7 +40,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 from namecheck.interpreter.models import torch_devices
 from namecheck.interpreter.models.container_methods import CHANGING, OF_CONTAINERS
 
@@ -80,8 +80,8 @@ def _missing(word: str) -> Contradiction | None:
 class Attributes:
     """Reads and writes what hangs on values."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
     def read(
         self,
@@ -89,7 +89,7 @@ class Attributes:
         name: str,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         alone: bool = True,
     ) -> Value:
@@ -98,58 +98,56 @@ class Attributes:
         if of_device is not None:
             return of_device
         if isinstance(value, Opaque):
-            return self._of_opaque(value, name, node, store, activation)
+            return self._of_opaque(value, name, node, store, frame)
         if isinstance(value, TensorValue):
-            return self._of_tensor(value, name, node, store, activation)
+            return self._of_tensor(value, name, node, store, frame)
         if isinstance(value, External):
             wrong = _missing(name) if value.path == "torch" else None
             if wrong is not None and store.get((value.path, name)) is None:
-                self.machine.report(wrong, node, store, activation)
+                self.interpreter.report(wrong, node, store, frame)
             return self._of_external(value, name, store)
         if isinstance(value, Instance):
-            return self._of_instance(value, name, node, store, activation)
+            return self._of_instance(value, name, node, store, frame)
         if isinstance(value, ClassValue):
-            return self._of_class(value, name, node, store, activation)
+            return self._of_class(value, name, node, store, frame)
         if isinstance(value, Super):
-            return self._of_super(value, name, node, store, activation)
+            return self._of_super(value, name, node, store, frame)
         if isinstance(value, TupleValue) and name in value.fields:
             return value.items[value.fields.index(name)]
         if isinstance(value, TupleValue) and value.cls is not None:
             found = self.class_attribute(value.cls, name, store)
             if found is not None:
-                return self._bind(found, value, value.cls, node, store, activation)
+                return self._bind(found, value, value.cls, node, store, frame)
         if isinstance(value, Const) and value.value is None and not alone:
-            self.machine.fail("AttributeError")
+            self.interpreter.fail("AttributeError")
         if isinstance(value, Const) and isinstance(value.value, Constant):
             return self._of_constant(value.value, name)
         if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
             return Native(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
             return self._of_callable(value, name, store)
-        return self.machine.fresh("attribute")
+        return self.interpreter.fresh("attribute")
 
     def _of_constant(self, constant: Constant, name: str) -> Value:
         """``dtype.is_floating_point``; the rest of a constant of torch is not told."""
         told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
-        return self.machine.fresh("attribute") if told is None else Const(told)
+        return self.interpreter.fresh("attribute") if told is None else Const(told)
 
-    def _of_opaque(
-        self, value: Opaque, name: str, node: Node, store: Store, activation: Activation
-    ) -> Value:
+    def _of_opaque(self, value: Opaque, name: str, node: Node, store: Store, frame: Frame) -> Value:
         written: Value | None = store.get((value.key, name))
         if written is not None:
             return written
         if narrowing.is_tensor(value, store):
-            tensor = self.machine.torch.promote(value, store)
-            return self._of_tensor(tensor, name, node, store, activation)
-        if self.machine.torch.of_tensors_only(name):
-            return TorchMethod(name, self.machine.torch.promote(value, store))
+            tensor = self.interpreter.torch.promote(value, store)
+            return self._of_tensor(tensor, name, node, store, frame)
+        if self.interpreter.torch.of_tensors_only(name):
+            return TorchMethod(name, self.interpreter.torch.promote(value, store))
         if value.link is not None and name in CHANGING:
-            self.machine.escapes.containers(value.link.origins, store)
+            self.interpreter.havoc_containers(value.link.origins, store)
         return Opaque(("attribute", value.key, name))
 
     def _of_tensor(
-        self, value: TensorValue, name: str, node: Node, store: Store, activation: Activation
+        self, value: TensorValue, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
         written: Value | None = store.get((value.address, name))
         if written is not None:
@@ -157,11 +155,10 @@ class Attributes:
         patched: Value | None = store.get(("torch.Tensor", name))
         if patched is not None:
             return BoundMethod(patched, value)
-        torch = self.machine.torch
-        if torch.has(name, "a"):
+        if self.interpreter.torch.has(name, "a"):
             operands = [(getattr(node, "value", node), value)]
-            return torch.call(name, [value], {}, node, store, activation, operands)
-        operator = torch.method(name)
+            return self.interpreter.torch.call(name, [value], {}, node, store, frame, operands)
+        operator = self.interpreter.torch.method(name)
         if operator is not None:
             return TorchMethod(operator, value)
         if name in python_operators.SPECIAL_METHODS:
@@ -173,7 +170,7 @@ class Attributes:
         if written is not None:
             return written
         path = f"{value.path}.{name}"
-        held = self.machine.imports.member(value.path, name, store)
+        held = self.interpreter.imports.member(value.path, name, store)
         if held is not None:
             return held
         constant = torch_constant(path)
@@ -187,36 +184,36 @@ class Attributes:
         return Const(plain) if isinstance(plain, (str, float)) else External(path)
 
     def _of_instance(
-        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
+        self, value: Instance, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
         written: Value | None = store.get((value.address, name))
         if written is not None:
             return written
         found = self.class_attribute(value.cls, name, store)
         if found is not None:
-            return self._bind(found, value, value.cls, node, store, activation)
+            return self._bind(found, value, value.cls, node, store, frame)
         if name == "__class__":
             return value.cls
         if name == "__dict__":
-            return self.machine.fresh("dict")
-        own = self._inherited(value, name, node, store, activation)
+            return self.interpreter.fresh("dict")
+        own = self._inherited(value, name, node, store, frame)
         if own is not None:
             return own
         getter = self.class_attribute(value.cls, "__getattr__", store)
         if getter is not None:
             bound = BoundMethod(getter, value)
-            return self.machine.calls.call_values(bound, [Const(name)], node, store, activation)
-        declared = self.machine.declarations.field(value, name, store)
+            return self.interpreter.call_values(bound, [Const(name)], node, store, frame)
+        declared = self.interpreter.declarations.field(value, name, store)
         if declared is not None:
             store.set((value.address, name), declared)
             return declared
         return Opaque(("attribute", value.address, name))
 
     def _inherited(
-        self, value: Instance, name: str, node: Node, store: Store, activation: Activation
+        self, value: Instance, name: str, node: Node, store: Store, frame: Frame
     ) -> Value | None:
         """What an instance has from a class of a library that its own derives from."""
-        modules = self.machine.modules
+        modules = self.interpreter.torch_nn
         found = modules.attribute(value, name, store) if modules.is_module(value) else None
         own = joins.inherited(value, store)
         if found is not None or own is None:
@@ -225,10 +222,10 @@ class Attributes:
             return own
         if isinstance(own, (ListValue, DictValue)):
             return Native(own, name) if name in OF_CONTAINERS else None
-        return self.read(own, name, node, store, activation)
+        return self.read(own, name, node, store, frame)
 
     def _of_class(
-        self, value: ClassValue, name: str, node: Node, store: Store, activation: Activation
+        self, value: ClassValue, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
         if name in ("__name__", "__qualname__"):
             return Const(value.name)
@@ -242,9 +239,7 @@ class Attributes:
                 return BoundMethod(found.function, value)
         return found
 
-    def _of_super(
-        self, value: Super, name: str, node: Node, store: Store, activation: Activation
-    ) -> Value:
+    def _of_super(self, value: Super, name: str, node: Node, store: Store, frame: Frame) -> Value:
         start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
         order = list(self.mro(start)) if isinstance(start, ClassValue) else []
         after = order[order.index(value.cls) + 1 :] if value.cls in order else []
@@ -252,15 +247,15 @@ class Attributes:
             if isinstance(cls, ClassValue):
                 found: Value | None = store.get((cls.address, name))
                 if found is not None:
-                    return self._bind(found, value.receiver, cls, node, store, activation)
+                    return self._bind(found, value.receiver, cls, node, store, frame)
         if isinstance(value.receiver, Instance):
             if name in ("__init__", "__getattr__", "__setattr__"):
                 return Native(value.receiver, name)
-            found = self._inherited(value.receiver, name, node, store, activation)
+            found = self._inherited(value.receiver, name, node, store, frame)
             if found is not None:
                 return found
         if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:
-            return self.machine.fresh("inherited")
+            return self.interpreter.fresh("inherited")
         return External(f"builtins.object.{name}")
 
     def _of_callable(self, value: Value, name: str, store: Store) -> Value:
@@ -268,7 +263,7 @@ class Attributes:
         if written is not None:
             return written
         if isinstance(value, TorchModule):
-            found = self.machine.modules.attribute(value, name, store)
+            found = self.interpreter.torch_nn.attribute(value, name, store)
             if found is not None:
                 return found
         if name in ("__name__", "__qualname__") and isinstance(value, FunctionValue):
@@ -286,7 +281,7 @@ class Attributes:
         cls: ClassValue,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> Value:
         """What a class attribute becomes when it is read through an instance."""
         if isinstance(found, FunctionValue):
@@ -300,16 +295,13 @@ class Attributes:
             if isinstance(found.function, Partial) and found.kind == "partialmethod":
                 return replace(found.function, args=(receiver, *found.function.args))
             if found.kind in ("property", "cached"):
-                calls = self.machine.calls
-                return calls.call_values(found.function, [receiver], node, store, activation)
+                return self.interpreter.call_values(found.function, [receiver], node, store, frame)
             return BoundMethod(found, receiver)
         if isinstance(found, Instance):
             getter = self.class_attribute(found.cls, "__get__", store)
             if getter is not None:
                 bound = BoundMethod(getter, found)
-                return self.machine.calls.call_values(
-                    bound, [receiver, cls], node, store, activation
-                )
+                return self.interpreter.call_values(bound, [receiver, cls], node, store, frame)
         return found
 
     def mro(self, cls: ClassValue) -> Iterator[Value]:
@@ -341,24 +333,25 @@ class Attributes:
         return any(isinstance(b, External) and b.path.endswith(path) for b in self.mro(cls))
 
     def write(
-        self, target: Value, name: str, value: Value, node: Node, store: Store, act: Activation
+        self, target: Value, name: str, value: Value, node: Node, store: Store, frame: Frame
     ) -> None:
         """``target.name = value``."""
-        if isinstance(target, TensorValue) and self.machine.torch.has(f"{name}=", "s"):
+        if isinstance(target, TensorValue) and self.interpreter.torch.has(f"{name}=", "s"):
             operands = [(getattr(node, "value", node), target)]
-            self.machine.torch.call(f"{name}=", [target, value], {}, node, store, act, operands)
+            self.interpreter.torch.call(
+                f"{name}=", [target, value], {}, node, store, frame, operands
+            )
             return
         if isinstance(target, TensorValue) and name == "data":
-            self.machine.torch.replace_data(target, store)
+            self.interpreter.torch.replace_data(target, store)
         if isinstance(target, Instance):
             setter = self.class_attribute(target.cls, f"{name}=", store)
             if setter is not None:
-                self.machine.calls.call_values(setter, [target, value], node, store, act)
+                self.interpreter.call_values(setter, [target, value], node, store, frame)
                 return
             own = self.class_attribute(target.cls, "__setattr__", store)
             if own is not None:
-                calls = self.machine.calls
-                calls.call_values(own, [target, Const(name), value], node, store, act)
+                self.interpreter.call_values(own, [target, Const(name), value], node, store, frame)
                 return
         self._write(target, name, value, store)
 
@@ -374,15 +367,15 @@ class Attributes:
         owner = _owner(target)
         for key in store.gathered():
             if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
-                store.set(key, self.machine.fresh("written"))
+                store.set(key, self.interpreter.fresh("written"))
 
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
-        if isinstance(target, Instance) and self.machine.modules.is_module(target):
-            self.machine.modules.written(target, name, value, store)
-        self.machine.torch.placement.written(target, store)
+        if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
+            self.interpreter.torch_nn.written(target, name, value, store)
+        self.interpreter.torch_devices.written(target, store)
         owner = _owner(target)
         if isinstance(target, External):
-            module = self.machine.imports.frame(target.path, store)
+            module = self.interpreter.imports.environment(target.path, store)
             owner = owner if module is None else module.number
         if owner is not None:
             store.write((owner, name), self._unwritten(target, name, store), value)
@@ -405,7 +398,7 @@ class Attributes:
             if any(self.class_attribute(value.cls, name, store) for name in special):
                 return None
             own = joins.opened(value, store)
-            return True if own is value else self.machine.expressions.truth(own, store)
+            return True if own is value else self.interpreter.truth(own, store)
         if isinstance(value, External):
             return True if value.path.startswith("builtins.") else None
         # What is asked of a dtype is no method: `dtype.is_floating_point`.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import joins, merges, scopes
+from namecheck.interpreter.domain import class_lookup, joins, merges, scopes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -20,8 +20,8 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
+    Environment,
     External,
-    Frame,
     FunctionValue,
     Generator,
     Instance,
@@ -40,16 +40,16 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation.machine import (
+from namecheck.interpreter.evaluation.interpreter import (
     CALL_DEPTH,
     RECURSION,
     SPARING_DEPTH,
-    Activation,
-    Machine,
+    Frame,
+    Interpreter,
     PathEnds,
 )
 from namecheck.interpreter.evaluation.observations import Begun
-from namecheck.interpreter.evaluation.summaries import Recalls
+from namecheck.interpreter.evaluation.summaries import CallSummaries
 from namecheck.interpreter.models import torch_devices as placement
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Call:
     arguments: Arguments
     node: Node
     store: Store
-    activation: Activation
+    frame: Frame
 
     @property
     def args(self) -> list[Value]:
@@ -138,17 +138,16 @@ class Calls:
     libraries: Libraries
     natives: Natives
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.recalls = Recalls(machine)
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.summaries = CallSummaries(interpreter)
 
-    def evaluate(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+    def evaluate(self, node: ast.Call, store: Store, frame: Frame) -> Value:
         """A call in the source."""
-        expressions = self.machine.expressions
-        function = expressions.value(node.func, store, activation)
+        function = self.interpreter.evaluate(node.func, store, frame)
         if function == External("builtins.super"):
-            return self.libraries.super_of(node, store, activation)
-        arguments = self.arguments(node, store, activation)
+            return self.libraries.super_of(node, store, frame)
+        arguments = self.arguments(node, store, frame)
         many = [function, *arguments.args, *arguments.kwargs.values()]
 
         def apply(layer: Store, values: list[Value]) -> Value:
@@ -159,14 +158,14 @@ class Calls:
                 arguments.open,
                 arguments.rest,
             )
-            return self.call(values[0], Call(chosen, node, layer, activation))
+            return self.call(values[0], Call(chosen, node, layer, frame))
 
         if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
             # A function of the program tells its alternatives apart itself, where it needs to.
             return apply(store, many)
         whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
         apart = [NONE if n in whole else value for n, value in enumerate(many)]
-        return expressions.spread(
+        return self.interpreter.spread(
             store,
             apart,
             lambda layer, values: apply(
@@ -174,26 +173,25 @@ class Calls:
             ),
         )
 
-    def arguments(self, node: ast.Call, store: Store, activation: Activation) -> Arguments:
+    def arguments(self, node: ast.Call, store: Store, frame: Frame) -> Arguments:
         """The arguments of a call, stars unpacked."""
-        expressions = self.machine.expressions
         result = Arguments()
         for arg in node.args:
             if isinstance(arg, ast.Starred):
-                value = expressions.value(arg.value, store, activation)
-                content = expressions.iterate(value, arg, store, activation)
+                value = self.interpreter.evaluate(arg.value, store, frame)
+                content = self.interpreter.iterate(value, arg, store, frame)
                 result.open |= isinstance(content, Repeated)
                 values = (content.each,) if isinstance(content, Repeated) else content
             else:
-                values = (expressions.value(arg, store, activation),)
+                values = (self.interpreter.evaluate(arg, store, frame),)
             if result.open:
-                self.machine.escapes.containers(values, store)
+                self.interpreter.havoc_containers(values, store)
                 known = () if result.rest is None else (result.rest,)
                 result.rest = joins.either((*known, *values), store)
             else:
                 result.args.extend(values)
         for keyword in node.keywords:
-            value = expressions.value(keyword.value, store, activation)
+            value = self.interpreter.evaluate(keyword.value, store, frame)
             if keyword.arg is not None:
                 result.kwargs[keyword.arg] = value
             elif isinstance(value := joins.opened(value, store), DictValue):
@@ -214,12 +212,12 @@ class Calls:
         args: Sequence[Value],
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         kwargs: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
         return self.call(
-            function, Call(Arguments(list(args), dict(kwargs or {})), node, store, activation)
+            function, Call(Arguments(list(args), dict(kwargs or {})), node, store, frame)
         )
 
     def call(self, function: Value, call: Call) -> Value:
@@ -243,28 +241,28 @@ class Calls:
         if isinstance(function, TorchModule):
             return self._module(function, call)
         if isinstance(function, ListValue) and function.kind == "sequence":
-            return self.machine.modules.run(function, call)
+            return self.interpreter.torch_nn.run(function, call)
         if isinstance(function, TupleValue) and function.cls is not None:
             return self._named_tuple(function, function.cls, call)
         if isinstance(function, Native):
             return self.natives.call(function.receiver, function.name, call)
         if isinstance(function, Union):
-            return self.machine.expressions.spread(
+            return self.interpreter.spread(
                 call.store,
                 [function],
                 lambda layer, values: self.call(
-                    values[0], Call(call.arguments, call.node, layer, call.activation)
+                    values[0], Call(call.arguments, call.node, layer, call.frame)
                 ),
             )
-        if function == NONE and self.machine.silent:
-            self.machine.fail("TypeError")
+        if function == NONE and self.interpreter.findings.silent:
+            self.interpreter.fail("TypeError")
         if isinstance(function, Opaque):
             if function.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
             kind, *_, name = function.key.parts
             return self.unknown(function, str(name) if kind in _NAMED else "", call)
-        self.machine.escapes.to_unknown(call)
-        return self.machine.fresh("result")
+        self.interpreter.havoc_arguments(call)
+        return self.interpreter.fresh("result")
 
     def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
         """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
@@ -272,18 +270,20 @@ class Calls:
         Not in another round of a loop: what is asked there is whether something has changed.
         """
         given = (*call.args, *call.kwargs.values())
-        if has_failed(function) and self.machine.recorder is not None:
-            self.machine.recorder.applied(call.node, informed=False, sized=False)
+        if has_failed(function) and self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             known = (joins.identity(value, call.store) for value in given)
             asked = joins.identity(function, call.store)
-            return Opaque(("asked", self.machine.round, asked, *known, *call.kwargs), kind)
-        self.machine.escapes.to_unknown(call, name)
-        return self.machine.made_of((function, *given), "result", kind)
+            return Opaque(
+                ("asked", self.interpreter.progress.round, asked, *known, *call.kwargs), kind
+            )
+        self.interpreter.havoc_arguments(call, name)
+        return self.interpreter.made_of((function, *given), "result", kind)
 
     def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
         arguments = replace(call.arguments, args=[receiver, *call.args])
-        return self.call(function, Call(arguments, call.node, call.store, call.activation))
+        return self.call(function, Call(arguments, call.node, call.store, call.frame))
 
     def _partial(self, function: Partial, call: Call) -> Value:
         arguments = Arguments(
@@ -293,7 +293,7 @@ class Calls:
             None if function.open else call.arguments.rest,
             _begun(function, call.kwargs),
         )
-        return self.call(function.function, Call(arguments, call.node, call.store, call.activation))
+        return self.call(function.function, Call(arguments, call.node, call.store, call.frame))
 
     def _instance(self, receiver: Instance, call: Call) -> Value:
         found = self.find_method(receiver, "__call__", call.store)
@@ -308,19 +308,18 @@ class Calls:
         own = joins.inherited(receiver, call.store)
         if own is not None:
             return self.call(own, call)
-        self.machine.escapes.to_unknown(call)
-        return self.machine.fresh("result")
+        self.interpreter.havoc_arguments(call)
+        return self.interpreter.fresh("result")
 
     def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
-        attributes = self.machine.expressions.attributes
-        found = attributes.class_attribute(cls, "__call__", call.store)
+        found = class_lookup.attribute(cls, "__call__", call.store)
         if found is None:
-            return self.machine.fresh("result")
+            return self.interpreter.fresh("result")
         return self._prepend(found, receiver, call)
 
     def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
         """The method that an instance has under a name."""
-        return self.machine.expressions.attributes.class_attribute(receiver.cls, name, store)
+        return class_lookup.attribute(receiver.cls, name, store)
 
     # torch
 
@@ -331,14 +330,13 @@ class Calls:
 
     def torch_call(self, operator: str, args: list[Value], call: Call) -> Value:
         """An operator of the table, with the operands pointed at where they stand in the source."""
-        torch = self.machine.torch
         if call.arguments.open:
-            gathered = torch.gathered(operator, args)
+            gathered = self.interpreter.torch.gathered(operator, args)
             if gathered is None:
-                if self.machine.recorder is not None:
-                    self.machine.recorder.open(call.node)
-                torch.forget(operator, args, call.kwargs, call.store)
-                return self.machine.fresh("result")
+                if self.interpreter.context.recorder is not None:
+                    self.interpreter.context.recorder.open(call.node)
+                self.interpreter.torch.forget(operator, args, call.kwargs, call.store)
+                return self.interpreter.fresh("result")
             args = gathered
         operands: list[Operand] = []
         if isinstance(call.node, ast.Call):
@@ -356,13 +354,13 @@ class Calls:
                     for node, arg in (*zip(nodes, args, strict=True), *words)
                     for part in self._parts(node, arg, call.store)
                 ]
-        return torch.call(
+        return self.interpreter.torch.call(
             operator,
             args,
             call.kwargs,
             call.node,
             call.store,
-            call.activation,
+            call.frame,
             operands,
             call.arguments.begun,
         )
@@ -376,18 +374,23 @@ class Calls:
         return [(node, value)]
 
     def _module(self, module: TorchModule, call: Call) -> Value:
-        if not self.machine.torch.has(module.key, "cl"):
-            return self.machine.fresh("result")
+        if not self.interpreter.torch.has(module.key, "cl"):
+            return self.interpreter.fresh("result")
         kwargs = {**dict(module.kwargs), **call.kwargs}
-        row = self.machine.rows[module.key]
+        row = self.interpreter.context.rows[module.key]
         if row.is_placed:
-            placement = self.machine.torch.placement
-            where = placement.noted("device", module.address, call.store, call.activation)
-            dtype = placement.noted("dtype", module.address, call.store, call.activation)
+            where = self.interpreter.torch_devices.noted(
+                "device", module.address, call.store, call.frame
+            )
+            dtype = self.interpreter.torch_devices.noted(
+                "dtype", module.address, call.store, call.frame
+            )
             kwargs["device"] = where or NONE
-            kwargs["dtype"] = dtype or self.machine.fresh("dtype")
+            kwargs["dtype"] = dtype or self.interpreter.fresh("dtype")
             if row.is_laid:
-                laid = placement.noted("format", module.address, call.store, call.activation)
+                laid = self.interpreter.torch_devices.noted(
+                    "format", module.address, call.store, call.frame
+                )
                 kwargs["weight_format"] = laid or NONE
         arguments = Arguments(
             [*module.args, *call.args],
@@ -395,66 +398,72 @@ class Calls:
             call.arguments.open,
             begun=_begun(module, call.kwargs),
         )
-        call = Call(arguments, call.node, call.store, call.activation)
+        call = Call(arguments, call.node, call.store, call.frame)
         return self.torch_call(module.key, call.args, call)
 
     # Functions of the program
 
     def function(self, function: FunctionValue, call: Call) -> Value:
         """What a function of the program gives."""
-        return self.recalls.call(function, call, lambda: self._followed(function, call))
+        return self.summaries.call(function, call, lambda: self._followed(function, call))
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:
         """Run the body with these arguments, and join what its paths return."""
-        machine = self.machine
-        machine.called.add(function.node)
-        frame = Frame(
-            self.machine.new_address(),
+        interpreter = self.interpreter
+        interpreter.definitions.called.add(function.node)
+        environment = Environment(
+            self.interpreter.new_address(),
             function.node,
-            function.frame,
+            function.environment,
             function.cls,
             call.args[0] if call.args else None,
         )
-        if machine.scope(function.node).generator:
-            bound = self._entered(function, frame, call, call.store)
-            return Generator(frame, function, call.node) if bound else machine.fresh("result")
+        if interpreter.scope(function.node).generator:
+            bound = self._entered(function, environment, call, call.store)
+            return (
+                Generator(environment, function, call.node)
+                if bound
+                else interpreter.fresh("result")
+            )
         layer = call.store.fork()
-        if not self._entered(function, frame, call, layer):
-            return self.machine.fresh("result")
-        told = machine.declarations.bound(function, frame, layer)
+        if not self._entered(function, environment, call, layer):
+            return self.interpreter.fresh("result")
+        told = interpreter.declarations.bound(function, environment, layer)
         if self._is_followed(function, call):
-            inner = Activation(frame, call.activation, call.node, call, function.name)
+            inner = Frame(environment, call.frame, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
             if not returns:
                 raise PathEnds
-            result = self._return(returns, frame, call.store)
+            result = self._return(returns, environment, call.store)
         else:
-            result = machine.fresh("result")
-        return machine.declarations.result(function, frame, told, result, call.store)
+            result = interpreter.fresh("result")
+        return interpreter.declarations.result(function, environment, told, result, call.store)
 
-    def _entered(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+    def _entered(
+        self, function: FunctionValue, environment: Environment, call: Call, store: Store
+    ) -> bool:
         """Bind the parameters; False where they do not fit, or contradict what is declared."""
-        bound = self._bind(function, frame, call, store)
-        return bound and self.machine.declarations.enter(function, frame, call, store)
+        bound = self._bind(function, environment, call, store)
+        return bound and self.interpreter.declarations.enter(function, environment, call, store)
 
     def _is_followed(self, function: FunctionValue, call: Call) -> bool:
         """Whether the body is to be run; else what it may do to its arguments is done to them."""
-        machine = self.machine
+        interpreter = self.interpreter
         if not self._matters(function, call):
-            machine.escapes.containers((*call.args, *call.kwargs.values()), call.store)
+            interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
             return False
-        elsewhere = scopes.is_stub(function.node) and machine.declarations.gives(function)
-        if elsewhere or self.too_deep(function, call.activation) or not machine.spend():
-            machine.events += 1
-            machine.escapes.to_unknown(call, "names" if machine.renames_in_place else "")
+        elsewhere = scopes.is_stub(function.node) and interpreter.declarations.gives(function)
+        if elsewhere or self.too_deep(function, call.frame) or not interpreter.budget.spend():
+            interpreter.progress.events += 1
+            interpreter.havoc_arguments(call, "names" if interpreter.renames_in_place else "")
             return False
         return True
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
-        if self.machine.is_followed(function):
+        if self.interpreter.is_followed(function):
             return True
-        if not isinstance(function.frame.scope, (ast.Module, ast.ClassDef)):
+        if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
             return True
         return any(
             self._informative(value, call.store) for value in (*call.args, *call.kwargs.values())
@@ -480,46 +489,50 @@ class Calls:
             return any(self._informative(c.value, store, depth + 1) for c in value.alternatives)
         return True
 
-    def too_deep(self, function: FunctionValue, activation: Activation) -> bool:
+    def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
         """Whether calls have gone so deep that a function is not followed any more."""
         depth = repeated = 0
-        current: Activation | None = activation
+        current: Frame | None = frame
         while current is not None:
             depth += 1
-            repeated += current.frame.scope is function.node
+            repeated += current.environment.scope is function.node
             current = current.caller
-        if self.machine.brief:
+        if self.interpreter.budget.brief:
             return depth > 2
-        limit = SPARING_DEPTH if self.machine.sparing else CALL_DEPTH
+        limit = SPARING_DEPTH if self.interpreter.budget.sparing else CALL_DEPTH
         # On unknown arguments every level of a recursion says the same.
-        return depth > limit or repeated > (2 if self.machine.sparing else RECURSION)
+        return depth > limit or repeated > (2 if self.interpreter.budget.sparing else RECURSION)
 
     def run_body(
-        self, function: FunctionValue, layer: Store, activation: Activation
+        self, function: FunctionValue, layer: Store, frame: Frame
     ) -> list[tuple[Store, Value]]:
         """Run the body of a function: the paths that leave it, and what they return."""
-        machine = self.machine
-        outer, machine.source = machine.source, machine.source_of(activation.frame)
-        kept = machine.abroad(outer)
+        interpreter = self.interpreter
+        outer, interpreter.source = interpreter.source, interpreter.source_of(frame.environment)
+        kept = interpreter.budget.abroad(outer)
         try:
             if isinstance(function.node, ast.Lambda):
-                value = machine.expressions.value(function.node.body, layer, activation)
+                value = interpreter.evaluate(function.node.body, layer, frame)
                 return [(layer, value)]
-            ends = machine.statements.block(function.node.body, [layer], activation)
-            return [*activation.returns, *((end, NONE) for end in ends)]
+            ends = interpreter.execute(function.node.body, [layer], frame)
+            return [*frame.returns, *((end, NONE) for end in ends)]
         finally:
-            machine.source = outer
-            machine.budget += kept
+            interpreter.source = outer
+            interpreter.budget.left += kept
 
-    def leave(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> None:
+    def leave(
+        self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
+    ) -> None:
         """Write what the paths through a function changed to the caller's store."""
-        own = None if frame.number in self.machine.captured else frame
+        own = None if environment.number in self.interpreter.definitions.captured else environment
         store.absorb(merges.merge(store, [end for end, _ in returns], without=own))
 
-    def _return(self, returns: list[tuple[Store, Value]], frame: Frame, store: Store) -> Value:
+    def _return(
+        self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
+    ) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
-        self.leave(returns, frame, store)
+        self.leave(returns, environment, store)
         choices: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(choices):
@@ -532,7 +545,9 @@ class Calls:
                 choices.append((end, Alternative(value, held)))
         return joins.union([choice for _, choice in choices], store.ledger)
 
-    def _bind(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+    def _bind(
+        self, function: FunctionValue, environment: Environment, call: Call, store: Store
+    ) -> bool:
         """Give the parameters their values; False where the call cannot be bound."""
         spec = function.node.args
         positional = [*spec.posonlyargs, *spec.args]
@@ -548,24 +563,24 @@ class Calls:
         defaults.update(function.keyword_defaults)
         for parameter in positional:
             if args:
-                store.set((frame.number, parameter.arg), args.pop(0))
-            elif not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+                store.set((environment.number, parameter.arg), args.pop(0))
+            elif not self._by_name(parameter.arg, kwargs, defaults, environment, call, store):
                 return False
         if spec.vararg is not None:
             rest = call.arguments.items(store, len(positional))
             more = rest if isinstance(rest, Repeated) else TupleValue(rest)
-            store.set((frame.number, spec.vararg.arg), more)
+            store.set((environment.number, spec.vararg.arg), more)
         elif args:
             return False
         for parameter in spec.kwonlyargs:
-            if not self._by_name(parameter.arg, kwargs, defaults, frame, call, store):
+            if not self._by_name(parameter.arg, kwargs, defaults, environment, call, store):
                 return False
         if spec.kwarg is not None:
             entries = tuple((Const(name), value) for name, value in kwargs.items())
-            unknown = self.machine.fresh("argument") if call.arguments.open else None
+            unknown = self.interpreter.fresh("argument") if call.arguments.open else None
             store.set(
-                (frame.number, spec.kwarg.arg),
-                DictValue(self.machine.new_address(), Entries(entries, unknown)),
+                (environment.number, spec.kwarg.arg),
+                DictValue(self.interpreter.new_address(), Entries(entries, unknown)),
             )
             return True
         return not kwargs
@@ -575,16 +590,16 @@ class Calls:
         name: str,
         kwargs: dict[str, Value],
         defaults: Mapping[str, Value],
-        frame: Frame,
+        environment: Environment,
         call: Call,
         store: Store,
     ) -> bool:
         if name in kwargs:
-            store.set((frame.number, name), kwargs.pop(name))
+            store.set((environment.number, name), kwargs.pop(name))
         elif call.arguments.open:
-            store.set((frame.number, name), Opaque(("parameter", frame.number, name)))
+            store.set((environment.number, name), Opaque(("parameter", environment.number, name)))
         elif name in defaults:
-            store.set((frame.number, name), defaults[name])
+            store.set((environment.number, name), defaults[name])
         else:
             return False
         return True

@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import Final
 
-from namecheck.interpreter.domain import merges
+from namecheck.interpreter.domain import class_lookup, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -15,15 +15,15 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
+    Environment,
     External,
-    Frame,
     Instance,
     TupleValue,
     Value,
     Wrapped,
 )
 from namecheck.interpreter.evaluation.calls import Arguments, Call
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 from namecheck.interpreter.models.inheritance import Inheritance
 
 # What stands for a default that a field has not, and the parts of what ``field(…)`` gives.
@@ -43,21 +43,20 @@ _STYLES = {
 class Classes:
     """Makes classes and instances."""
 
-    def __init__(self, machine: Machine, inheritance: Inheritance) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter, inheritance: Inheritance) -> None:
+        self.interpreter = interpreter
         self.inheritance = inheritance
 
-    def define(self, node: ast.ClassDef, store: Store, activation: Activation) -> ClassValue:
+    def define(self, node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
-        value = self.machine.expressions.value
-        bases = tuple(value(base, store, activation) for base in node.bases)
-        address = self.machine.new_address()
-        cls = ClassValue(address, node.name, bases, node, (), _style(bases), activation.frame)
+        bases = tuple(self.interpreter.evaluate(base, store, frame) for base in node.bases)
+        address = self.interpreter.new_address()
+        cls = ClassValue(address, node.name, bases, node, (), _style(bases), frame.environment)
         cls = replace(cls, fields=_inherited(bases))
-        frame = Frame(address, node, activation.frame, cls)
-        body = Activation(frame, activation, None, None, node.name)
-        body.guards = activation.guards
-        ends = self.machine.statements.block(node.body, [store.fork()], body)
+        environment = Environment(address, node, frame.environment, cls)
+        body = Frame(environment, frame, None, None, node.name)
+        body.guards = frame.guards
+        ends = self.interpreter.execute(node.body, [store.fork()], body)
         if ends:
             store.absorb(merges.merge(store, ends))
         fields = dict(cls.fields)
@@ -66,26 +65,24 @@ class Classes:
         cls = replace(cls, fields=tuple(fields.items()))
         if cls.style == "enum":
             self._make_members(cls, store)
-        self._tell_bases(cls, store, activation)
+        self._tell_bases(cls, store, frame)
         return cls
 
-    def _tell_bases(self, cls: ClassValue, store: Store, activation: Activation) -> None:
+    def _tell_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
         """``__init_subclass__`` of the nearest base that has one is told of a new class."""
         assert cls.node is not None
-        attributes = self.machine.expressions.attributes
         for base in cls.bases:
             if not isinstance(base, ClassValue):
                 continue
-            told = attributes.class_attribute(base, "__init_subclass__", store)
+            told = class_lookup.attribute(base, "__init_subclass__", store)
             if told is not None:
                 keywords = {
-                    word.arg: self.machine.expressions.value(word.value, store, activation)
+                    word.arg: self.interpreter.evaluate(word.value, store, frame)
                     for word in cls.node.keywords
                     if word.arg is not None and word.arg != "metaclass"
                 }
                 function = told.function if isinstance(told, Wrapped) else told
-                calls = self.machine.calls
-                calls.call_values(function, [cls], cls.node, store, activation, keywords)
+                self.interpreter.call_values(function, [cls], cls.node, store, frame, keywords)
                 return
 
     def _fields(
@@ -107,7 +104,7 @@ class Classes:
             raw: Value | None = store.get((cls.address, name))
             if raw is None:
                 continue
-            member = Instance(self.machine.new_address(), cls)
+            member = Instance(self.interpreter.new_address(), cls)
             store.set((member.address, "value"), raw)
             store.set((member.address, "name"), Const(name))
             store.set((cls.address, name), member)
@@ -120,17 +117,16 @@ class Classes:
             return self._typed_dict(cls, call)
         if cls.style == "enum":
             return self._member(cls, call)
-        instance = Instance(self.machine.new_address(), cls)
-        attributes = self.machine.expressions.attributes
-        maker = attributes.class_attribute(cls, "__init__", call.store)
+        instance = Instance(self.interpreter.new_address(), cls)
+        maker = class_lookup.attribute(cls, "__init__", call.store)
         if maker is not None:
-            self.machine.calls.call(BoundMethod(maker, instance), call)
+            self.interpreter.call(BoundMethod(maker, instance), call)
         elif cls.style == "dataclass":
             self._fill(instance, call)
-        elif base := self.inheritance.base(attributes.mro(cls)):
+        elif base := self.inheritance.base(class_lookup.mro(cls)):
             self.inheritance.initialise(instance, base, call)
         else:
-            self.machine.escapes.to_unknown(call)
+            self.interpreter.havoc_arguments(call)
         return instance
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
@@ -142,7 +138,7 @@ class Classes:
             if name in given:
                 continue
             if default is None or (call.arguments.open and not _is_set_later(default)):
-                given[name] = self.machine.fresh("field")
+                given[name] = self.interpreter.fresh("field")
             elif (made := self._default(default, call)) is not None:
                 given[name] = made
         return given
@@ -153,33 +149,31 @@ class Classes:
             return default
         plain, factory, _ = default.items
         if factory != MISSING:
-            calls = self.machine.calls
-            return calls.call_values(factory, [], call.node, call.store, call.activation)
+            return self.interpreter.call_values(factory, [], call.node, call.store, call.frame)
         return None if plain == MISSING else plain
 
     def _fill(self, instance: Instance, call: Call) -> None:
         """What the ``__init__`` of a dataclass does."""
-        attributes = self.machine.expressions.attributes
         given = self._arguments(instance.cls, call)
-        given = self.machine.declarations.filled(instance.cls, given, call, instance)
+        given = self.interpreter.declarations.filled(instance.cls, given, call, instance)
         passed = [given.pop(name) for name in _passed_on(instance.cls) if name in given]
         for name, value in given.items():
             call.store.set((instance.address, name), value)
-        after = attributes.class_attribute(instance.cls, "__post_init__", call.store)
+        after = class_lookup.attribute(instance.cls, "__post_init__", call.store)
         if after is not None:
-            rest = Call(Arguments(passed), call.node, call.store, call.activation)
-            self.machine.calls.call(BoundMethod(after, instance), rest)
+            rest = Call(Arguments(passed), call.node, call.store, call.frame)
+            self.interpreter.call(BoundMethod(after, instance), rest)
 
     def _named_tuple(self, cls: ClassValue, call: Call) -> Value:
-        given = self.machine.declarations.filled(cls, self._arguments(cls, call), call)
+        given = self.interpreter.declarations.filled(cls, self._arguments(cls, call), call)
         names = tuple(name for name, _ in cls.fields)
         return TupleValue(tuple(given[name] for name in names), names, cls)
 
     def _typed_dict(self, cls: ClassValue, call: Call) -> Value:
-        given = self.machine.declarations.filled(cls, dict(call.kwargs), call)
+        given = self.interpreter.declarations.filled(cls, dict(call.kwargs), call)
         items = tuple((Const(name), value) for name, value in given.items())
-        rest = self.machine.fresh("item") if call.args or call.arguments.open else None
-        return DictValue(self.machine.new_address(), Entries(items, rest))
+        rest = self.interpreter.fresh("item") if call.args or call.arguments.open else None
+        return DictValue(self.interpreter.new_address(), Entries(items, rest))
 
     def _member(self, cls: ClassValue, call: Call) -> Value:
         """``Layout('nchw')``: the member that has this value."""
@@ -188,7 +182,7 @@ class Classes:
             member: Value | None = call.store.get((cls.address, name))
             if isinstance(member, Instance) and wanted == call.store.get((member.address, "value")):
                 return member
-        return self.machine.fresh("member")
+        return self.interpreter.fresh("member")
 
 
 def _is_set_later(default: Value | None) -> bool:

@@ -26,7 +26,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain import equalities
+from namecheck.interpreter.domain import class_lookup, equalities
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -34,7 +34,7 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
-    Frame,
+    Environment,
     FunctionValue,
     Instance,
     Opaque,
@@ -48,7 +48,7 @@ from namecheck.interpreter.evaluation.calls import Call
 from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
 from namecheck.interpreter.evaluation.declared_values import DeclaredValues, Written
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 # Through how many files an alias is followed.
 _CHAIN: Final = 8
@@ -57,15 +57,15 @@ _CHAIN: Final = 8
 class Declarations:
     """Holds values against annotations, and makes them from annotations."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.values = DeclaredValues(machine)
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.values = DeclaredValues(interpreter)
         self._files: dict[ast.Module, Annotations] = {}
         self._followed: list[Import] = []
 
-    def of(self, frame: Frame) -> Annotations:
+    def of(self, environment: Environment) -> Annotations:
         """The annotations of the file that the code of a frame stands in."""
-        return self._of_file(self.machine.source_of(frame))
+        return self._of_file(self.interpreter.source_of(environment))
 
     def _of_file(self, source: Source) -> Annotations:
         known = self._files.get(source.tree)
@@ -85,7 +85,7 @@ class Declarations:
             self._followed.pop()
 
     def _elsewhere(self, source: Source, told: Import, rest: str) -> ast.expr | None:
-        file_of = self.machine.imports.file_of
+        file_of = self.interpreter.imports.file_of
         file, name = file_of(source, told.level, told.module, told.member), rest
         if file is None or not rest:
             file = file_of(source, told.level, told.module)
@@ -96,19 +96,21 @@ class Declarations:
 
     def speak(self, function: FunctionValue) -> bool:
         """Whether a function declares dims, of its parameters or of its result."""
-        signature = self.of(function.frame).signature(function.node)
+        signature = self.of(function.environment).signature(function.node)
         return signature.speaks or speaks(signature.result)
 
-    def enter(self, function: FunctionValue, frame: Frame, call: Call, store: Store) -> bool:
+    def enter(
+        self, function: FunctionValue, environment: Environment, call: Call, store: Store
+    ) -> bool:
         """Bind what the parameters declare to the arguments; False where they contradict."""
-        signature = self.of(frame).signature(function.node)
+        signature = self.of(environment).signature(function.node)
         if not signature.speaks:
             return True
-        values = {name: store.get((frame.number, name)) for name in signature.parameters}
-        bindings = self._bindings(signature.axes, frame, store, function.name)
+        values = {name: store.get((environment.number, name)) for name in signature.parameters}
+        bindings = self._bindings(signature.axes, environment, store, function.name)
         try:
             for name in sorted(signature.numbers):
-                size = size_of(store.get((frame.number, name), NONE))
+                size = size_of(store.get((environment.number, name), NONE))
                 if size is not None:
                     bindings = bind_number(bindings, name, size, name)
             for name, parameter in signature.parameters.items():
@@ -117,68 +119,74 @@ class Declarations:
             bindings = settle(bindings)
         except Contradiction as contradiction:
             if call.node is not function.node:
-                self._refuse(contradiction, signature, frame, call)
+                self._refuse(contradiction, signature, environment, call)
             return False
-        self._keep(bindings, frame, store, function)
-        scope = None if call.node is function.node else frame.number
+        self._keep(bindings, environment, store, function)
+        scope = None if call.node is function.node else environment.number
         for name, parameter in signature.parameters.items():
             value = self.values.refined(
                 parameter.declared,
                 values[name],
                 bindings,
                 scope,
-                self._written(parameter.annotation, frame),
+                self._written(parameter.annotation, environment),
                 store,
             )
-            store.set((frame.number, name), value)
+            store.set((environment.number, name), value)
         return True
 
     def _refuse(
-        self, contradiction: Contradiction, signature: Signature, frame: Frame, call: Call
+        self,
+        contradiction: Contradiction,
+        signature: Signature,
+        environment: Environment,
+        call: Call,
     ) -> None:
         """Report a call whose arguments contradict what is declared."""
-        machine, marks = self.machine, list[Place]()
+        interpreter, marks = self.interpreter, list[Place]()
         operands: list[tuple[ast.expr, Value]] = []
         if isinstance(call.node, ast.Call):
             operands += zip(call.node.args, call.args[-len(call.node.args) :], strict=False)
             for node, value in operands:
-                shown = machine.torch.show(value, call.store)
+                shown = interpreter.torch.show(value, call.store)
                 if isinstance(value, (TensorValue, Opaque)) and shown:
-                    marks.append(machine.place(node, shown))
+                    marks.append(interpreter.place(node, shown))
         values = [*call.args, *call.kwargs.values()]
-        origins = list(machine.torch.origins_of(contradiction.names, values, call.store))
-        source = machine.source_of(frame)
+        origins = list(interpreter.torch.origins_of(contradiction.names, values, call.store))
+        source = interpreter.source_of(environment)
         words = set(contradiction.message.splitlines()[0].split("'")[1::2])
         for name, parameter in signature.parameters.items():
             if name in words:
                 written = Written(parameter.annotation, source)
                 origins.append(written.place(f"'{name}' is declared here"))
-        machine.report(
+        interpreter.report(
             contradiction,
             call.node,
             call.store,
-            call.activation,
+            call.frame,
             tuple(marks),
             tuple(origins),
             by_axes=contradiction.code == "NC112",
-            facts=Facts(words=contradiction.names, given=machine.torch.given(operands, call.store)),
+            facts=Facts(
+                words=contradiction.names, given=interpreter.torch.given(operands, call.store)
+            ),
         )
 
     def result(
         self,
         function: FunctionValue,
-        frame: Frame,
+        environment: Environment,
         bindings: Bindings | None,
         value: Value,
         store: Store,
     ) -> Value:
         """What a call gives, by what the function declares where its body does not tell."""
-        signature = self.of(frame).signature(function.node)
-        if bindings is None or self.machine.scope(function.node).generator:
+        signature = self.of(environment).signature(function.node)
+        if bindings is None or self.interpreter.scope(function.node).generator:
             return value
         bindings = replace(bindings, for_result=True)
-        scope = frame.number
-        written = self._written(getattr(function.node, "returns", None), frame)
+        scope = environment.number
+        written = self._written(getattr(function.node, "returns", None), environment)
         try:
             meet(
                 signature.result, self.values.known(value, store), bindings, "result", returned=True
@@ -187,33 +195,35 @@ class Declarations:
             mistyped = told.code in ("NC301", "NC410")
             declared = of_dims_alone(signature.result) if mistyped else signature.result
             return self.values.made(declared, bindings, scope, written)
-        value = self.values.outside(value, frame.number, store)
+        value = self.values.outside(value, environment.number, store)
         return self.values.refined(signature.result, value, bindings, scope, written, store)
 
     def gives(self, function: FunctionValue) -> bool:
         """Whether a function declares what it gives."""
-        return speaks(self.of(function.frame).signature(function.node).result)
+        return speaks(self.of(function.environment).signature(function.node).result)
 
-    def bound(self, function: FunctionValue, frame: Frame, store: Store) -> Bindings | None:
+    def bound(
+        self, function: FunctionValue, environment: Environment, store: Store
+    ) -> Bindings | None:
         """What the axes of a function stand for in a call; None where its result says nothing."""
         if not self.gives(function):
             return None
-        signature = self.of(frame).signature(function.node)
-        bindings = self._bindings(signature.axes, frame, store, function.name)
+        signature = self.of(environment).signature(function.node)
+        bindings = self._bindings(signature.axes, environment, store, function.name)
         return replace(bindings, given=signature.numbers)
 
-    def leave(self, node: ast.Return, value: Value, store: Store, activation: Activation) -> None:
+    def leave(self, node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
         """Hold what a function returns against what it declares."""
-        frame = activation.frame
-        signature = self.of(frame).signature(frame.scope)
-        if not speaks(signature.result) or self.machine.scope(frame.scope).generator:
+        environment = frame.environment
+        signature = self.of(environment).signature(environment.scope)
+        if not speaks(signature.result) or self.interpreter.scope(environment.scope).generator:
             return
-        bindings = self._bindings(signature.axes, frame, store, activation.name)
+        bindings = self._bindings(signature.axes, environment, store, frame.name)
         try:
             known = self.values.known(value, store)
             settle(meet(signature.result, known, bindings, "result", returned=True))
         except Contradiction as contradiction:
-            self._report(contradiction, node.value or node, [value], store, activation)
+            self._report(contradiction, node.value or node, [value], store, frame)
 
     def parameter(
         self, function: FunctionValue, name: str, instance: Instance | None, store: Store
@@ -222,72 +232,72 @@ class Declarations:
 
         The axes of a constructor's are those of the instance that it is called for.
         """
-        signature = self.of(function.frame).signature(function.node)
+        signature = self.of(function.environment).signature(function.node)
         if name in signature.numbers:
             return sized(symbol(name))
         parameter = signature.parameters.get(name)
         if parameter is None:
             return None
-        written = self._written(parameter.annotation, function.frame)
+        written = self._written(parameter.annotation, function.environment)
         if instance is None:
             bindings = Bindings(function.name)
             return self.values.made(parameter.declared, bindings, None, written)
-        frame = replace(function.frame, number=self.machine.new_address(), receiver=instance)
-        bindings = self._bindings(axes_of(parameter.declared), frame, store, function.name)
+        environment = replace(
+            function.environment, number=self.interpreter.new_address(), receiver=instance
+        )
+        bindings = self._bindings(axes_of(parameter.declared), environment, store, function.name)
         return self.values.made(parameter.declared, bindings, _scope(instance), written)
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
         """The axes of an instance that its method names are those of the method."""
         named = frozenset[str]().union(*map(self._axes_of, self._classes(instance)))
-        axes = named & self.of(method.frame).axes(method.node)
+        axes = named & self.of(method.environment).axes(method.node)
         bindings = Bindings(method.name)
         for axis in axes:
             bindings = bind_number(bindings, axis, symbol(axis), "self")
         self._write(bindings, instance, store)
 
     def _classes(self, instance: Instance) -> Iterator[ClassValue]:
-        for cls in self.machine.expressions.attributes.mro(instance.cls):
+        for cls in class_lookup.mro(instance.cls):
             if isinstance(cls, ClassValue):
                 yield cls
 
     def _axes_of(self, cls: ClassValue) -> frozenset[str]:
         """The axes that the fields of a class name, and its constructor."""
-        if cls.node is None or cls.frame is None:
+        if cls.node is None or cls.environment is None:
             return frozenset()
-        annotations = self.of(cls.frame)
+        annotations = self.of(cls.environment)
         fields = [annotations.read(told) for told in fields_of(cls.node).values()]
         makers = [node for node in cls.node.body if getattr(node, "name", "") == "__init__"]
         return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
         """Whether a constructor, or the body of its class, names axes of what it sets."""
-        annotations = self.of(maker.frame)
+        annotations = self.of(maker.environment)
         fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
         told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
         return told or bool(annotations.axes(maker.node))
 
     # Variables
 
-    def assigned(
-        self, node: ast.AnnAssign, value: Value, store: Store, activation: Activation
-    ) -> Value:
+    def assigned(self, node: ast.AnnAssign, value: Value, store: Store, frame: Frame) -> Value:
         """What an annotated variable holds: the value, with the dims that are declared."""
-        declared = self.of(activation.frame).read(node.annotation)
+        declared = self.of(frame.environment).read(node.annotation)
         if not speaks(declared):
             return value
-        frame = activation.frame
+        environment = frame.environment
         name = ast.unparse(node.target)
-        bindings = self._bindings(axes_of(declared), frame, store, activation.name)
+        bindings = self._bindings(axes_of(declared), environment, store, frame.name)
         try:
             known = self.values.known(value, store)
             bindings = settle(meet(declared, known, bindings, name, returned=True))
         except Contradiction as contradiction:
-            self._report(contradiction, node.value or node, [value], store, activation)
-            return self.machine.fresh("contradiction")
-        owner = frame.receiver if isinstance(node.target, ast.Attribute) else None
-        self._write(bindings, owner if isinstance(owner, Instance) else frame, store)
+            self._report(contradiction, node.value or node, [value], store, frame)
+            return self.interpreter.fresh("contradiction")
+        owner = environment.receiver if isinstance(node.target, ast.Attribute) else None
+        self._write(bindings, owner if isinstance(owner, Instance) else environment, store)
         return self.values.refined(
-            declared, value, bindings, None, self._written(node.annotation, frame), store
+            declared, value, bindings, None, self._written(node.annotation, environment), store
         )
 
     def _report(
@@ -296,20 +306,20 @@ class Declarations:
         node: Node,
         values: Iterable[Value],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
-        machine, given = self.machine, list(values)
+        interpreter, given = self.interpreter, list(values)
         marks = tuple(
-            machine.place(node, machine.torch.show(value, store))
+            interpreter.place(node, interpreter.torch.show(value, store))
             for value in given
-            if isinstance(value, TensorValue) and machine.torch.show(value, store)
+            if isinstance(value, TensorValue) and interpreter.torch.show(value, store)
         )
-        origins = machine.torch.origins_of(contradiction.names, given, store)
-        machine.report(
+        origins = interpreter.torch.origins_of(contradiction.names, given, store)
+        interpreter.report(
             contradiction,
             node,
             store,
-            activation,
+            frame,
             marks,
             origins,
             by_axes=contradiction.code == "NC112",
@@ -319,17 +329,17 @@ class Declarations:
 
     def field(self, instance: Instance, name: str, store: Store) -> Value | None:
         """The attribute of an instance that its class only declares; None if it does not."""
-        for cls in self.machine.expressions.attributes.mro(instance.cls):
+        for cls in class_lookup.mro(instance.cls):
             node = cls.node if isinstance(cls, ClassValue) else None
-            if not isinstance(cls, ClassValue) or node is None or cls.frame is None:
+            if not isinstance(cls, ClassValue) or node is None or cls.environment is None:
                 continue
-            frame = Frame(self.machine.new_address(), node, cls.frame)
-            annotations = self.of(frame)
+            environment = Environment(self.interpreter.new_address(), node, cls.environment)
+            annotations = self.of(environment)
             annotation = fields_of(node).get(name)
             declared = None if annotation is None else annotations.read(annotation)
             if declared is not None and annotation is not None and speaks(declared):
-                written = self._written(annotation, frame)
-                return self._of_instance(instance, declared, written, frame, store)
+                written = self._written(annotation, environment)
+                return self._of_instance(instance, declared, written, environment, store)
         return None
 
     def filled(
@@ -341,10 +351,10 @@ class Declarations:
     ) -> dict[str, Value]:
         """The fields of a new instance, held against what is declared of them together."""
         values = dict(given)
-        if cls.node is None or cls.frame is None:
+        if cls.node is None or cls.environment is None:
             return values
-        frame = Frame(self.machine.new_address(), cls.node, cls.frame)
-        annotations = self.of(frame)
+        environment = Environment(self.interpreter.new_address(), cls.node, cls.environment)
+        annotations = self.of(environment)
         declared = {
             name: (annotations.read(annotation), annotation)
             for name, annotation in fields_of(cls.node).items()
@@ -362,9 +372,9 @@ class Declarations:
             bindings = settle(bindings)
         except Contradiction as contradiction:
             every = list(values.values())
-            self._report(contradiction, call.node, every, call.store, call.activation)
-            return {name: self.machine.fresh("contradiction") for name in values}
-        scope = self.machine.new_address()
+            self._report(contradiction, call.node, every, call.store, call.frame)
+            return {name: self.interpreter.fresh("contradiction") for name in values}
+        scope = self.interpreter.new_address()
         if instance is not None:
             self._write(bindings, instance, call.store)
         for name, (told, annotation) in declared.items():
@@ -373,38 +383,40 @@ class Declarations:
                 values[name],
                 bindings,
                 scope,
-                self._written(annotation, frame),
+                self._written(annotation, environment),
                 call.store,
             )
         return values
 
     def named_tuple(self, cls: ClassValue, store: Store) -> Value:
         """An unknown named tuple: its axes are its own."""
-        holder = Instance(self.machine.new_address(), cls)
+        holder = Instance(self.interpreter.new_address(), cls)
         names = tuple(name for name, _ in cls.fields)
         made = (self.field(holder, name, store) for name in names)
-        items = tuple(value or self.machine.fresh("field") for value in made)
+        items = tuple(value or self.interpreter.fresh("field") for value in made)
         return TupleValue(items, names, cls)
 
     def entries(self, cls: ClassValue, store: Store) -> Value:
         """An unknown dict of a TypedDict: its axes are those of the dict."""
-        holder = Instance(self.machine.new_address(), cls)
+        holder = Instance(self.interpreter.new_address(), cls)
         names = [] if cls.node is None else [name for name, _ in cls.fields]
         made = [(Const(name), self.field(holder, name, store)) for name in names]
         items = tuple((key, value) for key, value in made if value is not None)
-        return DictValue(self.machine.new_address(), Entries(items, self.machine.fresh("item")))
+        return DictValue(
+            self.interpreter.new_address(), Entries(items, self.interpreter.fresh("item"))
+        )
 
     def _of_instance(
         self,
         instance: Instance,
         declared: Declared,
         written: Written | None,
-        frame: Frame,
+        environment: Environment,
         store: Store,
     ) -> Value:
         """A value that an instance is declared to hold; its axes are those of the instance."""
         scope = _scope(instance)
-        inner = replace(frame, receiver=instance)
+        inner = replace(environment, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
         made = self.values.made(declared, bindings, scope, written)
         bindings = meet(declared, self.values.known(made, store), bindings, "field")
@@ -413,29 +425,31 @@ class Declarations:
 
     # What the axes stand for
 
-    def size_of_axis(self, axis: str, store: Store, activation: Activation) -> Size:
+    def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
         """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
-        frame, given = activation.frame, activation.given
-        if axis not in self.of(frame).signature(frame.scope).axes:
+        environment, given = frame.environment, frame.given
+        if axis not in self.of(environment).signature(environment.scope).axes:
             return UNKNOWN
-        bindings = self._bindings([axis], frame, store, activation.name)
-        inside = given is not None and given.node is not frame.scope
-        return bindings.dim(axis, frame.number if inside else None).size
+        bindings = self._bindings([axis], environment, store, frame.name)
+        inside = given is not None and given.node is not environment.scope
+        return bindings.dim(axis, environment.number if inside else None).size
 
-    def _bindings(self, axes: Iterable[str], frame: Frame, store: Store, function: str) -> Bindings:
+    def _bindings(
+        self, axes: Iterable[str], environment: Environment, store: Store, function: str
+    ) -> Bindings:
         """What these axes stand for in a frame: by itself, those around it, or its instance."""
         bound: dict[str, Bound] = {}
         runs: dict[str, Run] = {}
         for axis in axes:
-            found = self._cell(axis, frame, store)
+            found = self._cell(axis, environment, store)
             if isinstance(found, Bound):
                 bound[axis] = found
             elif isinstance(found, Run):
                 runs[axis] = found
         return equalities.bindings(Bindings(function, bound, runs), store)
 
-    def _cell(self, axis: str, frame: Frame, store: Store) -> Any:
-        current: Frame | None = frame
+    def _cell(self, axis: str, environment: Environment, store: Store) -> Any:
+        current: Environment | None = environment
         while current is not None:
             owners = [current.number]
             if isinstance(current.receiver, Instance):
@@ -448,20 +462,24 @@ class Declarations:
         return None
 
     def _keep(
-        self, bindings: Bindings, frame: Frame, store: Store, function: FunctionValue
+        self, bindings: Bindings, environment: Environment, store: Store, function: FunctionValue
     ) -> None:
-        self._write(bindings, frame, store)
-        if function.name == "__init__" and isinstance(frame.receiver, Instance):
-            self._write(bindings, frame.receiver, store)
+        self._write(bindings, environment, store)
+        if function.name == "__init__" and isinstance(environment.receiver, Instance):
+            self._write(bindings, environment.receiver, store)
 
-    def _write(self, bindings: Bindings, owner: Frame | Instance, store: Store) -> None:
-        number = owner.number if isinstance(owner, Frame) else owner.address
+    def _write(self, bindings: Bindings, owner: Environment | Instance, store: Store) -> None:
+        number = owner.number if isinstance(owner, Environment) else owner.address
         cells: Mapping[str, Bound | Run] = {**bindings.runs, **bindings.axes}
         for axis, bound in cells.items():
             store.set((number, _key(axis)), Const(bound))
 
-    def _written(self, annotation: ast.expr | None, frame: Frame) -> Written | None:
-        return None if annotation is None else Written(annotation, self.machine.source_of(frame))
+    def _written(self, annotation: ast.expr | None, environment: Environment) -> Written | None:
+        return (
+            None
+            if annotation is None
+            else Written(annotation, self.interpreter.source_of(environment))
+        )
 
 
 def _scope(instance: Instance) -> int | None:

@@ -43,7 +43,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Written:
 class DeclaredValues:
     """Makes values from declarations, and tells of values what a declaration is held against."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
     def known(self, value: Value | None, store: Store) -> Any:
         """What is known of a value, as annotations see it."""
@@ -70,7 +70,7 @@ class DeclaredValues:
             return equalities.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Opaque):
             if narrowing.is_tensor(value, store):
-                return self.known(self.machine.torch.promote(value, store), store)
+                return self.known(self.interpreter.torch.promote(value, store), store)
             return UNKNOWN
         if value == NONE:
             return None
@@ -94,27 +94,29 @@ class DeclaredValues:
         written: Written | None,
     ) -> Value:
         """A value of which only the declaration is known."""
-        machine = self.machine
+        interpreter = self.interpreter
         if isinstance(declared, Declaration):
             dims = bindings.dims_of(declared.pattern, scope)
             known = Tensor(dims, _dtype(declared), declared.device or UNKNOWN)
-            return machine.torch.tensor(known, _origins(dims, written))
+            return interpreter.torch.tensor(known, _origins(dims, written))
         if isinstance(declared, Items):
             made = [self.made(each, bindings, scope, written) for each in declared.each]
             return TupleValue(tuple(made))
         if isinstance(declared, Every):
             each = self.made(declared.each, bindings, scope, written)
             if declared.kind == "mapping":
-                return DictValue(machine.new_address(), Entries((), each))
+                return DictValue(interpreter.new_address(), Entries((), each))
             if declared.kind == "list":
-                return ListValue(machine.new_address(), Repeated(each))
+                return ListValue(interpreter.new_address(), Repeated(each))
             return Repeated(each)
         if isinstance(declared, OneOf):
             told = [option for option in declared.options if not isinstance(option, Undeclared)]
             if len(told) == 1 and declared.optional:
                 filled = self.made(told[0], bindings, scope, written)
-                return joins.union([Alternative(NONE), Alternative(filled)], machine.ledger)
-        return machine.fresh("declared")
+                return joins.union(
+                    [Alternative(NONE), Alternative(filled)], interpreter.context.ledger
+                )
+        return interpreter.fresh("declared")
 
     def refined(
         self,
@@ -127,7 +129,7 @@ class DeclaredValues:
     ) -> Value:
         """A value with the dims that are declared, where it has none that are known."""
         if value is None or not speaks(declared):
-            return self.machine.fresh("declared") if value is None else value
+            return self.interpreter.fresh("declared") if value is None else value
         if isinstance(declared, Declaration):
             return self._refined_tensor(declared, value, bindings, scope, written, store)
         if isinstance(declared, Items) and isinstance(value, TupleValue):
@@ -158,11 +160,10 @@ class DeclaredValues:
         written: Written | None,
         store: Store,
     ) -> Value:
-        torch = self.machine.torch
         if isinstance(value, Opaque):
             if size_of(value) is not None or value.kind is not None:
                 return value
-            value = torch.promote(value, store)
+            value = self.interpreter.torch.promote(value, store)
         if isinstance(value, Union):
             choices = [
                 replace(
@@ -171,7 +172,7 @@ class DeclaredValues:
                 )
                 for choice in value.alternatives
             ]
-            return joins.union(choices, self.machine.ledger)
+            return joins.union(choices, self.interpreter.context.ledger)
         if not isinstance(value, TensorValue):
             return value
         held = joins.held(value, store)
@@ -184,7 +185,7 @@ class DeclaredValues:
         if told != held.tensor:
             origins = {**_origins(dims, written), **held.origins}
             if scope is not None:
-                return torch.tensor(told, origins)  # only the callee calls it so
+                return self.interpreter.torch.tensor(told, origins)  # only the callee calls it so
             joins.write(value, store, Held(told, origins))
         return value
 
@@ -199,7 +200,7 @@ class DeclaredValues:
         dims = held.tensor.dims.mapped(partial(_outside, scope=scope))
         if dims == held.tensor.dims:
             return value
-        return self.machine.torch.tensor(replace(held.tensor, dims=dims), held.origins)
+        return self.interpreter.torch.tensor(replace(held.tensor, dims=dims), held.origins)
 
 
 def _outside(dim: Dim, scope: int) -> Dim:

@@ -20,8 +20,8 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
+    Environment,
     External,
-    Frame,
     Imported,
     Key,
     ListValue,
@@ -36,7 +36,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
-from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.attributes import Attributes
@@ -52,10 +52,10 @@ class Expressions:
     attributes: Attributes
     items: Items
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        comprehensions = Comprehensions(machine)
-        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], Value]] = {
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        comprehensions = Comprehensions(interpreter)
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], Value]] = {
             ast.Constant: self._constant,
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -85,20 +85,20 @@ class Expressions:
             ast.Await: self._await,
         }
 
-    def value(self, node: Node, store: Store, activation: Activation) -> Value:
+    def value(self, node: Node, store: Store, frame: Frame) -> Value:
         """What an expression gives."""
         case = self._cases.get(type(node))
         if case is None:
-            return self.machine.fresh("expression")
-        if activation.caller is not None:
-            self.machine.budget -= 1
-        result = case(node, store, activation)
+            return self.interpreter.fresh("expression")
+        if frame.caller is not None:
+            self.interpreter.budget.left -= 1
+        result = case(node, store, frame)
         if isinstance(result, Opaque):
             result = store.get(Fact(("value", result.key)), result)
         if isinstance(result, (Opaque, Union)):
-            self.machine.unknowns += 1
-        if self.machine.recorder is not None:
-            self.machine.recorder.value(node, result, store)
+            self.interpreter.progress.unknowns += 1
+        if self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.value(node, result, store)
         return result
 
     def spread(
@@ -131,69 +131,69 @@ class Expressions:
 
     # Names and constants
 
-    def _constant(self, node: ast.Constant, store: Store, activation: Activation) -> Value:
+    def _constant(self, node: ast.Constant, store: Store, frame: Frame) -> Value:
         return Const(node.value)
 
-    def _name(self, node: ast.Name, store: Store, activation: Activation) -> Value:
-        value = self.lookup(node.id, store, activation.frame)
-        return self.machine.torch.sides.named(value, node.id, node)
+    def _name(self, node: ast.Name, store: Store, frame: Frame) -> Value:
+        value = self.lookup(node.id, store, frame.environment)
+        return self.interpreter.query_key_roles.named(value, node.id, node)
 
-    def lookup(self, name: str, store: Store, frame: Frame) -> Value:
+    def lookup(self, name: str, store: Store, environment: Environment) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
-        holder = self.owner(name, frame)
+        holder = self.owner(name, environment)
         if holder is not None:
             found: Value | None = store.get((holder.number, name))
             if isinstance(found, (Imported, Union)):
-                return self.machine.imports.resolve(found, store)
+                return self.interpreter.imports.resolve(found, store)
             if found is not None:
                 return found
             if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
                 return Opaque(("variable", holder.number, name))
-        found = self.machine.imports.starred(self.module_of(frame), name, store)
+        found = self.interpreter.imports.starred(self.module_of(environment), name, store)
         if found is not None:
             return found
         if name in BUILTINS:
             return External(f"builtins.{name}")
-        return Opaque(("variable", self.module_of(frame).number, name))
+        return Opaque(("variable", self.module_of(environment).number, name))
 
-    def owner(self, name: str, frame: Frame) -> Frame | None:
+    def owner(self, name: str, environment: Environment) -> Environment | None:
         """The scope that a name belongs to, seen from a frame."""
-        current: Frame | None = frame
+        current: Environment | None = environment
         while current is not None:
-            info = self.machine.scope(current.scope)
-            visible = current is frame or not isinstance(current.scope, ast.ClassDef)
+            info = self.interpreter.scope(current.scope)
+            visible = current is environment or not isinstance(current.scope, ast.ClassDef)
             if name in info.global_:
                 return self.module_of(current)
             if visible and name in info.local:
                 return current
             current = current.enclosing
-        return self.module_of(frame)
+        return self.module_of(environment)
 
-    def module_of(self, frame: Frame) -> Frame:
+    def module_of(self, environment: Environment) -> Environment:
         """The frame of the module that a frame is in."""
-        while frame.enclosing is not None:
-            frame = frame.enclosing
-        return frame
+        while environment.enclosing is not None:
+            environment = environment.enclosing
+        return environment
 
-    def _attribute(self, node: ast.Attribute, store: Store, activation: Activation) -> Value:
-        receiver = self.value(node.value, store, activation)
+    def _attribute(self, node: ast.Attribute, store: Store, frame: Frame) -> Value:
+        receiver = self.value(node.value, store, frame)
         value = self.spread(
             store,
             [receiver],
             lambda layer, values: self.attributes.read(
-                values[0], node.attr, node, layer, activation, alone=values[0] is receiver
+                values[0], node.attr, node, layer, frame, alone=values[0] is receiver
             ),
         )
-        return self.machine.torch.sides.named(value, node.attr, node)
+        return self.interpreter.query_key_roles.named(value, node.attr, node)
 
-    def _call(self, node: ast.Call, store: Store, activation: Activation) -> Value:
-        return self.machine.calls.evaluate(node, store, activation)
+    def _call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+        return self.interpreter.evaluate_call(node, store, frame)
 
     # Operators
 
-    def _binary(self, node: ast.BinOp, store: Store, activation: Activation) -> Value:
-        left = self.value(node.left, store, activation)
-        right = self.value(node.right, store, activation)
+    def _binary(self, node: ast.BinOp, store: Store, frame: Frame) -> Value:
+        left = self.value(node.left, store, frame)
+        right = self.value(node.right, store, frame)
         return self.spread(
             store,
             [left, right],
@@ -202,7 +202,7 @@ class Expressions:
                 node,
                 [(node.left, values[0]), (node.right, values[1])],
                 layer,
-                activation,
+                frame,
             ),
         )
 
@@ -212,15 +212,15 @@ class Expressions:
         node: Node,
         operands: list[Operand],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> Value:
         """A Python operator, by the name of its node: on tensors through the table."""
-        return python_operators.apply(self.machine, operator, node, operands, store, activation)
+        return python_operators.apply(self.interpreter, operator, node, operands, store, frame)
 
-    def _unary(self, node: ast.UnaryOp, store: Store, activation: Activation) -> Value:
-        operand = self.value(node.operand, store, activation)
+    def _unary(self, node: ast.UnaryOp, store: Store, frame: Frame) -> Value:
+        operand = self.value(node.operand, store, frame)
         if isinstance(node.op, ast.Not):
-            narrowing.ask(self.machine, node.operand, operand, store, activation)
+            narrowing.ask(self.interpreter, node.operand, operand, store, frame)
             return self.spread(
                 store, [operand], lambda layer, values: self.negate(values[0], layer)
             )
@@ -228,7 +228,7 @@ class Expressions:
             store,
             [operand],
             lambda layer, values: self.operate(
-                type(node.op).__name__, node, [(node.operand, values[0])], layer, activation
+                type(node.op).__name__, node, [(node.operand, values[0])], layer, frame
             ),
         )
 
@@ -239,12 +239,12 @@ class Expressions:
             return FALSE if truth else TRUE
         return Opaque(("not", joins.identity(value, store)), "bool")
 
-    def _compare(self, node: ast.Compare, store: Store, activation: Activation) -> Value:
-        left_node, left = node.left, self.value(node.left, store, activation)
+    def _compare(self, node: ast.Compare, store: Store, frame: Frame) -> Value:
+        left_node, left = node.left, self.value(node.left, store, frame)
         result: Value = TRUE
         keys: list[Hashable] = []
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.value(right_node, store, activation)
+            right = self.value(right_node, store, frame)
             operands: list[Operand] = [(left_node, left), (right_node, right)]
             name = type(operator).__name__
 
@@ -255,7 +255,7 @@ class Expressions:
                 operands: list[Operand] = operands,
             ) -> Value:
                 pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
-                return self.operate(name, node, pairs, layer, activation)
+                return self.operate(name, node, pairs, layer, frame)
 
             result = self.spread(store, [left, right], one)
             if self.truth(result, store) is False:
@@ -264,14 +264,14 @@ class Expressions:
             left_node, left = right_node, right
         return result if len(node.ops) == 1 else Opaque(("chain", *keys), "bool")
 
-    def _boolean(self, node: ast.BoolOp, store: Store, activation: Activation) -> Value:
+    def _boolean(self, node: ast.BoolOp, store: Store, frame: Frame) -> Value:
         stop = isinstance(node.op, ast.Or)
         results: list[Alternative] = []
         exits: list[Store] = []
         layer = store
         for operand in node.values[:-1]:
-            value = self.value(operand, layer, activation)
-            narrowing.ask(self.machine, operand, value, layer, activation)
+            value = self.value(operand, layer, frame)
+            narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
             if truth is stop:
                 return self._leave(store, [*exits, layer], [*results, Alternative(value)])
@@ -279,7 +279,7 @@ class Expressions:
                 continue
             going: list[Store] = []
             for choice, branch, outcome in narrowing.outcomes(
-                self.machine, operand, value, layer, activation
+                self.interpreter, operand, value, layer, frame
             ):
                 if outcome is stop:
                     exits.append(branch)
@@ -290,7 +290,7 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.value(node.values[-1], layer, activation)
+            value = self.value(node.values[-1], layer, frame)
         except PathEnds:
             if not exits:
                 raise
@@ -303,16 +303,16 @@ class Expressions:
             merges.rejoin(store, exits)
         return joins.union(results, store.ledger)
 
-    def _conditional(self, node: ast.IfExp, store: Store, activation: Activation) -> Value:
-        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+    def _conditional(self, node: ast.IfExp, store: Store, frame: Frame) -> Value:
+        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
         results: list[Alternative] = []
         layers: list[Store] = []
         for branch, entries in ((node.body, holds), (node.orelse, fails)):
             for layer in entries:
                 if layer is store:
-                    return self.value(branch, store, activation)
+                    return self.value(branch, store, frame)
                 try:
-                    value = self.value(branch, layer, activation)
+                    value = self.value(branch, layer, frame)
                 except PathEnds:
                     continue
                 results.append(Alternative(value, layer.facts_since(store)))
@@ -359,25 +359,29 @@ class Expressions:
 
     # Subscripts
 
-    def _subscript(self, node: ast.Subscript, store: Store, activation: Activation) -> Value:
-        receiver = self.value(node.value, store, activation)
-        index = self.value(node.slice, store, activation)
-        if receiver == NONE and self._is_own(node.value, activation.frame):
-            self.machine.fail("TypeError")  # on the paths that go on it is something else
+    def _subscript(self, node: ast.Subscript, store: Store, frame: Frame) -> Value:
+        receiver = self.value(node.value, store, frame)
+        index = self.value(node.slice, store, frame)
+        if receiver == NONE and self._is_own(node.value, frame.environment):
+            self.interpreter.fail("TypeError")  # on the paths that go on it is something else
         return self.spread(
             store,
             [receiver, index],
-            lambda layer, values: self.items.read(values[0], values[1], node, layer, activation),
+            lambda layer, values: self.items.read(values[0], values[1], node, layer, frame),
         )
 
-    def _is_own(self, node: ast.expr, frame: Frame) -> bool:
+    def _is_own(self, node: ast.expr, environment: Environment) -> bool:
         """Whether a variable of a function is read that nothing else can have bound."""
-        function = isinstance(frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
-        return function and isinstance(node, ast.Name) and self.owner(node.id, frame) is frame
+        function = isinstance(environment.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
+        return (
+            function
+            and isinstance(node, ast.Name)
+            and self.owner(node.id, environment) is environment
+        )
 
-    def _slice(self, node: ast.Slice, store: Store, activation: Activation) -> Value:
+    def _slice(self, node: ast.Slice, store: Store, frame: Frame) -> Value:
         lower, upper, step = (
-            NONE if part is None else self.value(part, store, activation)
+            NONE if part is None else self.value(part, store, frame)
             for part in (node.lower, node.upper, node.step)
         )
         return SliceValue(lower, upper, step)
@@ -385,62 +389,60 @@ class Expressions:
     # Displays
 
     def _elements(
-        self, nodes: Sequence[ast.expr], store: Store, activation: Activation
+        self, nodes: Sequence[ast.expr], store: Store, frame: Frame
     ) -> tuple[Value, ...] | Repeated:
         """The values of a display; of unknown number where something unknown is starred in."""
         items: list[Value] = []
         unknown = False
         for node in nodes:
             if isinstance(node, ast.Starred):
-                content = self.iterate(
-                    self.value(node.value, store, activation), node, store, activation
-                )
+                content = self.iterate(self.value(node.value, store, frame), node, store, frame)
                 unknown |= isinstance(content, Repeated)
                 items.extend((content.each,) if isinstance(content, Repeated) else content)
             else:
-                items.append(self.value(node, store, activation))
+                items.append(self.value(node, store, frame))
         if not unknown:
             return tuple(items)
         return Repeated(joins.either(items, store))
 
-    def _tuple(self, node: ast.Tuple, store: Store, activation: Activation) -> Value:
-        content = self._elements(node.elts, store, activation)
+    def _tuple(self, node: ast.Tuple, store: Store, frame: Frame) -> Value:
+        content = self._elements(node.elts, store, frame)
         return content if isinstance(content, Repeated) else TupleValue(content)
 
-    def _list(self, node: ast.List, store: Store, activation: Activation) -> Value:
-        return ListValue(self.machine.new_address(), self._elements(node.elts, store, activation))
+    def _list(self, node: ast.List, store: Store, frame: Frame) -> Value:
+        return ListValue(self.interpreter.new_address(), self._elements(node.elts, store, frame))
 
-    def _set(self, node: ast.Set, store: Store, activation: Activation) -> Value:
-        content = self._elements(node.elts, store, activation)
+    def _set(self, node: ast.Set, store: Store, frame: Frame) -> Value:
+        content = self._elements(node.elts, store, frame)
         if not isinstance(content, Repeated):
             content = tuple(dict.fromkeys(content))
-        return ListValue(self.machine.new_address(), content, "set")
+        return ListValue(self.interpreter.new_address(), content, "set")
 
-    def _dict(self, node: ast.Dict, store: Store, activation: Activation) -> Value:
+    def _dict(self, node: ast.Dict, store: Store, frame: Frame) -> Value:
         items: dict[Value, Value] = {}
         rest: Value | None = None
         for key_node, value_node in zip(node.keys, node.values, strict=True):
-            value = self.value(value_node, store, activation)
+            value = self.value(value_node, store, frame)
             if key_node is None:
                 if isinstance(value, DictValue):
                     content = joins.entries(value, store)
                     items.update(content.items)
                     rest = content.rest or rest
                 else:
-                    rest = self.machine.fresh("unpacked")
+                    rest = self.interpreter.fresh("unpacked")
                 continue
-            items[self.value(key_node, store, activation)] = value
-        return DictValue(self.machine.new_address(), Entries(tuple(items.items()), rest))
+            items[self.value(key_node, store, frame)] = value
+        return DictValue(self.interpreter.new_address(), Entries(tuple(items.items()), rest))
 
-    def _joined(self, node: ast.JoinedStr, store: Store, activation: Activation) -> Value:
-        parts = [self.value(part, store, activation) for part in node.values]
+    def _joined(self, node: ast.JoinedStr, store: Store, frame: Frame) -> Value:
+        parts = [self.value(part, store, frame) for part in node.values]
         if all(isinstance(part, Const) for part in parts):
             return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
         return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
 
-    def _formatted(self, node: ast.FormattedValue, store: Store, activation: Activation) -> Value:
-        value = self.value(node.value, store, activation)
-        spec = NONE if node.format_spec is None else self.value(node.format_spec, store, activation)
+    def _formatted(self, node: ast.FormattedValue, store: Store, frame: Frame) -> Value:
+        value = self.value(node.value, store, frame)
+        spec = NONE if node.format_spec is None else self.value(node.format_spec, store, frame)
         if (
             isinstance(value, Const)
             and spec == NONE
@@ -449,52 +451,52 @@ class Expressions:
             if node.conversion == ord("r"):
                 return Const(repr(value.value))
             return Const(str(value.value))
-        return self.machine.fresh("formatted", "str")
+        return self.interpreter.fresh("formatted", "str")
 
-    def _starred(self, node: ast.Starred, store: Store, activation: Activation) -> Value:
-        self.value(node.value, store, activation)
-        return self.machine.fresh("starred")
+    def _starred(self, node: ast.Starred, store: Store, frame: Frame) -> Value:
+        self.value(node.value, store, frame)
+        return self.interpreter.fresh("starred")
 
-    def _lambda(self, node: ast.Lambda, store: Store, activation: Activation) -> Value:
-        return self.machine.statements.function(node, store, activation)
+    def _lambda(self, node: ast.Lambda, store: Store, frame: Frame) -> Value:
+        return self.interpreter.define_function(node, store, frame)
 
-    def _walrus(self, node: ast.NamedExpr, store: Store, activation: Activation) -> Value:
-        value = self.value(node.value, store, activation)
-        self.machine.statements.bind(node.target, value, store, activation)
+    def _walrus(self, node: ast.NamedExpr, store: Store, frame: Frame) -> Value:
+        value = self.value(node.value, store, frame)
+        self.interpreter.bind(node.target, value, store, frame)
         return value
 
-    def _await(self, node: ast.Await, store: Store, activation: Activation) -> Value:
-        return self.value(node.value, store, activation)
+    def _await(self, node: ast.Await, store: Store, frame: Frame) -> Value:
+        return self.value(node.value, store, frame)
 
-    def _yield(self, node: ast.Yield, store: Store, activation: Activation) -> Value:
+    def _yield(self, node: ast.Yield, store: Store, frame: Frame) -> Value:
         # Paths that leave the generator here stand on a layer that is not written any more.
         base = store.copied()
-        ends = self.yielded(node, base, activation)
+        ends = self.yielded(node, base, frame)
         merges.rejoin(base, ends)
         store.absorb(base.cells)
-        return self.machine.fresh("sent")
+        return self.interpreter.fresh("sent")
 
-    def yielded(self, node: ast.Yield, store: Store, activation: Activation) -> list[Store]:
+    def yielded(self, node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
         """Yield an item: the paths on which the next one is asked for."""
-        item = NONE if node.value is None else self.value(node.value, store, activation)
-        ends = [store] if activation.on_yield is None else activation.on_yield(item, store.fork())
+        item = NONE if node.value is None else self.value(node.value, store, frame)
+        ends = [store] if frame.on_yield is None else frame.on_yield(item, store.fork())
         if not ends:
-            self.machine.fail("GeneratorExit")
+            self.interpreter.fail("GeneratorExit")
         return ends
 
-    def _yield_from(self, node: ast.YieldFrom, store: Store, activation: Activation) -> Value:
+    def _yield_from(self, node: ast.YieldFrom, store: Store, frame: Frame) -> Value:
         """``yield from``: as a loop that yields each item; of a generator with what it returns."""
-        value = self.value(node.value, store, activation)
-        generator = self.items.generator(value, node, store, activation)
-        each = activation.on_yield
+        value = self.value(node.value, store, frame)
+        generator = self.items.generator(value, node, store, frame)
+        each = frame.on_yield
         base = store.copied()
         returns = None
         if generator is not None and each is not None:
-            returns = self.machine.generators.run(generator, each, node, base, activation)
+            returns = self.interpreter.generators.run(generator, each, node, base, frame)
         if returns is None:
-            loop, variable = self.machine.generators.loop_of(node)
-            self.machine.statements.bind_name(variable, value, base, activation.frame)
-            ends = self.machine.statements.block([loop], [base.fork()], activation)
+            loop, variable = self.interpreter.generators.loop_of(node)
+            self.interpreter.bind_name(variable, value, base, frame.environment)
+            ends = self.interpreter.execute([loop], [base.fork()], frame)
             returns = [(end, NONE) for end in ends]
         if not returns:
             raise PathEnds
@@ -509,26 +511,26 @@ class Expressions:
         value: Value,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
         """The items that iterating a value gives; `whole` says that it is certainly used up."""
-        return self.items.iterate(value, node, store, activation, whole=whole)
+        return self.items.iterate(value, node, store, frame, whole=whole)
 
     def spread_iterable(
         self,
         value: Value,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
         """The items of a value that may be one of several."""
         whole = whole and not isinstance(value, Union)
         choices = [
-            self.iterate(choice.value, node, store, activation, whole=whole)
+            self.iterate(choice.value, node, store, frame, whole=whole)
             for choice in joins.alternatives(value)
             if choice.value != NONE and store.allows(choice.facts)
         ]

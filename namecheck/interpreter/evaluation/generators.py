@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Frame, Generator, Repeated, Value
-from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.domain.values import Environment, Generator, Repeated, Value
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
 
 # What is done with an item on a path: the paths on which the next one is asked for.
 Each: TypeAlias = Callable[[Value, Store], list[Store]]
@@ -28,18 +28,18 @@ class Generators:
     what it still may give.
     """
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._loops: dict[ast.YieldFrom, ast.For] = {}
 
     def rest(self, generator: Generator, store: Store) -> Content | None:
         """What a generator still may give; None where it was not asked yet."""
-        content: Content | None = store.get(_address(generator.frame))
+        content: Content | None = store.get(_address(generator.environment))
         return content
 
     def keep(self, generator: Generator, content: Content, store: Store) -> None:
         """Remember what a generator still may give."""
-        store.set(_address(generator.frame), content)
+        store.set(_address(generator.environment), content)
 
     def run(
         self,
@@ -47,7 +47,7 @@ class Generators:
         each: Each,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         guarded: bool = False,
     ) -> list[tuple[Store, Value]] | None:
@@ -56,49 +56,49 @@ class Generators:
         `guarded` says that it catches the errors of what is done with its items. None where it is
         not followed.
         """
-        calls = self.machine.calls
-        if calls.too_deep(generator.function, activation) or not self.machine.spend():
+        if (
+            self.interpreter.too_deep(generator.function, frame)
+            or not self.interpreter.budget.spend()
+        ):
             return None
         self.keep(generator, (), store)
-        inner = Activation(generator.frame, activation, node, None, generator.function.name)
-        source = self.machine.source
+        inner = Frame(generator.environment, frame, node, None, generator.function.name)
+        source = self.interpreter.source
 
         def take_turns(item: Value, layer: Store) -> list[Store]:
             for change in generator.changes:
                 item = change(item, layer)
-            left, own = activation.left, self.machine.source
+            left, own = frame.left, self.interpreter.source
             caught = list(inner.guards) if guarded else []
-            activation.guards += caught
-            self.machine.source = source
+            frame.guards += caught
+            self.interpreter.source = source
             try:
                 return each(item, layer)
             finally:
-                self.machine.source = own
-                del activation.guards[len(activation.guards) - len(caught) :]
-                inner.escaped += activation.left != left
+                self.interpreter.source = own
+                del frame.guards[len(frame.guards) - len(caught) :]
+                inner.escaped += frame.left != left
 
         inner.on_yield = take_turns
-        ends = calls.run_body(generator.function, store.fork(), inner)
-        self.machine.errors.discard("GeneratorExit")
+        ends = self.interpreter.run_body(generator.function, store.fork(), inner)
+        self.interpreter.progress.errors.discard("GeneratorExit")
         return ends
 
-    def collect(
-        self, generator: Generator, node: Node, store: Store, activation: Activation
-    ) -> Content:
+    def collect(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Content:
         """All that a generator gives, when it is run to its end at once."""
-        key = _collected(generator.frame)
+        key = _collected(generator.environment)
 
         def each(item: Value, layer: Store) -> list[Store]:
             layer.set(key, _appended(layer.get(key, ()), item, layer))
             return [layer]
 
-        ends = self.run(generator, each, node, store, activation)
+        ends = self.run(generator, each, node, store, frame)
         if ends is None:
             self.abandon(generator, store)
-            return Repeated(self.machine.fresh("item"))
+            return Repeated(self.interpreter.fresh("item"))
         if not ends:
             raise PathEnds
-        self.machine.calls.leave(ends, generator.frame, store)
+        self.interpreter.leave_function(ends, generator.environment, store)
         content: Content = store.get(key, ())
         return content
 
@@ -107,7 +107,7 @@ class Generators:
         generator: Generator,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         asked: bool = True,
     ) -> Content:
@@ -116,13 +116,13 @@ class Generators:
         It is judged to its first item, if it is certain that it is `asked` for one; what else it
         does it may have done or not.
         """
-        key = _collected(generator.frame)
+        key = _collected(generator.environment)
         seen: list[list[Value]] = []
-        silent = self.machine.silent
-        self.machine.silent += not asked
+        silent = self.interpreter.findings.silent
+        self.interpreter.findings.silent += not asked
 
         def each(item: Value, layer: Store) -> list[Store]:
-            self.machine.silent = max(self.machine.silent, silent + 1)
+            self.interpreter.findings.silent = max(self.interpreter.findings.silent, silent + 1)
             content: Content = layer.get(key, ())
             if not isinstance(content, Repeated):
                 seen[len(content) :] = seen[len(content) :] or [[]]
@@ -131,14 +131,14 @@ class Generators:
             return [layer]
 
         try:
-            with self.machine.ledger.logging() as log:
-                ends = self.run(generator, each, node, store, activation)
+            with self.interpreter.context.ledger.logging() as log:
+                ends = self.run(generator, each, node, store, frame)
         finally:
-            self.machine.silent = silent
+            self.interpreter.findings.silent = silent
         store.absorb(merges.at_any_time(store, log).changes_since(store))
         if ends is None:
             self.abandon(generator, store)
-            return Repeated(self.machine.fresh("item"))
+            return Repeated(self.interpreter.fresh("item"))
         if asked and not ends and not seen:
             raise PathEnds
         items = tuple(joins.either(choices, store) for choices in seen)
@@ -147,24 +147,22 @@ class Generators:
 
     def abandon(self, generator: Generator, store: Store) -> None:
         """Nothing is known of what a generator has done or will give."""
-        self.keep(generator, Repeated(self.machine.fresh("item")), store)
+        self.keep(generator, Repeated(self.interpreter.fresh("item")), store)
 
-    def give_away(self, generator: Generator, store: Store, activation: Activation) -> None:
+    def give_away(self, generator: Generator, store: Store, frame: Frame) -> None:
         """Unknown code may run a generator, as far as it likes."""
         if self.rest(generator, store) is None:
-            self.sample(generator, generator.site, store, activation, asked=False)
+            self.sample(generator, generator.site, store, frame, asked=False)
         self.abandon(generator, store)
 
-    def step(
-        self, generator: Generator, node: Node, store: Store, activation: Activation
-    ) -> Value | None:
+    def step(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Value | None:
         """The next item; None where there is none left."""
         content = self.rest(generator, store)
         if content is None:
-            content = self.sample(generator, node, store, activation)
+            content = self.sample(generator, node, store, frame)
         if isinstance(content, Repeated):
             self.keep(generator, content, store)
-            return joins.pick(content, self.machine.new_address(), store)
+            return joins.pick(content, self.interpreter.new_address(), store)
         self.keep(generator, content[1:], store)
         return content[0] if content else None
 
@@ -190,12 +188,12 @@ class Generators:
         return replace(generator, changes=(*generator.changes, change))
 
 
-def _address(frame: Frame) -> Hashable:
-    return ("generator", frame.number)
+def _address(environment: Environment) -> Hashable:
+    return ("generator", environment.number)
 
 
-def _collected(frame: Frame) -> Hashable:
-    return ("collected", frame.number)
+def _collected(environment: Environment) -> Hashable:
+    return ("collected", environment.number)
 
 
 def _appended(content: Content, item: Value, store: Store) -> Content:

@@ -12,7 +12,7 @@ from namecheck.interpreter.domain.values import ClassValue, External, TupleValue
 
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
-    from namecheck.interpreter.evaluation.machine import Activation, Machine
+    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 _ALL: Final = frozenset({"BaseException"})
 _BROAD: Final = frozenset({"Exception", "BaseException"})
@@ -51,19 +51,19 @@ ANY: Final = Guard(_ALL)
 
 
 def of_handler(
-    machine: Machine, handler: ast.ExceptHandler, store: Store, activation: Activation
+    interpreter: Interpreter, handler: ast.ExceptHandler, store: Store, frame: Frame
 ) -> Guard:
     """What a handler catches."""
     inner = (node for part in handler.body for node in ast.walk(part))
     again = any(isinstance(node, ast.Raise) for node in inner)
     types = _ALL
     if handler.type is not None:
-        types = _names(machine.expressions.value(handler.type, store, activation))
+        types = _names(interpreter.evaluate(handler.type, store, frame))
     return Guard(types, not types & _BROAD, again)
 
 
 def of_context(
-    machine: Machine, node: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, node: ast.expr, store: Store, frame: Frame
 ) -> Guard | None:
     """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
     if not isinstance(node, ast.Call) or _last(node.func) not in _EXPECTING:
@@ -71,14 +71,14 @@ def of_context(
     demanded = _last(node.func) != "suppress"
     given = node.args[:1] if demanded else node.args
     given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
-    types = [_names(machine.expressions.value(arg, store, activation)) for arg in given]
+    types = [_names(interpreter.evaluate(arg, store, frame)) for arg in given]
     return Guard(frozenset().union(*types) if types else _ALL, demanded=demanded)
 
 
-def error_of(machine: Machine, node: ast.expr | None, store: Store, activation: Activation) -> str:
+def error_of(interpreter: Interpreter, node: ast.expr | None, store: Store, frame: Frame) -> str:
     """The built-in type of the error that a ``raise`` raises, if it is one."""
     kind = node.func if isinstance(node, ast.Call) else node
-    value = None if kind is None else machine.expressions.value(kind, store, activation)
+    value = None if kind is None else interpreter.evaluate(kind, store, frame)
     if isinstance(value, External) and value.path.startswith("builtins."):
         return value.path.removeprefix("builtins.")
     return ""

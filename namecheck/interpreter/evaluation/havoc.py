@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.scopes import children
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -33,7 +33,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
 from namecheck.interpreter.models.container_methods import CHANGING
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ _DEEP: Final = 3
 _CALLS: Final = 2
 
 
-class Escapes:
+class Havoc:
     """Gives values away."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._effects: dict[ast.AST, bool] = {}
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
     def to_unknown(self, call: Call, name: str = "") -> None:
         """The arguments of a call go to code of which nothing but its name is known."""
         given = (*call.args, *call.kwargs.values())
-        self._hand_over(given, call.store, call.activation)
+        self._hand_over(given, call.store, call.frame)
         if name.endswith("_") or "name" in name.lower():
             for value in given:
                 if isinstance(value, TensorValue):
@@ -66,29 +66,29 @@ class Escapes:
         """Nothing is known any more of these lists and dicts, and of those in them."""
         for value in list(_within(values, store)):
             if isinstance(value, ListValue):
-                joins.write(value, store, Repeated(self.machine.fresh("item")))
+                joins.write(value, store, Repeated(self.interpreter.fresh("item")))
             elif isinstance(value, DictValue):
-                joins.write(value, store, Entries((), self.machine.fresh("item")))
+                joins.write(value, store, Entries((), self.interpreter.fresh("item")))
 
-    def _hand_over(self, values: Sequence[Value], store: Store, activation: Activation) -> None:
+    def _hand_over(self, values: Sequence[Value], store: Store, frame: Frame) -> None:
         given = list(_within(values, store))
         self.containers(values, store)
         for value in given:
             if isinstance(value, Generator):
-                self.machine.generators.give_away(value, store, activation)
+                self.interpreter.generators.give_away(value, store, frame)
             elif isinstance(value, (Instance, TorchModule)):
-                self.machine.modules.given_away(value, store)
+                self.interpreter.torch_nn.given_away(value, store)
                 if isinstance(value, Instance):
                     self._instance(value, store)
             elif isinstance(value, (Wrapped, Partial)):
-                self._hand_over([value.function], store, activation)
+                self._hand_over([value.function], store, frame)
             elif isinstance(value, (FunctionValue, BoundMethod)):
-                self._function(value, store, activation)
+                self._function(value, store, frame)
 
     def _instance(self, value: Instance, store: Store) -> None:
         """Its methods may be called: what they set is not known any more."""
         self.containers([joins.opened(value, store)], store)
-        for cls in self.machine.expressions.attributes.mro(value.cls):
+        for cls in class_lookup.mro(value.cls):
             node = getattr(cls, "node", None)
             if node is None:
                 continue
@@ -98,45 +98,43 @@ class Escapes:
                 key = (value.address, name)
                 before: Value | None = store.get(key)
                 if before is not None:
-                    store.write(key, before, self.machine.fresh("written"))
+                    store.write(key, before, self.interpreter.fresh("written"))
 
-    def _function(
-        self, value: FunctionValue | BoundMethod, store: Store, activation: Activation
-    ) -> None:
+    def _function(self, value: FunctionValue | BoundMethod, store: Store, frame: Frame) -> None:
         """It may be called, any number of times and with whatever arguments."""
         function = value.function if isinstance(value, BoundMethod) else value
         if not isinstance(function, FunctionValue) or not self._has_effects(function):
             return
-        if self.machine.calls.too_deep(function, activation) or not self.machine.spend():
+        if self.interpreter.too_deep(function, frame) or not self.interpreter.budget.spend():
             return
         receiver = [value.receiver] if isinstance(value, BoundMethod) else []
-        self.machine.silent += 1
+        self.interpreter.findings.silent += 1
         try:
             for _ in range(_CALLS):
-                with self.machine.ledger.logging() as log:
-                    self._call(function, receiver, store.fork(), activation)
+                with self.interpreter.context.ledger.logging() as log:
+                    self._call(function, receiver, store.fork(), frame)
                 store.absorb(merges.at_any_time(store, log).changes_since(store))
         finally:
-            self.machine.silent -= 1
+            self.interpreter.findings.silent -= 1
 
     def _call(
         self,
         function: FunctionValue,
         receiver: list[Value],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
-        unknowns, errors = self.machine.unknowns, set(self.machine.errors)
+        unknowns, errors = self.interpreter.progress.unknowns, set(self.interpreter.progress.errors)
         try:
-            self.machine.callers.call_once(function, receiver, store, activation)
+            self.interpreter.call_as_stranger(function, receiver, store, frame)
         except PathEnds:
             pass
         finally:
-            self.machine.unknowns, self.machine.errors = unknowns, errors
+            self.interpreter.progress.unknowns, self.interpreter.progress.errors = unknowns, errors
 
     def _has_effects(self, function: FunctionValue) -> bool:
         """Whether a function may change anything but what it makes itself."""
-        if self.machine.recorder is not None:
+        if self.interpreter.context.recorder is not None:
             return True  # what it gives is to be known, too
         found = self._effects.get(function.node)
         if found is None:

@@ -11,8 +11,15 @@ from typing import Final, TypeAlias
 from namecheck.core.syntax import Refused, Source, parse
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Const, External, Frame, ListValue, TupleValue, Value
-from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.domain.values import (
+    Const,
+    Environment,
+    External,
+    ListValue,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
 
 # The file that a dotted name stands for, None where it is none of the program's; a package is
 # its `__init__.py`.
@@ -49,22 +56,22 @@ class Imports:
     name the store has the frame that holds its variables, on each path that has imported it.
     """
 
-    def __init__(self, machine: Machine, finder: Finder) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter, finder: Finder) -> None:
+        self.interpreter = interpreter
         self._find = cache(finder)
-        self._frames: dict[str, Frame] = {}
+        self._frames: dict[str, Environment] = {}
 
-    def frame(self, path: str, store: Store) -> Frame | None:
+    def environment(self, path: str, store: Store) -> Environment | None:
         """The frame of a module that was imported on this path."""
-        frame = self._frames.get(path)
-        return None if frame is None or store.get(("module", path)) is None else frame
+        environment = self._frames.get(path)
+        return None if environment is None or store.get(("module", path)) is None else environment
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
         """What a file of the program has under a name; None where the path is not of a file."""
-        frame = self.frame(path, store)
-        if frame is None:
+        environment = self.environment(path, store)
+        if environment is None:
             return None
-        held: Value | None = store.get((frame.number, name))
+        held: Value | None = store.get((environment.number, name))
         return External(f"{path}.{name}") if held is None else held
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
@@ -75,37 +82,37 @@ class Imports:
         """What a variable really holds."""
         return value
 
-    def starred(self, frame: Frame, name: str, store: Store) -> Value | None:
+    def starred(self, environment: Environment, name: str, store: Store) -> Value | None:
         """What a module has under a name from others, without a variable of this name."""
         return None
 
     # Statements
 
-    def run_import(self, node: ast.Import, store: Store, activation: Activation) -> None:
+    def run_import(self, node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
         for alias in node.names:
-            self._load(alias.name, store, activation)
+            self._load(alias.name, store, frame)
             path = alias.name if alias.asname else alias.name.split(".")[0]
-            self._bind(alias.asname or path, External(path), store, activation)
+            self._bind(alias.asname or path, External(path), store, frame)
 
-    def run_import_from(self, node: ast.ImportFrom, store: Store, activation: Activation) -> None:
+    def run_import_from(self, node: ast.ImportFrom, store: Store, frame: Frame) -> None:
         """``from a import b``, with any number of dots."""
-        module = self._absolute(node, store, activation)
-        self._load(module, store, activation)
+        module = self._absolute(node, store, frame)
+        self._load(module, store, frame)
         for alias in node.names:
             if alias.name == "*":
-                self._import_all(module, store, activation)
+                self._import_all(module, store, frame)
                 continue
-            value = self._member(module, alias.name, node, store, activation)
-            self._bind(alias.asname or alias.name, value, store, activation)
+            value = self._member(module, alias.name, node, store, frame)
+            self._bind(alias.asname or alias.name, value, store, frame)
 
-    def _bind(self, name: str, value: Value, store: Store, activation: Activation) -> None:
-        self.machine.statements.bind_name(name, value, store, activation.frame)
+    def _bind(self, name: str, value: Value, store: Store, frame: Frame) -> None:
+        self.interpreter.bind_name(name, value, store, frame.environment)
 
-    def _absolute(self, node: ast.ImportFrom, store: Store, activation: Activation) -> str:
+    def _absolute(self, node: ast.ImportFrom, store: Store, frame: Frame) -> str:
         """The module that is meant; one of an unknown package keeps its dots."""
-        frame = self.machine.expressions.module_of(activation.frame)
-        package: Value | None = store.get((frame.number, "__package__"))
+        environment = frame.environment.module
+        package: Value | None = store.get((environment.number, "__package__"))
         if not node.level or not isinstance(package, Const):
             return "." * node.level + (node.module or "")
         parts = package.value.split(".")
@@ -113,31 +120,30 @@ class Imports:
         return ".".join([*parts, *([node.module] if node.module else [])])
 
     def _member(
-        self, module: str, name: str, node: ast.ImportFrom, store: Store, activation: Activation
+        self, module: str, name: str, node: ast.ImportFrom, store: Store, frame: Frame
     ) -> Value:
-        frame = self.frame(module, store)
-        if frame is not None and store.get((frame.number, name)) is None:
-            self._load(f"{module}.{name}", store, activation)
-        attributes = self.machine.expressions.attributes
-        return attributes.read(External(module), name, node, store, activation)
+        environment = self.environment(module, store)
+        if environment is not None and store.get((environment.number, name)) is None:
+            self._load(f"{module}.{name}", store, frame)
+        return self.interpreter.read_attribute(External(module), name, node, store, frame)
 
-    def _import_all(self, module: str, store: Store, activation: Activation) -> None:
+    def _import_all(self, module: str, store: Store, frame: Frame) -> None:
         """``from module import *``: of torch the names that the table knows."""
-        frame = self.frame(module, store)
-        if frame is not None:
-            for name in self._public(frame, store):
-                value: Value | None = store.get((frame.number, name))
+        environment = self.environment(module, store)
+        if environment is not None:
+            for name in self._public(environment, store):
+                value: Value | None = store.get((environment.number, name))
                 if value is not None:
-                    self._bind(name, value, store, activation)
+                    self._bind(name, value, store, frame)
         elif module.startswith("torch"):
-            for key, row in self.machine.rows.items():
+            for key, row in self.interpreter.context.rows.items():
                 if "f" in row.forms and "." not in key:
-                    self._bind(key, External(f"{module}.{key}"), store, activation)
+                    self._bind(key, External(f"{module}.{key}"), store, frame)
 
-    def _public(self, frame: Frame, store: Store) -> Iterator[str]:
-        listed: Value | None = store.get((frame.number, "__all__"))
+    def _public(self, environment: Environment, store: Store) -> Iterator[str]:
+        listed: Value | None = store.get((environment.number, "__all__"))
         if listed is None:
-            names = self.machine.scope(frame.scope).local
+            names = self.interpreter.scope(environment.scope).local
             yield from (name for name in sorted(names) if not name.startswith("_"))
         else:
             yield from self.listed(listed, store) or ()
@@ -153,16 +159,16 @@ class Imports:
 
     # Modules
 
-    def run_file(self, activation: Activation, store: Store) -> list[Store]:
+    def run_file(self, frame: Frame, store: Store) -> list[Store]:
         """Run the top level of the file that is imported."""
-        return self._run(self.machine.source, activation, store)
+        return self._run(self.interpreter.source, frame, store)
 
-    def run_main(self, activation: Activation, store: Store) -> list[Store]:
+    def run_main(self, frame: Frame, store: Store) -> list[Store]:
         """Run the file that is the program; the paths that reach its end."""
-        store.set((activation.frame.number, "__name__"), Const(MAIN))
-        return self._run(self.machine.source, activation, store)
+        store.set((frame.environment.number, "__name__"), Const(MAIN))
+        return self._run(self.interpreter.source, frame, store)
 
-    def _load(self, path: str, store: Store, activation: Activation) -> None:
+    def _load(self, path: str, store: Store, frame: Frame) -> None:
         """Run the files of the program that importing a dotted name runs, each once on a path."""
         if path.startswith("."):
             return
@@ -170,29 +176,31 @@ class Imports:
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
             source = self._find(name)
-            if source is not None and self.frame(name, store) is None:
-                self._import_file(name, source, store, activation)
+            if source is not None and self.environment(name, store) is None:
+                self._import_file(name, source, store, frame)
 
-    def _import_file(self, name: str, source: Source, store: Store, activation: Activation) -> None:
-        frame = self._frames.setdefault(name, Frame(self.machine.new_address(), source.tree))
+    def _import_file(self, name: str, source: Source, store: Store, frame: Frame) -> None:
+        environment = self._frames.setdefault(
+            name, Environment(self.interpreter.new_address(), source.tree)
+        )
         package = name if _is_package(source) else name.rpartition(".")[0]
         store.set(("module", name), True)
-        store.set((frame.number, "__name__"), Const(name))
-        store.set((frame.number, "__package__"), Const(package))
-        inner = Activation(frame)
-        inner.guards = list(activation.deep_guards())
+        store.set((environment.number, "__name__"), Const(name))
+        store.set((environment.number, "__package__"), Const(package))
+        inner = Frame(environment)
+        inner.guards = list(frame.deep_guards())
         ends = self._run(source, inner, store.fork())
         if not ends:
             raise PathEnds
         store.absorb(merges.merge(store, ends))
 
-    def _run(self, source: Source, activation: Activation, store: Store) -> list[Store]:
-        outer = self.machine.source
-        self.machine.enter(source)
+    def _run(self, source: Source, frame: Frame, store: Store) -> list[Store]:
+        outer = self.interpreter.source
+        self.interpreter.enter(source)
         try:
-            return self.machine.statements.block(source.tree.body, [store], activation)
+            return self.interpreter.execute(source.tree.body, [store], frame)
         finally:
-            self.machine.source = outer
+            self.interpreter.source = outer
 
 
 def _is_package(source: Source) -> bool:

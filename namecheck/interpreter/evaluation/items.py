@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
@@ -30,7 +30,7 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 _SOMEWHERE: Final = sized(symbol("?"))
 
@@ -38,36 +38,34 @@ _SOMEWHERE: Final = sized(symbol("?"))
 class Items:
     """Reads, writes and iterates what values hold."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
-    def read(
-        self, value: Value, index: Value, node: Node, store: Store, activation: Activation
-    ) -> Value:
+    def read(self, value: Value, index: Value, node: Node, store: Store, frame: Frame) -> Value:
         """``value[index]``."""
         if isinstance(value, TensorValue):
             operands = [(getattr(node, "value", node), value)]
-            return self.machine.torch.call(
-                "__getitem__", [value, _index(index)], {}, node, store, activation, operands
+            return self.interpreter.torch.call(
+                "__getitem__", [value, _index(index)], {}, node, store, frame, operands
             )
         if isinstance(value, (TupleValue, ListValue, Repeated)):
             return self._item_of(value, index, store)
         if isinstance(value, DictValue):
-            return self._entry(value, index, node, store, activation)
+            return self._entry(value, index, node, store, frame)
         if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
             return self._item_of_text(value, index)
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__getitem__", store)
+            found = class_lookup.method(value, "__getitem__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
-                return self.machine.calls.call_values(bound, [index], node, store, activation)
+                return self.interpreter.call_values(bound, [index], node, store, frame)
             own = joins.inherited(value, store)
-            missing = self.machine.calls.find_method(value, "__missing__", store)
+            missing = class_lookup.method(value, "__missing__", store)
             if missing is not None and isinstance(own, DictValue) and _lacks(own, index, store):
                 bound = BoundMethod(missing, value)
-                return self.machine.calls.call_values(bound, [index], node, store, activation)
+                return self.interpreter.call_values(bound, [index], node, store, frame)
             if own is not None:
-                part = self.read(own, index, node, store, activation)
+                part = self.read(own, index, node, store, frame)
                 return self._part(value, part, index, store)
         if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
             key = index.value if isinstance(index, Const) else index.key
@@ -75,14 +73,14 @@ class Items:
         if isinstance(value, (External, ClassValue)):
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):
-            return self.machine.fresh("layer")
-        return self.machine.made_of([value], "item")
+            return self.interpreter.fresh("layer")
+        return self.interpreter.made_of([value], "item")
 
     def _part(self, value: Instance, part: Value, index: Value, store: Store) -> Value:
         """An item; a slice of a module is a module again."""
-        if not isinstance(index, SliceValue) or not self.machine.modules.is_module(value):
+        if not isinstance(index, SliceValue) or not self.interpreter.torch_nn.is_module(value):
             return part
-        whole = replace(value, address=self.machine.new_address())
+        whole = replace(value, address=self.interpreter.new_address())
         joins.inherit(whole, part, store)
         return whole
 
@@ -102,7 +100,7 @@ class Items:
             position = index.value
             if -len(content) <= position < len(content):
                 return content[position]
-            self.machine.fail("IndexError")
+            self.interpreter.fail("IndexError")
         return joins.pick(content, joins.identity(index, store), store)
 
     def _slice_of(
@@ -120,7 +118,7 @@ class Items:
         else:
             part = Repeated(joins.either(content, store))
         if isinstance(value, ListValue):
-            return ListValue(self.machine.new_address(), part, value.kind)
+            return ListValue(self.interpreter.new_address(), part, value.kind)
         return part if isinstance(part, Repeated) else TupleValue(part)
 
     def _item_of_text(self, value: Const, index: Value) -> Value:
@@ -132,10 +130,10 @@ class Items:
         try:
             return Const(value.value[key])
         except (TypeError, IndexError, ValueError):
-            return self.machine.fresh("item", "str")
+            return self.interpreter.fresh("item", "str")
 
     def _entry(
-        self, value: DictValue, index: Value, node: Node, store: Store, activation: Activation
+        self, value: DictValue, index: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
         content = joins.entries(value, store)
         for key, entry in content.items:
@@ -143,24 +141,24 @@ class Items:
                 return entry
         if isinstance(index, Const):
             if value.factory is not None and content.rest is None:
-                made = self._made(value.factory, node, store, activation)
+                made = self._made(value.factory, node, store, frame)
                 joins.write(value, store, Entries((*content.items, (index, made)), None))
                 return made
             if content.rest is None:
-                if activation.expects("KeyError"):
-                    self.machine.fail("KeyError")
-                return self.machine.fresh("entry")
+                if frame.expects("KeyError"):
+                    self.interpreter.fail("KeyError")
+                return self.interpreter.fresh("entry")
             return joins.pick(Repeated(content.rest), index, store)
         choices = [entry for _, entry in content.items]
         choices += [] if content.rest is None else [content.rest]
         if value.factory is not None and content.rest is None:
-            choices.append(self._made(value.factory, node, store, activation))
+            choices.append(self._made(value.factory, node, store, frame))
             joins.write(value, store, Entries(content.items, choices[-1]))
         return joins.pick(tuple(choices), joins.identity(index, store), store)
 
-    def _made(self, factory: Value, node: Node, store: Store, activation: Activation) -> Value:
+    def _made(self, factory: Value, node: Node, store: Store, frame: Frame) -> Value:
         """What a defaultdict puts under a key that is missing."""
-        return self.machine.calls.call_values(factory, [], node, store, activation)
+        return self.interpreter.call_values(factory, [], node, store, frame)
 
     def write(
         self,
@@ -169,26 +167,26 @@ class Items:
         value: Value,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
         """``target[index] = value``."""
         if isinstance(target, TensorValue):
             operands = [(getattr(node, "value", node), target), (node, value)]
             given = [target, _index(index), value]
-            self.machine.torch.call("__setitem__", given, {}, node, store, activation, operands[:1])
+            self.interpreter.torch.call("__setitem__", given, {}, node, store, frame, operands[:1])
         elif isinstance(target, DictValue):
             self._write_entry(target, index, value, store)
         elif isinstance(target, ListValue):
-            self._write_list(target, index, value, node, store, activation)
+            self._write_list(target, index, value, node, store, frame)
         elif isinstance(target, Instance):
-            found = self.machine.calls.find_method(target, "__setitem__", store)
+            found = class_lookup.method(target, "__setitem__", store)
             if found is not None:
                 bound = BoundMethod(found, target)
-                self.machine.calls.call_values(bound, [index, value], node, store, activation)
+                self.interpreter.call_values(bound, [index, value], node, store, frame)
             elif (own := joins.inherited(target, store)) is not None:
-                self.write(own, index, value, node, store, activation)
+                self.write(own, index, value, node, store, frame)
         elif isinstance(target, Opaque) and target.link is not None:
-            self.machine.escapes.containers(target.link.origins, store)
+            self.interpreter.havoc_containers(target.link.origins, store)
 
     def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
         content = joins.entries(target, store)
@@ -209,14 +207,14 @@ class Items:
         value: Value,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
         content = joins.items(target, store)
         if isinstance(index, SliceValue):
-            more = self.iterate(value, node, store, activation)
+            more = self.iterate(value, node, store, frame)
             bounds = _bounds(index)
             if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
-                joins.write(target, store, Repeated(self.machine.fresh("item")))
+                joins.write(target, store, Repeated(self.interpreter.fresh("item")))
                 return
             items = list(content)
             items[bounds] = more
@@ -231,27 +229,26 @@ class Items:
                 items[index.value] = value
                 joins.write(target, store, tuple(items))
         else:
-            joins.write(target, store, Repeated(self.machine.fresh("item")))
+            joins.write(target, store, Repeated(self.interpreter.fresh("item")))
 
-    def generator(
-        self, value: Value, node: Node, store: Store, activation: Activation
-    ) -> Generator | None:
+    def generator(self, value: Value, node: Node, store: Store, frame: Frame) -> Generator | None:
         """The generator that gives the items of a value, if it is one that nobody asked yet."""
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__iter__", store)
-            if isinstance(found, FunctionValue) and self.machine.scope(found.node).generator:
-                calls = self.machine.calls
-                value = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+            found = class_lookup.method(value, "__iter__", store)
+            if isinstance(found, FunctionValue) and self.interpreter.scope(found.node).generator:
+                value = self.interpreter.call_values(
+                    BoundMethod(found, value), [], node, store, frame
+                )
         if not isinstance(value, Generator):
             return None
-        return value if self.machine.generators.rest(value, store) is None else None
+        return value if self.interpreter.generators.rest(value, store) is None else None
 
     def iterate(
         self,
         value: Value,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
@@ -260,7 +257,7 @@ class Items:
         `whole` says that it is certainly used up.
         """
         if isinstance(value, Generator):
-            return self._generated(value, node, store, activation, whole)
+            return self._generated(value, node, store, frame, whole)
         if isinstance(value, TupleValue):
             return value.items
         if isinstance(value, ListValue):
@@ -274,72 +271,76 @@ class Items:
             entries = joins.entries(value, store)
             if entries.rest is None:
                 return tuple(key for key, _ in entries.items)
-            return Repeated(self.machine.fresh("key"))
+            return Repeated(self.interpreter.fresh("key"))
         if isinstance(value, Const) and isinstance(value.value, str):
             return tuple(Const(letter) for letter in value.value)
         if isinstance(value, TensorValue):
-            return self._rows_of(value, node, store, activation)
+            return self._rows_of(value, node, store, frame)
         if isinstance(value, Instance):
-            return self._iterate_instance(value, node, store, activation, whole)
+            return self._iterate_instance(value, node, store, frame, whole)
         if isinstance(value, ClassValue) and value.style == "enum":
             return tuple(
                 member for name, _ in value.fields if (member := store.get((value.address, name)))
             )
-        return Repeated(self.machine.made_of([value], "item"))
+        return Repeated(self.interpreter.made_of([value], "item"))
 
     def _generated(
         self,
         generator: Generator,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         whole: bool,
     ) -> tuple[Value, ...] | Repeated:
-        generators = self.machine.generators
-        content = generators.rest(generator, store)
+        content = self.interpreter.generators.rest(generator, store)
         if content is None:
-            ask = generators.collect if whole else generators.sample
-            content = ask(generator, node, store, activation)
-        generators.keep(generator, content if isinstance(content, Repeated) else (), store)
+            ask = (
+                self.interpreter.generators.collect if whole else self.interpreter.generators.sample
+            )
+            content = ask(generator, node, store, frame)
+        self.interpreter.generators.keep(
+            generator, content if isinstance(content, Repeated) else (), store
+        )
         return content
 
     def _rows_of(
-        self, value: TensorValue, node: Node, store: Store, activation: Activation
+        self, value: TensorValue, node: Node, store: Store, frame: Frame
     ) -> tuple[Value, ...] | Repeated:
-        if not self.machine.torch.has("unbind", "m"):
-            return Repeated(self.machine.fresh("row"))
-        rows = self.machine.torch.call("unbind", [value], {}, node, store, activation)
+        if not self.interpreter.torch.has("unbind", "m"):
+            return Repeated(self.interpreter.fresh("row"))
+        rows = self.interpreter.torch.call("unbind", [value], {}, node, store, frame)
         if isinstance(rows, TupleValue):
             return rows.items
         if isinstance(rows, Repeated):
             return rows
-        return Repeated(self.machine.fresh("row"))
+        return Repeated(self.interpreter.fresh("row"))
 
     def _iterate_instance(
-        self, value: Instance, node: Node, store: Store, activation: Activation, whole: bool
+        self, value: Instance, node: Node, store: Store, frame: Frame, whole: bool
     ) -> tuple[Value, ...] | Repeated:
-        calls = self.machine.calls
         for name in ("__iter__", "__getitem__"):
-            found = self.machine.calls.find_method(value, name, store)
+            found = class_lookup.method(value, name, store)
             if found is None:
                 continue
             if name == "__getitem__":
-                index = [self.machine.fresh("index", "int")]
+                index = [self.interpreter.fresh("index", "int")]
                 return Repeated(
-                    calls.call_values(BoundMethod(found, value), index, node, store, activation)
+                    self.interpreter.call_values(
+                        BoundMethod(found, value), index, node, store, frame
+                    )
                 )
-            result = calls.call_values(BoundMethod(found, value), [], node, store, activation)
+            result = self.interpreter.call_values(BoundMethod(found, value), [], node, store, frame)
             if isinstance(result, Instance):
-                step = self.machine.calls.find_method(result, "__next__", store)
+                step = class_lookup.method(result, "__next__", store)
                 if step is None:
-                    return Repeated(self.machine.fresh("item"))
+                    return Repeated(self.interpreter.fresh("item"))
                 bound = BoundMethod(step, result)
-                return Repeated(calls.call_values(bound, [], node, store, activation))
-            return self.iterate(result, node, store, activation, whole=whole)
+                return Repeated(self.interpreter.call_values(bound, [], node, store, frame))
+            return self.iterate(result, node, store, frame, whole=whole)
         own = joins.inherited(value, store)
         if own is not None:
-            return self.iterate(own, node, store, activation, whole=whole)
-        return Repeated(self.machine.fresh("item"))
+            return self.iterate(own, node, store, frame, whole=whole)
+        return Repeated(self.interpreter.fresh("item"))
 
 
 def _lacks(value: DictValue, index: Value, store: Store) -> bool:

@@ -14,7 +14,7 @@ from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Fact, Store, Written
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.machine import Activation, Left, Machine
+from namecheck.interpreter.evaluation.interpreter import EarlyExits, Frame, Interpreter
 
 # How many items are followed one by one, in a loop, in one within it, and further in.
 _LIMITS: Final = (24, 8, 4)
@@ -29,50 +29,47 @@ Enter = Callable[[Store], list[Store]]
 class Loops:
     """Runs ``for`` and ``while``."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
-    def limit(self, activation: Activation) -> int:
+    def limit(self, frame: Frame) -> int:
         """How many items are followed one by one, fewer in loops within loops."""
-        if self.machine.budget <= 0:
+        if self.interpreter.budget.left <= 0:
             return 1
         depth = 0
-        current: Activation | None = activation
+        current: Frame | None = frame
         while current is not None:
             depth += len(current.breaks)
             current = current.caller
-        limits = _SPARING_LIMITS if self.machine.sparing else _LIMITS
+        limits = _SPARING_LIMITS if self.interpreter.budget.sparing else _LIMITS
         return limits[min(depth, len(limits) - 1)]
 
-    def over(
-        self, node: ast.For | ast.AsyncFor, store: Store, activation: Activation
-    ) -> list[Store]:
+    def over(self, node: ast.For | ast.AsyncFor, store: Store, frame: Frame) -> list[Store]:
         """``for target in items``."""
-        expressions = self.machine.expressions
-        value = expressions.value(node.iter, store, activation)
-        generator = expressions.items.generator(value, node.iter, store, activation)
+        value = self.interpreter.evaluate(node.iter, store, frame)
+        generator = self.interpreter.unasked_generator(value, node.iter, store, frame)
         if generator is not None:
-            ends = self._of_generator(node, generator, store, activation)
+            ends = self._of_generator(node, generator, store, frame)
             if ends is not None:
                 return ends
-        content = expressions.spread_iterable(value, node.iter, store, activation)
-        if not isinstance(content, Repeated) and len(content) <= self.limit(activation):
-            return self._each(node, content, store, activation)
+        content = self.interpreter.iterate_any(value, node.iter, store, frame)
+        if not isinstance(content, Repeated) and len(content) <= self.limit(frame):
+            return self._each(node, content, store, frame)
 
         def enter(layer: Store) -> list[Store]:
-            item = joins.pick(content, self.machine.new_address(), layer)
-            self.machine.statements.bind(node.target, item, layer, activation)
+            item = joins.pick(content, self.interpreter.new_address(), layer)
+            self.interpreter.bind(node.target, item, layer, frame)
             return [layer]
 
         certain = not isinstance(content, Repeated)
-        return self._to_rest(node, enter, lambda layer: [layer], store, activation, certain)
+        return self._to_rest(node, enter, lambda layer: [layer], store, frame, certain)
 
     def _of_generator(
         self,
         node: ast.For | ast.AsyncFor,
         generator: Generator,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store] | None:
         """Run the body where a generator yields; None where the generator is not followed.
 
@@ -81,21 +78,21 @@ class Loops:
         broken: list[Store] = []
 
         def each(item: Value, layer: Store) -> list[Store]:
-            self.machine.spend(len(node.body))
-            self.machine.statements.bind(node.target, item, layer, activation)
-            return self._body(node.body, [layer], broken, activation)
+            self.interpreter.budget.spend(len(node.body))
+            self.interpreter.bind(node.target, item, layer, frame)
+            return self._body(node.body, [layer], broken, frame)
 
-        left = Left(activation)
-        with self.machine.ledger.logging() as log:
-            returns = self.machine.generators.run(generator, each, node.iter, store, activation)
-        if self.machine.generators.cleans_up(generator):
+        left = EarlyExits(frame)
+        with self.interpreter.context.ledger.logging() as log:
+            returns = self.interpreter.generators.run(generator, each, node.iter, store, frame)
+        if self.interpreter.generators.cleans_up(generator):
             for path in (*broken, *left.stores()):
                 path.absorb(merges.at_any_time(path, log).changes_since(path))
         if returns is None:
-            self.machine.generators.abandon(generator, store)
+            self.interpreter.generators.abandon(generator, store)
             return None
         ends = [end for end, _ in returns]
-        ends = self.machine.statements.block(node.orelse, ends, activation) if ends else []
+        ends = self.interpreter.execute(node.orelse, ends, frame) if ends else []
         return self._tidy([*ends, *broken], store)
 
     def _each(
@@ -103,28 +100,28 @@ class Loops:
         node: ast.For | ast.AsyncFor,
         content: Sequence[Value],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store]:
         """Run the body once for every item."""
         broken: list[Store] = []
         stores = [store]
         for item in content:
-            self.machine.spend(len(node.body))
+            self.interpreter.budget.spend(len(node.body))
             entered = []
             for layer in stores:
                 fork = layer.fork() if len(content) > 1 or layer is store else layer
-                self.machine.statements.bind(node.target, item, fork, activation)
+                self.interpreter.bind(node.target, item, fork, frame)
                 entered.append(fork)
-            stores = self._body(node.body, entered, broken, activation)
+            stores = self._body(node.body, entered, broken, frame)
             stores = self._tidy(stores, store)
             if not stores:
                 break
-        ends = self.machine.statements.block(node.orelse, stores, activation) if stores else []
+        ends = self.interpreter.execute(node.orelse, stores, frame) if stores else []
         return self._tidy([*ends, *broken], store)
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
         """Join paths that say the same, and keep the layers few."""
-        stores = merges.few(base, stores, self.machine.paths)
+        stores = merges.few(base, stores, self.interpreter.budget.paths)
         return [store.flattened(base) if store is not base else store for store in stores]
 
     def _body(
@@ -132,41 +129,43 @@ class Loops:
         body: Sequence[ast.stmt],
         stores: list[Store],
         broken: list[Store],
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store]:
         """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
-        activation.breaks.append([])
-        activation.continues.append([])
-        outer, self.machine.round = self.machine.round, self.machine.new_address()
+        frame.breaks.append([])
+        frame.continues.append([])
+        outer, self.interpreter.progress.round = (
+            self.interpreter.progress.round,
+            self.interpreter.new_address(),
+        )
         try:
-            ends = self.machine.statements.block(body, stores, activation)
+            ends = self.interpreter.execute(body, stores, frame)
         finally:
-            self.machine.round = outer
-            broken.extend(activation.breaks.pop())
-            continued = activation.continues.pop()
+            self.interpreter.progress.round = outer
+            broken.extend(frame.breaks.pop())
+            continued = frame.continues.pop()
         return [*ends, *continued]
 
-    def during(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
+    def during(self, node: ast.While, store: Store, frame: Frame) -> list[Store]:
         """``while test``: followed while the test is known to hold, else to rest."""
-        statements = self.machine.statements
         broken: list[Store] = []
         stores = [store]
-        for _ in range(self.limit(activation)):
+        for _ in range(self.limit(frame)):
             going: list[Store] = []
             for layer in stores:
                 fork = layer.fork()
-                holds, fails = narrowing.decide(self.machine, node.test, fork, activation)
+                holds, fails = narrowing.decide(self.interpreter, node.test, fork, frame)
                 if holds and fails:
-                    return self._unknown_while(node, stores, broken, store, activation)
+                    return self._unknown_while(node, stores, broken, store, frame)
                 going.extend(holds)
-                broken.extend(statements.block(node.orelse, fails, activation))
+                broken.extend(self.interpreter.execute(node.orelse, fails, frame))
             if not going:
                 return self._tidy(broken, store)
-            self.machine.spend(len(node.body))
-            stores = self._tidy(self._body(node.body, going, broken, activation), store)
+            self.interpreter.budget.spend(len(node.body))
+            stores = self._tidy(self._body(node.body, going, broken, frame), store)
             if not stores:
                 return self._tidy(broken, store)
-        return self._unknown_while(node, stores, broken, store, activation)
+        return self._unknown_while(node, stores, broken, store, frame)
 
     def _unknown_while(
         self,
@@ -174,10 +173,10 @@ class Loops:
         stores: list[Store],
         broken: list[Store],
         base: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store]:
         def test(layer: Store, truth: bool) -> list[Store]:
-            holds, fails = narrowing.decide(self.machine, node.test, layer, activation)
+            holds, fails = narrowing.decide(self.interpreter, node.test, layer, frame)
             return holds if truth else fails
 
         entry = merges.merged(base, stores) if stores != [base] else base
@@ -186,7 +185,7 @@ class Loops:
             lambda layer: test(layer, True),
             lambda layer: test(layer, False),
             entry,
-            activation,
+            frame,
             False,
         )
         return self._tidy([*ends, *broken], base)
@@ -197,28 +196,28 @@ class Loops:
         enter: Enter,
         leave: Enter,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         certain: bool,
     ) -> list[Store]:
         """Judge the body on its first and second state, then widen until it changes nothing."""
-        machine = self.machine
-        machine.spend(4 * len(node.body))
+        interpreter = self.interpreter
+        interpreter.budget.spend(4 * len(node.body))
         broken: list[Store] = []
         states = [] if certain else [store]
         current = store
         # In silence nothing is judged, and the states themselves are all that is wanted.
-        for _ in range(1 if machine.silent or machine.budget <= 0 else 2):
-            ends = self._once(node.body, enter, current, broken, activation)
+        for _ in range(1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2):
+            ends = self._once(node.body, enter, current, broken, frame)
             if not ends:
                 break
             current = merges.merged(store, ends)
             states.append(current)
         else:
-            states.append(self._widen(node.body, enter, store, states, broken, activation))
+            states.append(self._widen(node.body, enter, store, states, broken, frame))
         exits: list[Store] = []
         if states:
             rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
-            exits = machine.statements.block(node.orelse, leave(rest.fork()), activation)
+            exits = interpreter.execute(node.orelse, leave(rest.fork()), frame)
         return self._tidy([*exits, *broken], store)
 
     def _once(
@@ -227,9 +226,9 @@ class Loops:
         enter: Enter,
         store: Store,
         broken: list[Store],
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store]:
-        return self._body(body, enter(store.fork()), broken, activation)
+        return self._body(body, enter(store.fork()), broken, frame)
 
     def _widen(
         self,
@@ -238,19 +237,19 @@ class Loops:
         base: Store,
         states: list[Store],
         broken: list[Store],
-        activation: Activation,
+        frame: Frame,
     ) -> Store:
         """A state that the body leaves as it is, found in silence."""
-        machine = self.machine
-        rounds = _SILENT_ROUNDS if machine.silent else _ROUNDS
-        rounds = rounds if machine.budget > 0 else 0
+        interpreter = self.interpreter
+        rounds = _SILENT_ROUNDS if interpreter.findings.silent else _ROUNDS
+        rounds = rounds if interpreter.budget.left > 0 else 0
         late: list[Store] = []
-        machine.silent += 1
+        interpreter.findings.silent += 1
         try:
             state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
                 late = []
-                ends = self._once(body, enter, state, late, activation)
+                ends = self._once(body, enter, state, late, frame)
                 if not ends:
                     break
                 either = merges.merged(base, [state, merges.merged(base, ends)])
@@ -266,7 +265,7 @@ class Loops:
             broken.extend(late)
             return state
         finally:
-            machine.silent -= 1
+            interpreter.findings.silent -= 1
 
     def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
         """Give up what keeps changing."""

@@ -18,32 +18,30 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 
 class Patterns:
     """Decides which cases of a ``match`` can be taken, and binds what they capture."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
-    def match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
+    def match(self, node: ast.Match, store: Store, frame: Frame) -> list[Store]:
         """The paths that come out of a ``match``."""
-        expressions = self.machine.expressions
-        statements = self.machine.statements
-        subject = expressions.value(node.subject, store, activation)
+        subject = self.interpreter.evaluate(node.subject, store, frame)
         ends: list[Store] = []
         certain = False
         for case in node.cases:
             layer = store.fork()
-            answer = self.test(case.pattern, subject, layer, activation)
+            answer = self.test(case.pattern, subject, layer, frame)
             if answer is False:
                 continue
             paths = [layer]
             if case.guard is not None:
-                paths, fails = narrowing.decide(self.machine, case.guard, layer, activation)
+                paths, fails = narrowing.decide(self.interpreter, case.guard, layer, frame)
                 answer = None if fails else answer
-            ends.extend(statements.block(case.body, paths, activation))
+            ends.extend(self.interpreter.execute(case.body, paths, frame))
             if answer is True:
                 certain = True
                 break
@@ -53,39 +51,36 @@ class Patterns:
             return [merges.merged(store, ends)]
         return ends
 
-    def test(
-        self, pattern: ast.pattern, value: Value, store: Store, activation: Activation
-    ) -> bool | None:
+    def test(self, pattern: ast.pattern, value: Value, store: Store, frame: Frame) -> bool | None:
         """Whether a value fits a pattern, None where that is not known; captures are bound."""
-        expressions = self.machine.expressions
         if isinstance(pattern, ast.MatchValue):
-            wanted = expressions.value(pattern.value, store, activation)
+            wanted = self.interpreter.evaluate(pattern.value, store, frame)
             return python_operators.equal(value, wanted, store)
         if isinstance(pattern, ast.MatchSingleton):
             return None if isinstance(value, Opaque) else value == Const(pattern.value)
         if isinstance(pattern, ast.MatchAs):
             answer: bool | None = True
             if pattern.pattern is not None:
-                answer = self.test(pattern.pattern, value, store, activation)
+                answer = self.test(pattern.pattern, value, store, frame)
             if pattern.name is not None and answer is not False:
-                self.machine.statements.bind_name(pattern.name, value, store, activation.frame)
+                self.interpreter.bind_name(pattern.name, value, store, frame.environment)
             return answer
         if isinstance(pattern, ast.MatchOr):
-            answers = [self.test(part, value, store, activation) for part in pattern.patterns]
+            answers = [self.test(part, value, store, frame) for part in pattern.patterns]
             return True if True in answers else None if None in answers else False
         if isinstance(pattern, ast.MatchSequence):
-            return self._sequence(pattern.patterns, value, store, activation)
+            return self._sequence(pattern.patterns, value, store, frame)
         if isinstance(pattern, ast.MatchMapping):
-            return self._mapping(pattern, value, store, activation)
+            return self._mapping(pattern, value, store, frame)
         if isinstance(pattern, ast.MatchClass):
-            return self._class(pattern, value, store, activation)
+            return self._class(pattern, value, store, frame)
         return None
 
     def _all(self, answers: Sequence[bool | None]) -> bool | None:
         return False if False in answers else None if None in answers else True
 
     def _sequence(
-        self, patterns: Sequence[ast.pattern], value: Value, store: Store, activation: Activation
+        self, patterns: Sequence[ast.pattern], value: Value, store: Store, frame: Frame
     ) -> bool | None:
         content: tuple[Value, ...] | Repeated
         if isinstance(value, TupleValue):
@@ -95,12 +90,12 @@ class Patterns:
         elif isinstance(value, (Const, DictValue, Instance)):
             return False
         else:
-            content = Repeated(self.machine.fresh("item"))
+            content = Repeated(self.interpreter.fresh("item"))
         star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
         if isinstance(content, Repeated):
             for pattern in patterns:
-                item = joins.pick(content, self.machine.new_address(), store)
-                self._capture(pattern, item, store, activation)
+                item = joins.pick(content, self.interpreter.new_address(), store)
+                self._capture(pattern, item, store, frame)
             return None
         if len(content) < len(patterns) - (star is not None) or (
             star is None and len(content) != len(patterns)
@@ -109,32 +104,30 @@ class Patterns:
         if star is None:
             return self._all(
                 [
-                    self.test(p, item, store, activation)
+                    self.test(p, item, store, frame)
                     for p, item in zip(patterns, content, strict=True)
                 ]
             )
         after = len(patterns) - star - 1
         middle = content[star : len(content) - after]
         self._capture(
-            patterns[star], ListValue(self.machine.new_address(), middle), store, activation
+            patterns[star], ListValue(self.interpreter.new_address(), middle), store, frame
         )
         pairs = [
             *zip(patterns[:star], content[:star], strict=True),
             *zip(patterns[star + 1 :], content[len(content) - after :], strict=True),
         ]
-        return self._all([self.test(p, item, store, activation) for p, item in pairs])
+        return self._all([self.test(p, item, store, frame) for p, item in pairs])
 
-    def _capture(
-        self, pattern: ast.pattern, value: Value, store: Store, activation: Activation
-    ) -> None:
+    def _capture(self, pattern: ast.pattern, value: Value, store: Store, frame: Frame) -> None:
         if isinstance(pattern, ast.MatchStar):
             if pattern.name is not None:
-                self.machine.statements.bind_name(pattern.name, value, store, activation.frame)
+                self.interpreter.bind_name(pattern.name, value, store, frame.environment)
         else:
-            self.test(pattern, value, store, activation)
+            self.test(pattern, value, store, frame)
 
     def _mapping(
-        self, pattern: ast.MatchMapping, value: Value, store: Store, activation: Activation
+        self, pattern: ast.MatchMapping, value: Value, store: Store, frame: Frame
     ) -> bool | None:
         if not isinstance(value, DictValue):
             return None if isinstance(value, Opaque) else False
@@ -142,34 +135,33 @@ class Patterns:
         entries = dict(content.items)
         answers: list[bool | None] = []
         for key_node, part in zip(pattern.keys, pattern.patterns, strict=True):
-            key = self.machine.expressions.value(key_node, store, activation)
+            key = self.interpreter.evaluate(key_node, store, frame)
             if key in entries:
-                answers.append(self.test(part, entries[key], store, activation))
+                answers.append(self.test(part, entries[key], store, frame))
             else:
                 answers.append(None if content.rest is not None else False)
         if pattern.rest is not None:
-            self.machine.statements.bind_name(pattern.rest, value, store, activation.frame)
+            self.interpreter.bind_name(pattern.rest, value, store, frame.environment)
         return self._all(answers)
 
     def _class(
-        self, pattern: ast.MatchClass, value: Value, store: Store, activation: Activation
+        self, pattern: ast.MatchClass, value: Value, store: Store, frame: Frame
     ) -> bool | None:
-        expressions = self.machine.expressions
-        kind = expressions.value(pattern.cls, store, activation)
-        answers = [narrowing.is_instance(self.machine, value, kind)]
+        kind = self.interpreter.evaluate(pattern.cls, store, frame)
+        answers = [narrowing.is_instance(self.interpreter, value, kind)]
         if answers[0] is False:
             return False
         fields = self._match_args(value)
         if not fields and len(pattern.patterns) == 1:
-            answers.append(self.test(pattern.patterns[0], value, store, activation))
+            answers.append(self.test(pattern.patterns[0], value, store, frame))
         else:
             named = [
                 *zip(fields, pattern.patterns, strict=False),
                 *zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True),
             ]
             for name, part in named:
-                held = expressions.attributes.read(value, name, pattern, store, activation)
-                answers.append(self.test(part, held, store, activation))
+                held = self.interpreter.read_attribute(value, name, pattern, store, frame)
+                answers.append(self.test(part, held, store, frame))
         return self._all(answers)
 
     def _match_args(self, value: Value) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain import class_lookup, equalities, joins
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -32,47 +32,45 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation.machine import PathEnds
+from namecheck.interpreter.evaluation.interpreter import PathEnds
 from namecheck.interpreter.models import torch_devices
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.machine import Activation, Machine
+    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 _LISTED: Final = 16
 
 
 def decide(
-    machine: Machine, test: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame
 ) -> tuple[list[Store], list[Store]]:
     """The paths on which a test holds, and those on which it does not.
 
     Where that is certain it is the store itself, alone; else each path is a layer of its own.
     """
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        holds, fails = decide(machine, test.operand, store, activation)
+        holds, fails = decide(interpreter, test.operand, store, frame)
         return fails, holds
     if isinstance(test, ast.BoolOp):
-        return _decide_parts(machine, test, store, activation)
-    value = machine.expressions.value(test, store, activation)
-    ask(machine, test, value, store, activation)
-    truth = machine.expressions.truth(value, store)
+        return _decide_parts(interpreter, test, store, frame)
+    value = interpreter.evaluate(test, store, frame)
+    ask(interpreter, test, value, store, frame)
+    truth = interpreter.truth(value, store)
     if truth is not None:
         return ([store], []) if truth else ([], [store])
-    both = list(outcomes(machine, test, value, store, activation))
+    both = list(outcomes(interpreter, test, value, store, frame))
     return [p for _, p, outcome in both if outcome], [p for _, p, outcome in both if not outcome]
 
 
-def ask(
-    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
-) -> None:
+def ask(interpreter: Interpreter, test: ast.expr, value: Value, store: Store, frame: Frame) -> None:
     """Ask a tensor whether it is true, as a test does: one of more than one element is neither."""
     if isinstance(value, TensorValue):
         operands = [(test, value)]
-        machine.torch.call("__bool__", [value], {}, test, store, activation, operands)
+        interpreter.torch.call("__bool__", [value], {}, test, store, frame, operands)
 
 
 def _decide_parts(
-    machine: Machine, test: ast.BoolOp, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.BoolOp, store: Store, frame: Frame
 ) -> tuple[list[Store], list[Store]]:
     """``a and b``, ``a or b``: the later parts run on the paths that the earlier leave open."""
     stop = isinstance(test.op, ast.Or)
@@ -81,7 +79,7 @@ def _decide_parts(
         entered, going = going, []
         for path in entered:
             try:
-                holds, fails = decide(machine, part, path, activation)
+                holds, fails = decide(interpreter, part, path, frame)
             except PathEnds:
                 continue
             decided += holds if stop else fails
@@ -92,7 +90,7 @@ def _decide_parts(
 
 
 def outcomes(
-    machine: Machine, test: ast.expr, value: Value, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.expr, value: Value, store: Store, frame: Frame
 ) -> Iterator[tuple[Value, Store, bool]]:
     """How a test with this value may come out: the alternative, the path, whether it holds."""
     for choice in joins.alternatives(value):
@@ -100,20 +98,20 @@ def outcomes(
             continue
         for outcome in (True, False):
             layer = store.assume(choice.facts)
-            if assume(machine, test, choice.value, outcome, layer, activation):
+            if assume(interpreter, test, choice.value, outcome, layer, frame):
                 yield choice.value, layer, outcome
 
 
 def assume(
-    machine: Machine,
+    interpreter: Interpreter,
     test: ast.expr,
     value: Value,
     truth: bool,
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> bool:
     """Write into the store what the test's outcome says; False where it cannot come out so."""
-    known = machine.expressions.truth(value, store)
+    known = interpreter.truth(value, store)
     if known is not None and known is not truth:
         return False
     if known is None and isinstance(value, (Opaque, TensorValue)):
@@ -123,7 +121,7 @@ def assume(
             if key.foreign:
                 store.set(FOREIGN, True)
             _imply(key, positive, store)
-    return _refine(machine, test, truth, store, activation)
+    return _refine(interpreter, test, truth, store, frame)
 
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
@@ -186,35 +184,38 @@ def _positive(key: object, truth: bool) -> tuple[object, bool]:
 
 
 def _refine(
-    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.expr, truth: bool, store: Store, frame: Frame
 ) -> bool:
-    _refine_dtype(machine, test, truth, store, activation)
+    _refine_dtype(interpreter, test, truth, store, frame)
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _refine_comparison(machine, test, truth, store, activation)
+        return _refine_comparison(interpreter, test, truth, store, frame)
     if isinstance(test, ast.Call):
-        return _refine_call(machine, test, truth, store, activation)
+        return _refine_call(interpreter, test, truth, store, frame)
     if isinstance(test, ast.NamedExpr):
-        return _refine(machine, test.target, truth, store, activation)
-    return _keep(machine, test, store, activation, lambda v: _may_be(machine, v, truth, store))
+        return _refine(interpreter, test.target, truth, store, frame)
+    return _keep(interpreter, test, store, frame, lambda v: _may_be(interpreter, v, truth, store))
 
 
-def _may_be(machine: Machine, value: Value, truth: bool, store: Store) -> bool:
-    return machine.expressions.truth(value, store) in (truth, None)
+def _may_be(interpreter: Interpreter, value: Value, truth: bool, store: Store) -> bool:
+    return interpreter.truth(value, store) in (truth, None)
 
 
 def _keep(
-    machine: Machine,
+    interpreter: Interpreter,
     node: ast.expr,
     store: Store,
-    activation: Activation,
+    frame: Frame,
     keep: Callable[[Value], bool],
 ) -> bool:
     """Leave a variable or attribute only those alternatives that a test allows."""
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return True
-    silent, machine.silent = machine.silent, machine.silent + 1
+    silent, interpreter.findings.silent = (
+        interpreter.findings.silent,
+        interpreter.findings.silent + 1,
+    )
     try:
-        value = machine.expressions.value(node, store, activation)
+        value = interpreter.evaluate(node, store, frame)
         if not isinstance(value, Union):
             return keep(value)
         kept = [
@@ -224,14 +225,14 @@ def _keep(
         ]
         if not kept:
             return False
-        machine.statements.bind(node, joins.union(kept, store.ledger), store, activation)
+        interpreter.bind(node, joins.union(kept, store.ledger), store, frame)
         return True
     finally:
-        machine.silent = silent
+        interpreter.findings.silent = silent
 
 
 def _refine_comparison(
-    machine: Machine, test: ast.Compare, truth: bool, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.Compare, truth: bool, store: Store, frame: Frame
 ) -> bool:
     operator, left, right = test.ops[0], test.left, test.comparators[0]
     if isinstance(left, ast.Constant):
@@ -240,20 +241,20 @@ def _refine_comparison(
     if isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         if isinstance(right, ast.Constant) and right.value is None:
             wanted = truth is not negated
-            return _keep(machine, left, store, activation, lambda v: _is_none(v, wanted))
+            return _keep(interpreter, left, store, frame, lambda v: _is_none(v, wanted))
         if truth is not negated:
-            _refine_rank(machine, left, right, store, activation)
-            _refine_names(machine, left, right, store, activation)
-            _refine_sizes(machine, left, right, store, activation)
+            _refine_rank(interpreter, left, right, store, frame)
+            _refine_names(interpreter, left, right, store, frame)
+            _refine_sizes(interpreter, left, right, store, frame)
     return True
 
 
 def _refine_sizes(
-    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``self.rows == self.columns``: what is called like an axis is taken for its size."""
     words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left, right)]
-    one, other = (machine.declarations.size_of_axis(word, store, activation) for word in words)
+    one, other = (interpreter.declarations.size_of_axis(word, store, frame) for word in words)
     if not isinstance(one, Unknown) and not isinstance(other, Unknown):
         equalities.equate(one, other, store)
 
@@ -265,11 +266,11 @@ def _is_none(value: Value, wanted: bool) -> bool:
 
 
 def _tensor(
-    machine: Machine, node: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, node: ast.expr, store: Store, frame: Frame
 ) -> TensorValue | None:
-    value = machine.expressions.value(node, store, activation)
+    value = interpreter.evaluate(node, store, frame)
     if isinstance(value, Opaque) and is_tensor(value, store):
-        return machine.torch.promote(value, store)
+        return interpreter.torch.promote(value, store)
     return value if isinstance(value, TensorValue) else None
 
 
@@ -286,20 +287,20 @@ def is_tensor(value: Opaque, store: Store) -> bool:
 
 
 def _refine_rank(
-    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
     if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
         return
     subject = _subject_of_rank(left)
-    value = None if subject is None else machine.expressions.value(subject, store, activation)
+    value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
         if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
             store.set(Fact(("tensor", value.key)), True)  # what has a method `dim` is a tensor
         if not is_tensor(value, store):
             store.set(Fact(("rank", value.key)), right.value)
             return
-        value = machine.torch.promote(value, store)
+        value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
     held = joins.held(value, store)
@@ -324,7 +325,7 @@ def _subject_of_rank(node: ast.expr) -> ast.expr | None:
 
 
 def _refine_dtype(
-    machine: Machine, test: ast.expr, truth: bool, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.expr, truth: bool, store: Store, frame: Frame
 ) -> None:
     """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
 
@@ -332,8 +333,8 @@ def _refine_dtype(
     """
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
         truth = not truth
-    subject, tested = _tested_dtypes(machine, test, store, activation)
-    value = None if subject is None else _tensor(machine, subject, store, activation)
+    subject, tested = _tested_dtypes(interpreter, test, store, frame)
+    value = None if subject is None else _tensor(interpreter, subject, store, frame)
     if value is None or not tested:
         return
     _narrow_dtype(value, tested, truth, store)
@@ -383,7 +384,7 @@ def _narrow_dtype(value: TensorValue, tested: frozenset[str], truth: bool, store
 
 
 def _tested_dtypes(
-    machine: Machine, test: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame
 ) -> tuple[ast.expr | None, frozenset[str]]:
     """The tensor whose dtype is tested, and the dtypes that it is tested for."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -391,7 +392,7 @@ def _tested_dtypes(
         if not _reads_dtype(left) and not isinstance(test.ops[0], (ast.In, ast.NotIn)):
             left, right = right, left
         if isinstance(left, ast.Attribute) and _reads_dtype(left):
-            listed = machine.expressions.value(right, store, activation)
+            listed = interpreter.evaluate(right, store, frame)
             return left.value, _dtypes(listed, store)
         return None, frozenset()
     asked = test.func if isinstance(test, ast.Call) else test
@@ -423,28 +424,28 @@ def _dtypes(value: Value, store: Store) -> frozenset[str]:
 
 
 def _refine_names(
-    machine: Machine, left: ast.expr, right: ast.expr, store: Store, activation: Activation
+    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``x.names == ('N', 'C')``, ``x.names == y.names``."""
     if not _reads_names(left):
         left, right = right, left
     if not isinstance(left, ast.Attribute) or not _reads_names(left):
         return
-    listed = machine.expressions.value(right, store, activation)
+    listed = interpreter.evaluate(right, store, frame)
     if not isinstance(listed, TupleValue) or not all(isinstance(i, Const) for i in listed.items):
         return
     names = [item.value for item in listed.items if isinstance(item, Const)]
-    subject = machine.expressions.value(left.value, store, activation)
+    subject = interpreter.evaluate(left.value, store, frame)
     if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
         store.set(Fact(("tensor", subject.key)), True)  # hardly anything else has such names
-    tensor = _tensor(machine, left.value, store, activation)
+    tensor = _tensor(interpreter, left.value, store, frame)
     if tensor is None:
         return
     held = joins.held(tensor, store)
     dims = held.tensor.dims
     if dims.open or (dims.rank == len(names) and not dims.complete):
         told = Dims.of(*names) if dims.open else dims.rename(names)
-        origins = {name: machine.place(right, "asserted here") for name in names if name}
+        origins = {name: interpreter.place(right, "asserted here") for name in names if name}
         joins.write(tensor, store, Held(replace(held.tensor, dims=told), origins))
 
 
@@ -453,46 +454,46 @@ def _reads_names(node: ast.expr) -> bool:
 
 
 def _refine_call(
-    machine: Machine, test: ast.Call, truth: bool, store: Store, activation: Activation
+    interpreter: Interpreter, test: ast.Call, truth: bool, store: Store, frame: Frame
 ) -> bool:
     """``isinstance(x, T)``."""
     if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
-        kinds = machine.expressions.value(test.args[1], store, activation)
+        kinds = interpreter.evaluate(test.args[1], store, frame)
         return _keep(
-            machine,
+            interpreter,
             test.args[0],
             store,
-            activation,
-            lambda v: is_instance(machine, v, kinds) in (truth, None),
+            frame,
+            lambda v: is_instance(interpreter, v, kinds) in (truth, None),
         )
     return True
 
 
-def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
+def is_instance(interpreter: Interpreter, value: Value, kind: Value) -> bool | None:
     """Whether a value is of a type, or of one of a tuple of types; None where that is not known."""
     if isinstance(kind, TupleValue):
-        answers = [is_instance(machine, value, one) for one in kind.items]
+        answers = [is_instance(interpreter, value, one) for one in kind.items]
         return True if True in answers else None if None in answers else False
     if isinstance(kind, External):
-        return _is_of(machine, value, kind.path)
+        return _is_of(interpreter, value, kind.path)
     if isinstance(value, Instance):
-        return kind in machine.expressions.attributes.mro(value.cls) or (
-            None if _has_unknown_base(machine, value) else False
+        return kind in class_lookup.mro(value.cls) or (
+            None if _has_unknown_base(interpreter, value) else False
         )
     if isinstance(value, (Opaque, Union)):
         return None
     return False if isinstance(value, (Const, TensorValue, TorchModule)) else None
 
 
-def _has_unknown_base(machine: Machine, value: Instance) -> bool:
-    return any(isinstance(b, Opaque) for b in machine.expressions.attributes.mro(value.cls))
+def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
+    return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
 
 
-def _is_layer(machine: Machine, value: TorchModule, key: str) -> bool | None:
+def _is_layer(interpreter: Interpreter, value: TorchModule, key: str) -> bool | None:
     """Whether a layer of torch is of a class; some derive from others of these."""
     if value.key == key:
         return True
-    known = key.startswith("nn.") and machine.torch.has(key, "c")
+    known = key.startswith("nn.") and interpreter.torch.has(key, "c")
     return False if known and (value.key, key) not in _DERIVED else None
 
 
@@ -511,7 +512,7 @@ _TYPES = {
 }
 
 
-def _is_of(machine: Machine, value: Value, path: str) -> bool | None:
+def _is_of(interpreter: Interpreter, value: Value, path: str) -> bool | None:
     if isinstance(value, Opaque):
         return None if value.kind is None else (f"builtins.{value.kind}" == path or None)
     if isinstance(value, Const):
@@ -520,13 +521,13 @@ def _is_of(machine: Machine, value: Value, path: str) -> bool | None:
             types = [cls.__name__ for cls in type(value.value).__mro__]
             return name in types
         return False
-    if path == "torch.nn.Module" and machine.modules.is_module(value):
+    if path == "torch.nn.Module" and interpreter.torch_nn.is_module(value):
         return True
     if isinstance(value, TorchModule):
-        return _is_layer(machine, value, path.removeprefix("torch."))
+        return _is_layer(interpreter, value, path.removeprefix("torch."))
     if isinstance(value, Instance):
-        derived = machine.expressions.attributes.derives(value.cls, path.rpartition(".")[2])
-        return derived or (None if _has_unknown_base(machine, value) else False)
+        derived = class_lookup.derives(value.cls, path.rpartition(".")[2])
+        return derived or (None if _has_unknown_base(interpreter, value) else False)
     known = _TYPES.get(type(value).__name__)
     if known is None:
         return None

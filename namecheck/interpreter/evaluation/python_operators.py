@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
-from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain import class_lookup, equalities, joins
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -40,7 +40,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.operators import python_operators
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.machine import Activation, Machine
+    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 _PURE: Final[Mapping[str, Callable[..., Any]]] = {
     "Add": operator.add,
@@ -109,22 +109,22 @@ _WIDE: Final = re.compile(r"\d{5}|\*")
 
 
 def apply(
-    machine: Machine,
+    interpreter: Interpreter,
     name: str,
     node: Node,
     operands: list[Operand],
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> Value:
     """One operator, by the name of its syntax node, on one or two operands."""
     values = [value for _, value in operands]
     if name in ("Is", "IsNot", "In", "NotIn"):
-        return _relation(machine, name, node, values, store, activation)
-    special = _user_defined(machine, name, node, values, store, activation)
+        return _relation(interpreter, name, node, values, store, frame)
+    special = _user_defined(interpreter, name, node, values, store, frame)
     if special is not None:
         return special
     if any(isinstance(value, TensorValue) for value in values):
-        return _on_tensors(machine, name, node, operands, store, activation)
+        return _on_tensors(interpreter, name, node, operands, store, frame)
     if all(isinstance(value, Const) for value in values) and name in _PURE:
         return _on_constants(name, [v.value for v in values if isinstance(v, Const)], store)
     opened = [joins.opened(value, store) for value in values]
@@ -158,20 +158,20 @@ def _ordered_sizes(name: str, left: sizes.Known, right: sizes.Known) -> Value | 
 
 
 def _on_tensors(
-    machine: Machine,
+    interpreter: Interpreter,
     name: str,
     node: Node,
     operands: list[Operand],
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> Value:
     key = python_operators().get(name)
-    if key is None or key not in machine.rows:
+    if key is None or key not in interpreter.context.rows:
         return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
         return store.ledger.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
     args = [_number(value) for _, value in operands]
-    return machine.torch.call(key, args, {}, node, store, activation, operands)
+    return interpreter.torch.call(key, args, {}, node, store, frame, operands)
 
 
 def _may_meet_tensor(value: Value) -> bool:
@@ -188,33 +188,33 @@ def _number(value: Value) -> Value:
 
 
 def augmented(
-    machine: Machine,
+    interpreter: Interpreter,
     name: str,
     node: Node,
     operands: list[Operand],
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> Value:
     """``target op= value``: in place on what can change in place."""
     target = operands[0][1]
     key = python_operators().get(name)
     if isinstance(target, TensorValue) and key is not None:
         in_place = f"{key}_"
-        if machine.torch.method(in_place) or in_place in machine.rows:
+        if interpreter.torch.method(in_place) or in_place in interpreter.context.rows:
             args = [_number(value) for _, value in operands]
-            return machine.torch.call(in_place, args, {}, node, store, activation, operands)
+            return interpreter.torch.call(in_place, args, {}, node, store, frame, operands)
     if isinstance(target, ListValue) and name == "Add":
-        more = machine.expressions.iterate(operands[1][1], node, store, activation)
+        more = interpreter.iterate(operands[1][1], node, store, frame)
         joins.write(target, store, _concatenate(joins.items(target, store), more, store))
         return target
     if isinstance(target, Instance):
         method = _SPECIAL[name][0].replace("__", "__i", 1) if name in _SPECIAL else ""
-        found = machine.calls.find_method(target, method, store)
+        found = class_lookup.method(target, method, store)
         if found is not None:
-            return machine.calls.call_values(
-                BoundMethod(found, target), [operands[1][1]], node, store, activation
+            return interpreter.call_values(
+                BoundMethod(found, target), [operands[1][1]], node, store, frame
             )
-    return apply(machine, name, node, operands, store, activation)
+    return apply(interpreter, name, node, operands, store, frame)
 
 
 def too_big(values: Sequence[Any]) -> bool:
@@ -439,12 +439,12 @@ def _content(value: Value, store: Store) -> tuple[Value, ...] | None:
 
 
 def _relation(
-    machine: Machine,
+    interpreter: Interpreter,
     name: str,
     node: Node,
     values: list[Value],
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> Value:
     """``is`` and ``in`` and what negates them."""
     left, right = values
@@ -453,7 +453,7 @@ def _relation(
         answer = _identical(left, right, store)
         key = equality(left, right, store)
     else:
-        answer = _contains(machine, left, right, node, store, activation)
+        answer = _contains(interpreter, left, right, node, store, frame)
         key = Key(("In", joins.identity(left, store), joins.identity(right, store)))
     if answer is None:
         return _tested(key, positive)
@@ -477,12 +477,12 @@ def _identical(left: Value, right: Value, store: Store) -> bool | None:
 
 
 def _contains(
-    machine: Machine,
+    interpreter: Interpreter,
     item: Value,
     container: Value,
     node: Node,
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> bool | None:
     if isinstance(container, Const) and isinstance(item, Const):
         try:
@@ -490,18 +490,18 @@ def _contains(
         except TypeError:
             return None
     if isinstance(container, Instance):
-        found = machine.calls.find_method(container, "__contains__", store)
+        found = class_lookup.method(container, "__contains__", store)
         if found is not None:
             bound = BoundMethod(found, container)
-            answer = machine.calls.call_values(bound, [item], node, store, activation)
-            return machine.expressions.truth(answer, store)
+            answer = interpreter.call_values(bound, [item], node, store, frame)
+            return interpreter.truth(answer, store)
         container = joins.opened(container, store)
     if isinstance(container, DictValue):
         content = joins.entries(container, store)
         known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
         complete = content.rest is None
     elif isinstance(container, (TupleValue, ListValue, Generator)):
-        known = machine.expressions.iterate(container, node, store, activation, whole=False)
+        known = interpreter.iterate(container, node, store, frame, whole=False)
         complete = True
     else:
         return None
@@ -522,12 +522,12 @@ def _is_one_of(item: Value, known: tuple[Value, ...], store: Store) -> bool:
 
 
 def _user_defined(
-    machine: Machine,
+    interpreter: Interpreter,
     name: str,
     node: Node,
     values: list[Value],
     store: Store,
-    activation: Activation,
+    frame: Frame,
 ) -> Value | None:
     """The special method of an instance that stands for the operator."""
     if name not in _SPECIAL:
@@ -537,8 +537,8 @@ def _user_defined(
         (values[-1], _SPECIAL[name][1], values[:-1]),
     ):
         if isinstance(receiver, Instance):
-            found = machine.calls.find_method(receiver, method, store)
+            found = class_lookup.method(receiver, method, store)
             if found is not None:
                 bound = BoundMethod(found, receiver)
-                return machine.calls.call_values(bound, rest, node, store, activation)
+                return interpreter.call_values(bound, rest, node, store, frame)
     return None

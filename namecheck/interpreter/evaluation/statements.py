@@ -15,7 +15,7 @@ from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
     Entries,
-    Frame,
+    Environment,
     FunctionValue,
     ListValue,
     Opaque,
@@ -28,8 +28,8 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import guards, narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import words_of
 from namecheck.interpreter.evaluation.guards import Guard
+from namecheck.interpreter.evaluation.interpreter import UNKNOWN_ERROR, Frame, Interpreter, PathEnds
 from namecheck.interpreter.evaluation.loops import Loops
-from namecheck.interpreter.evaluation.machine import UNKNOWN_ERROR, Activation, Machine, PathEnds
 from namecheck.interpreter.evaluation.match_statements import Patterns
 from namecheck.interpreter.models import torch_devices
 
@@ -37,11 +37,11 @@ from namecheck.interpreter.models import torch_devices
 class Statements:
     """Runs blocks of statements."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.loops = Loops(machine)
-        self.patterns = Patterns(machine)
-        self._cases: dict[type[ast.AST], Callable[[Any, Store, Activation], list[Store] | None]] = {
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.loops = Loops(interpreter)
+        self.patterns = Patterns(interpreter)
+        self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], list[Store] | None]] = {
             ast.Expr: self._expression,
             ast.Assign: self._assign,
             ast.AugAssign: self._augmented,
@@ -59,8 +59,8 @@ class Statements:
             ast.FunctionDef: self._function,
             ast.AsyncFunctionDef: self._function,
             ast.ClassDef: self._class,
-            ast.Import: machine.imports.run_import,
-            ast.ImportFrom: machine.imports.run_import_from,
+            ast.Import: interpreter.imports.run_import,
+            ast.ImportFrom: interpreter.imports.run_import_from,
             ast.Delete: self._delete,
             ast.Break: self._break,
             ast.Continue: self._continue,
@@ -69,93 +69,90 @@ class Statements:
         if hasattr(ast, "TryStar"):
             self._cases[ast.TryStar] = self._try
 
-    def block(
-        self, body: Sequence[ast.stmt], stores: list[Store], activation: Activation
-    ) -> list[Store]:
+    def block(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
         """The paths that come out at the end of a block; none where all leave it."""
         entry = common(stores) if stores else None
         for statement in body:
             if len(stores) == 1:
-                stores = self.one(statement, stores[0], activation)
+                stores = self.one(statement, stores[0], frame)
             else:
-                stores = [end for store in stores for end in self.one(statement, store, activation)]
+                stores = [end for store in stores for end in self.one(statement, store, frame)]
             if not stores:
                 return []
             if entry is not None:
                 stores = [store if store is entry else store.flattened(entry) for store in stores]
-            if len(stores) > self.machine.paths:
-                stores = merges.few(common(stores), stores, self.machine.paths)
+            if len(stores) > self.interpreter.budget.paths:
+                stores = merges.few(common(stores), stores, self.interpreter.budget.paths)
         return stores
 
-    def one(self, statement: ast.stmt, store: Store, activation: Activation) -> list[Store]:
+    def one(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
         """The paths that come out of one statement."""
         case = self._cases.get(type(statement))
         if case is None:
             return [store]
         try:
-            ends = case(statement, store, activation)
+            ends = case(statement, store, frame)
         except PathEnds:
             return []
         return [store] if ends is None else ends
 
-    def unroll_limit(self, activation: Activation) -> int:
+    def unroll_limit(self, frame: Frame) -> int:
         """How many items a loop here is followed one by one."""
-        return self.loops.limit(activation)
+        return self.loops.limit(frame)
 
     # Binding
 
-    def bind(self, target: Node, value: Value, store: Store, activation: Activation) -> None:
+    def bind(self, target: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
-        expressions = self.machine.expressions
         if isinstance(target, ast.Name):
-            self.bind_name(target.id, value, store, activation.frame)
+            self.bind_name(target.id, value, store, frame.environment)
         elif isinstance(target, ast.Attribute):
-            receiver = expressions.value(target.value, store, activation)
-            expressions.attributes.write(receiver, target.attr, value, target, store, activation)
+            receiver = self.interpreter.evaluate(target.value, store, frame)
+            self.interpreter.write_attribute(receiver, target.attr, value, target, store, frame)
         elif isinstance(target, ast.Subscript):
-            receiver = expressions.value(target.value, store, activation)
-            index = expressions.value(target.slice, store, activation)
-            expressions.items.write(receiver, index, value, target, store, activation)
+            receiver = self.interpreter.evaluate(target.value, store, frame)
+            index = self.interpreter.evaluate(target.slice, store, frame)
+            self.interpreter.write_item(receiver, index, value, target, store, frame)
         elif isinstance(target, ast.Starred):
-            self.bind(target.value, value, store, activation)
+            self.bind(target.value, value, store, frame)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, value, store, activation)
+            self._unpack(target, value, store, frame)
 
-    def bind_name(self, name: str, value: Value, store: Store, frame: Frame) -> None:
+    def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
         """Assign a value to a variable of the scope that it belongs to."""
-        owner = self.machine.expressions.owner(name, frame) or frame
+        owner = self.interpreter.owner_of(name, environment) or environment
         store.set((owner.number, name), value)
 
     def _unpack(
-        self, target: ast.Tuple | ast.List, value: Value, store: Store, activation: Activation
+        self, target: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
     ) -> None:
-        content = self.machine.expressions.iterate(value, target, store, activation)
+        content = self.interpreter.iterate(value, target, store, frame)
         star = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
         count = len(target.elts)
         if isinstance(content, Repeated):
             for element in target.elts:
-                each: Value = ListValue(self.machine.new_address(), content)
+                each: Value = ListValue(self.interpreter.new_address(), content)
                 if not isinstance(element, ast.Starred):
-                    each = joins.pick(content, self.machine.new_address(), store)
-                self.bind(element, each, store, activation)
+                    each = joins.pick(content, self.interpreter.new_address(), store)
+                self.bind(element, each, store, frame)
             return
         if star is None:
             if len(content) != count:
-                self.machine.fail("ValueError")
+                self.interpreter.fail("ValueError")
             for element, item in zip(target.elts, content, strict=True):
-                self.bind(element, item, store, activation)
+                self.bind(element, item, store, frame)
             return
         if len(content) < count - 1:
-            self.machine.fail("ValueError")
+            self.interpreter.fail("ValueError")
         after = count - star - 1
         middle = content[star : len(content) - after]
         parts: list[Value] = [
             *content[:star],
-            ListValue(self.machine.new_address(), middle),
+            ListValue(self.interpreter.new_address(), middle),
             *content[len(content) - after :],
         ]
         for element, item in zip(target.elts, parts, strict=True):
-            self.bind(element, item, store, activation)
+            self.bind(element, item, store, frame)
 
     def _split(
         self,
@@ -181,45 +178,44 @@ class Statements:
         node: Node,
         operands: list[Operand],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> Value:
         """``target op= value`` without the binding of the target."""
-        return python_operators.augmented(self.machine, name, node, operands, store, activation)
+        return python_operators.augmented(self.interpreter, name, node, operands, store, frame)
 
     # Simple statements
 
-    def _expression(self, node: ast.Expr, store: Store, activation: Activation) -> list[Store]:
+    def _expression(self, node: ast.Expr, store: Store, frame: Frame) -> list[Store]:
         if isinstance(node.value, ast.Yield):
-            return self.machine.expressions.yielded(node.value, store, activation)
-        self.machine.expressions.value(node.value, store, activation)
+            return self.interpreter.yielded(node.value, store, frame)
+        self.interpreter.evaluate(node.value, store, frame)
         return [store]
 
-    def _assign(self, node: ast.Assign, store: Store, activation: Activation) -> list[Store]:
-        value = self.machine.expressions.value(node.value, store, activation)
+    def _assign(self, node: ast.Assign, store: Store, frame: Frame) -> list[Store]:
+        value = self.interpreter.evaluate(node.value, store, frame)
 
         def write(chosen: Value, layer: Store) -> None:
             for target in node.targets:
-                self.bind(target, chosen, layer, activation)
+                self.bind(target, chosen, layer, frame)
 
         return self._split(value, store, write)
 
-    def _annotated(self, node: ast.AnnAssign, store: Store, activation: Activation) -> list[Store]:
+    def _annotated(self, node: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:
         if node.value is None:
             return [store]
-        value = self.machine.expressions.value(node.value, store, activation)
+        value = self.interpreter.evaluate(node.value, store, frame)
 
         def write(chosen: Value, layer: Store) -> None:
-            held = self.machine.declarations.assigned(node, chosen, layer, activation)
-            self.bind(node.target, held, layer, activation)
+            held = self.interpreter.declarations.assigned(node, chosen, layer, frame)
+            self.bind(node.target, held, layer, frame)
 
         return self._split(value, store, write)
 
-    def _augmented(self, node: ast.AugAssign, store: Store, activation: Activation) -> None:
-        expressions = self.machine.expressions
-        target = expressions.value(node.target, store, activation)
-        value = expressions.value(node.value, store, activation)
+    def _augmented(self, node: ast.AugAssign, store: Store, frame: Frame) -> None:
+        target = self.interpreter.evaluate(node.target, store, frame)
+        value = self.interpreter.evaluate(node.value, store, frame)
         name = type(node.op).__name__
-        result = expressions.spread(
+        result = self.interpreter.spread(
             store,
             [target, value],
             lambda layer, values: self.augment(
@@ -227,25 +223,25 @@ class Statements:
                 node,
                 [(node.target, values[0]), (node.value, values[1])],
                 layer,
-                activation,
+                frame,
             ),
         )
-        if self.machine.recorder is not None:
-            self.machine.recorder.value(node, result, store)
-        self.bind(node.target, result, store, activation)
+        if self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.value(node, result, store)
+        self.bind(node.target, result, store, frame)
 
-    def _return(self, node: ast.Return, store: Store, activation: Activation) -> list[Store]:
+    def _return(self, node: ast.Return, store: Store, frame: Frame) -> list[Store]:
         value: Value = NONE
         if node.value is not None:
-            value = self.machine.expressions.value(node.value, store, activation)
+            value = self.interpreter.evaluate(node.value, store, frame)
 
         def leave(chosen: Value, layer: Store) -> None:
-            self.machine.declarations.leave(node, chosen, layer, activation)
-            activation.returns.append((layer, chosen))
+            self.interpreter.declarations.leave(node, chosen, layer, frame)
+            frame.returns.append((layer, chosen))
 
         self._split(value, store, leave)
-        if len(activation.returns) > 2 * self.machine.paths:
-            activation.returns[:] = [self._one_return(activation.returns)]
+        if len(frame.returns) > 2 * self.interpreter.budget.paths:
+            frame.returns[:] = [self._one_return(frame.returns)]
         return []
 
     def _one_return(self, returns: list[tuple[Store, Value]]) -> tuple[Store, Value]:
@@ -256,17 +252,17 @@ class Statements:
             value = joiner.value(value, other)
         return merges.merged(common(stores), stores), value
 
-    def _raise(self, node: ast.Raise, store: Store, activation: Activation) -> list[Store]:
-        error = guards.error_of(self.machine, node.exc, store, activation)
+    def _raise(self, node: ast.Raise, store: Store, frame: Frame) -> list[Store]:
+        error = guards.error_of(self.interpreter, node.exc, store, frame)
         # Making a built-in error raises no other: only its arguments may.
         made = node.exc.args if error and isinstance(node.exc, ast.Call) else [node.exc]
         for part in made:
             if part is not None:
-                self.machine.expressions.value(part, store, activation)
-        self.machine.fail(error)
+                self.interpreter.evaluate(part, store, frame)
+        self.interpreter.fail(error)
 
-    def _assert(self, node: ast.Assert, store: Store, activation: Activation) -> list[Store]:
-        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+    def _assert(self, node: ast.Assert, store: Store, frame: Frame) -> list[Store]:
+        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
         if not holds and not isinstance(node.test, ast.Constant):
             return fails  # an assertion that fails for us may only be one that we misjudge
         if store.get(FOREIGN) is None:
@@ -274,16 +270,18 @@ class Statements:
                 path.set(FOREIGN, None)  # it is meant for this version after all
         return [path.flattened(store) if path is not store else store for path in holds]
 
-    def _delete(self, node: ast.Delete, store: Store, activation: Activation) -> None:
+    def _delete(self, node: ast.Delete, store: Store, frame: Frame) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.bind_name(target.id, self.machine.fresh("deleted"), store, activation.frame)
+                self.bind_name(
+                    target.id, self.interpreter.fresh("deleted"), store, frame.environment
+                )
             elif isinstance(target, ast.Subscript):
-                self._delete_item(target, store, activation)
+                self._delete_item(target, store, frame)
 
-    def _delete_item(self, target: ast.Subscript, store: Store, activation: Activation) -> None:
-        receiver = self.machine.expressions.value(target.value, store, activation)
-        index = self.machine.expressions.value(target.slice, store, activation)
+    def _delete_item(self, target: ast.Subscript, store: Store, frame: Frame) -> None:
+        receiver = self.interpreter.evaluate(target.value, store, frame)
+        index = self.interpreter.evaluate(target.slice, store, frame)
         if isinstance(receiver, DictValue):
             content = joins.entries(receiver, store)
             kept = tuple((key, entry) for key, entry in content.items if key != index)
@@ -298,57 +296,57 @@ class Statements:
                     del rest[index.value]
                 joins.write(receiver, store, tuple(rest))
             else:
-                joins.write(receiver, store, Repeated(self.machine.fresh("item")))
+                joins.write(receiver, store, Repeated(self.interpreter.fresh("item")))
 
-    def _break(self, node: ast.Break, store: Store, activation: Activation) -> list[Store]:
-        if activation.breaks:
-            activation.breaks[-1].append(store)
+    def _break(self, node: ast.Break, store: Store, frame: Frame) -> list[Store]:
+        if frame.breaks:
+            frame.breaks[-1].append(store)
         return []
 
-    def _continue(self, node: ast.Continue, store: Store, activation: Activation) -> list[Store]:
-        if activation.continues:
-            activation.continues[-1].append(store)
+    def _continue(self, node: ast.Continue, store: Store, frame: Frame) -> list[Store]:
+        if frame.continues:
+            frame.continues[-1].append(store)
         return []
 
     # Branches
 
-    def _if(self, node: ast.If, store: Store, activation: Activation) -> list[Store]:
-        holds, fails = narrowing.decide(self.machine, node.test, store, activation)
+    def _if(self, node: ast.If, store: Store, frame: Frame) -> list[Store]:
+        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
         if holds == [store] or fails == [store]:
-            return self.block(node.body if holds else node.orelse, [store], activation)
-        left = activation.left
+            return self.block(node.body if holds else node.orelse, [store], frame)
+        left = frame.left
         foreign = store.get(FOREIGN)
-        ends = self.block(node.body, holds, activation)
-        ends += self.block(node.orelse, fails, activation)
+        ends = self.block(node.body, holds, frame)
+        ends += self.block(node.orelse, fails, frame)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # Here the versions meet again.
             ends = [merges.merged(store, ends)]
             ends[0].set(FOREIGN, None)
         if len(ends) < 2 or merges.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
-        if activation.left == left:
+        if frame.left == left:
             # No path left the branches early, so none stands on this store as it was before them.
             store.absorb(merges.merge(store, ends))
             return [store]
         return [merges.merged(store, ends)]
 
-    def _match(self, node: ast.Match, store: Store, activation: Activation) -> list[Store]:
-        return self.patterns.match(node, store, activation)
+    def _match(self, node: ast.Match, store: Store, frame: Frame) -> list[Store]:
+        return self.patterns.match(node, store, frame)
 
     # Loops
 
-    def _for(self, node: ast.For, store: Store, activation: Activation) -> list[Store]:
-        return self.loops.over(node, store, activation)
+    def _for(self, node: ast.For, store: Store, frame: Frame) -> list[Store]:
+        return self.loops.over(node, store, frame)
 
-    def _while(self, node: ast.While, store: Store, activation: Activation) -> list[Store]:
-        return self.loops.during(node, store, activation)
+    def _while(self, node: ast.While, store: Store, frame: Frame) -> list[Store]:
+        return self.loops.during(node, store, frame)
 
     # with, try
 
-    def _with(self, node: ast.With, store: Store, activation: Activation) -> list[Store]:
-        contexts = self.machine.calls.libraries.contexts
+    def _with(self, node: ast.With, store: Store, frame: Frame) -> list[Store]:
+        contexts = self.interpreter.libraries.contexts
         return contexts.around(
-            node.items, lambda layer: self.block(node.body, [layer], activation), store, activation
+            node.items, lambda layer: self.block(node.body, [layer], frame), store, frame
         )
 
     def protected(
@@ -356,62 +354,62 @@ class Statements:
         body: Callable[[Store], list[Store]],
         wanted: Sequence[Guard],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> tuple[list[Store], Store | None, set[str]]:
         """Run a block after which errors are handled.
 
         The paths through it; what covers each state in which an error may have been raised, None
         where none can be; and the types of the errors that certainly end a path.
         """
-        machine = self.machine
-        unknowns, outer = machine.unknowns, machine.errors
+        interpreter = self.interpreter
+        unknowns, outer = interpreter.progress.unknowns, interpreter.progress.errors
         raised: set[str] = set()
-        machine.errors = raised
-        activation.guards += wanted
+        interpreter.progress.errors = raised
+        frame.guards += wanted
         try:
-            with machine.ledger.logging() as log:
+            with interpreter.context.ledger.logging() as log:
                 ends = body(store.fork())
         finally:
-            machine.errors = outer
-            del activation.guards[len(activation.guards) - len(wanted) :]
+            interpreter.progress.errors = outer
+            del frame.guards[len(frame.guards) - len(wanted) :]
         outer.update(e for e in raised if not any(guard.catches(e) for guard in wanted))
-        if not raised and machine.unknowns == unknowns:
+        if not raised and interpreter.progress.unknowns == unknowns:
             return ends, None, raised
         return ends, merges.at_any_time(store, log), raised
 
-    def _try(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+    def _try(self, node: ast.Try, store: Store, frame: Frame) -> list[Store]:
         if not node.finalbody:
-            return self._guarded(node, store, activation)
+            return self._guarded(node, store, frame)
         lists: list[list[Any]] = [
-            activation.returns,
-            *activation.breaks[-1:],
-            *activation.continues[-1:],
+            frame.returns,
+            *frame.breaks[-1:],
+            *frame.continues[-1:],
         ]
         before = [len(paths) for paths in lists]
-        ends = self._guarded(node, store, activation)
+        ends = self._guarded(node, store, frame)
         for paths, count in zip(lists, before, strict=True):
-            paths[count:] = self._finally(node, paths[count:], activation)
-        return self.block(node.finalbody, ends, activation) if ends else []
+            paths[count:] = self._finally(node, paths[count:], frame)
+        return self.block(node.finalbody, ends, frame) if ends else []
 
-    def _finally(self, node: ast.Try, paths: Sequence[Any], activation: Activation) -> list[Any]:
+    def _finally(self, node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
         """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
         left: list[Any] = []
         for path in paths:
             store = path[0] if isinstance(path, tuple) else path
-            for end in self.block(node.finalbody, [store.fork()], activation):
+            for end in self.block(node.finalbody, [store.fork()], frame):
                 left.append((end, path[1]) if isinstance(path, tuple) else end)
         return left
 
-    def _guarded(self, node: ast.Try, store: Store, activation: Activation) -> list[Store]:
+    def _guarded(self, node: ast.Try, store: Store, frame: Frame) -> list[Store]:
         """A ``try`` with its handlers."""
-        machine, unknowns = self.machine, self.machine.unknowns
-        caught = [guards.of_handler(machine, h, store, activation) for h in node.handlers]
+        interpreter, unknowns = self.interpreter, self.interpreter.progress.unknowns
+        caught = [guards.of_handler(interpreter, h, store, frame) for h in node.handlers]
         wanted = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
-            lambda layer: self.block(node.body, [layer], activation), wanted, store, activation
+            lambda layer: self.block(node.body, [layer], frame), wanted, store, frame
         )
-        unsure = machine.unknowns != unknowns
-        ends = self.block(node.orelse, ends, activation) if ends else []
+        unsure = interpreter.progress.unknowns != unknowns
+        ends = self.block(node.orelse, ends, frame) if ends else []
         if handled is not None:
             left = set(raised)
             for handler, guard in zip(node.handlers, caught, strict=True):
@@ -422,12 +420,12 @@ class Statements:
                 layer = handled.fork()
                 if handler.name:
                     self.bind_name(
-                        handler.name, self.machine.fresh("error"), layer, activation.frame
+                        handler.name, self.interpreter.fresh("error"), layer, frame.environment
                     )
-                ends.extend(self.block(handler.body, [layer], activation))
+                ends.extend(self.block(handler.body, [layer], frame))
             if raised and node.finalbody and not node.handlers:
-                self.block(node.finalbody, [handled.fork()], activation)
-        return merges.few(store, ends, self.machine.paths)
+                self.block(node.finalbody, [handled.fork()], frame)
+        return merges.few(store, ends, self.interpreter.budget.paths)
 
     # Definitions
 
@@ -435,68 +433,66 @@ class Statements:
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> FunctionValue:
         """The function that a definition makes, its defaults evaluated here."""
-        value = self.machine.expressions.value
-        frame = activation.frame
+        environment = frame.environment
         made = FunctionValue(
             node,
-            frame,
-            tuple(value(default, store, activation) for default in node.args.defaults),
+            environment,
             tuple(
-                (argument.arg, value(default, store, activation))
+                self.interpreter.evaluate(default, store, frame) for default in node.args.defaults
+            ),
+            tuple(
+                (argument.arg, self.interpreter.evaluate(default, store, frame))
                 for argument, default in zip(
                     node.args.kwonlyargs, node.args.kw_defaults, strict=True
                 )
                 if default is not None
             ),
-            frame.cls,
+            environment.cls,
         )
-        current: Frame | None = frame
+        current: Environment | None = environment
         while current is not None:
-            self.machine.captured.add(current.number)
+            self.interpreter.definitions.captured.add(current.number)
             current = current.enclosing
-        self.machine.functions.setdefault(node, made)
+        self.interpreter.definitions.functions.setdefault(node, made)
         return made
 
     def _function(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, activation: Activation
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, frame: Frame
     ) -> None:
         decorators = [
-            self.machine.expressions.value(decorator, store, activation)
-            for decorator in node.decorator_list
+            self.interpreter.evaluate(decorator, store, frame) for decorator in node.decorator_list
         ]
         for word in words_of(node):
-            self.machine.expressions.value(word, store, activation)
-        value: Value = self.function(node, store, activation)
+            self.interpreter.evaluate(word, store, frame)
+        value: Value = self.function(node, store, frame)
         for where, decorator in zip(
             reversed(node.decorator_list), reversed(decorators), strict=True
         ):
-            value = self.machine.calls.libraries.decorate(
-                decorator, value, where, store, activation
-            )
-        if isinstance(value, Opaque) or not self._is_setter(node, value, store, activation):
-            self.bind_name(node.name, value, store, activation.frame)
+            value = self.interpreter.libraries.decorate(decorator, value, where, store, frame)
+        if isinstance(value, Opaque) or not self._is_setter(node, value, store, frame):
+            self.bind_name(node.name, value, store, frame.environment)
 
-    def _is_setter(self, node: Node, value: Value, store: Store, activation: Activation) -> bool:
+    def _is_setter(self, node: Node, value: Value, store: Store, frame: Frame) -> bool:
         """Keep a property's setter beside the property, under a name of its own."""
         if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
             assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            self.bind_name(node.name, value.items[0], store, activation.frame)
-            store.set((activation.frame.number, f"{node.name}="), value.items[1])
+            self.bind_name(node.name, value.items[0], store, frame.environment)
+            store.set((frame.environment.number, f"{node.name}="), value.items[1])
             return True
         return False
 
-    def _class(self, node: ast.ClassDef, store: Store, activation: Activation) -> None:
-        libraries = self.machine.calls.libraries
-        made: Value = libraries.classes.define(node, store, activation)
+    def _class(self, node: ast.ClassDef, store: Store, frame: Frame) -> None:
+        libraries = self.interpreter.libraries
+        made: Value = libraries.classes.define(node, store, frame)
         for decorator in reversed(node.decorator_list):
-            value = self.machine.expressions.value(decorator, store, activation)
-            made = libraries.decorate(value, made, decorator, store, activation)
+            value = self.interpreter.evaluate(decorator, store, frame)
+            made = libraries.decorate(value, made, decorator, store, frame)
         if isinstance(made, ClassValue):
-            self.machine.classes.append(made)
-        self.bind_name(node.name, made, store, activation.frame)
+            self.interpreter.definitions.classes.append(made)
+        self.bind_name(node.name, made, store, frame.environment)
 
 
 def _is_foreign(value: Union) -> bool:

@@ -29,7 +29,7 @@ from namecheck.interpreter.domain.values import (
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.calls import Call
-    from namecheck.interpreter.evaluation.machine import Machine
+    from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # How many sets of arguments are remembered of one function.
 _EACH: Final = 16
@@ -57,11 +57,11 @@ class _Untellable(Exception):
     """A value that cannot be told again."""
 
 
-class Recalls:
+class CallSummaries:
     """Remembers calls of the functions of one analysis."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
         self._known: dict[Hashable, list[_Recalled]] = {}
 
     def call(self, function: FunctionValue, call: Call, follow: Callable[[], Value]) -> Value:
@@ -72,12 +72,12 @@ class Recalls:
         for known in self._known.get(key, ()):
             if all(call.store.get(cell, ABSENT) == content for cell, content in known.reads):
                 return self._told(known.result, call)
-        machine, ledger = self._machine, self._machine.ledger
-        begun, events = ledger.new(), machine.events
+        interpreter, ledger = self._interpreter, self._interpreter.context.ledger
+        begun, events = ledger.new(), interpreter.progress.events
         with ledger.reading() as reads, ledger.logging() as writes:
             result = follow()
         changed = any(not self._is_own(cell, begun) for cell, _ in writes)
-        if changed or machine.events != events or machine.budget <= 0:
+        if changed or interpreter.progress.events != events or interpreter.budget.left <= 0:
             return result
         arguments = [value.address for value in _given(call) if isinstance(value, TensorValue)]
         kept = self._known.setdefault(key, [])
@@ -96,12 +96,12 @@ class Recalls:
 
     def _key(self, function: FunctionValue, call: Call) -> Hashable | None:
         """What is the same for calls that may give the same; None for what is not remembered."""
-        machine = self._machine
-        if machine.recorder is not None or call.arguments.open:
+        interpreter = self._interpreter
+        if interpreter.context.recorder is not None or call.arguments.open:
             return None
-        if not isinstance(function.frame.scope, ast.Module):
+        if not isinstance(function.environment.scope, ast.Module):
             return None
-        if machine.declarations.speak(function):
+        if interpreter.declarations.speak(function):
             return None
         values = _given(call)
         places = {
@@ -113,7 +113,13 @@ class Recalls:
             keys = tuple(self._argument(value, call.store, places) for value in values)
         except _Untellable:
             return None
-        return function, machine.sparing, len(call.args), tuple(sorted(call.kwargs)), keys
+        return (
+            function,
+            interpreter.budget.sparing,
+            len(call.args),
+            tuple(sorted(call.kwargs)),
+            keys,
+        )
 
     def _argument(self, value: Value, store: Store, places: dict[Hashable, int]) -> Hashable:
         if isinstance(value, Const):
@@ -157,13 +163,13 @@ class Recalls:
         if isinstance(result, _Argument):
             return _given(call)[result.number]
         if isinstance(result, Held):
-            return TensorValue(self._machine.new_address(), result)
+            return TensorValue(self._interpreter.new_address(), result)
         told: Value = result
         return told
 
     def _is_own(self, cell: Hashable, begun: int) -> bool:
         """Whether a cell belongs to what was made after a moment."""
-        return self._machine.ledger.made_after(owner_of(cell), begun)
+        return self._interpreter.context.ledger.made_after(owner_of(cell), begun)
 
 
 def _given(call: Call) -> list[Value]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from namecheck.interpreter.domain import merges
+from namecheck.interpreter.domain import class_lookup, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -19,7 +19,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import guards
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Activation, Left, Machine, PathEnds
+from namecheck.interpreter.evaluation.interpreter import EarlyExits, Frame, Interpreter, PathEnds
 
 # What is done within a context: the paths that reach its end.
 Body: TypeAlias = Callable[[Store], list[Store]]
@@ -28,57 +28,56 @@ Body: TypeAlias = Callable[[Store], list[Store]]
 class Contexts:
     """Enters and leaves the contexts of ``with`` statements."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
 
     def make(self, function: Wrapped, call: Call) -> Value:
         """Call a generator under ``contextlib.contextmanager``."""
-        made = self.machine.calls.call(function.function, call)
+        made = self.interpreter.call(function.function, call)
         return Wrapped("context", made) if isinstance(made, Generator) else made
 
     def around(
-        self, items: Sequence[ast.withitem], body: Body, store: Store, activation: Activation
+        self, items: Sequence[ast.withitem], body: Body, store: Store, frame: Frame
     ) -> list[Store]:
         """Run what stands in a ``with`` block, the first context outermost."""
         if not items:
             return body(store)
         item, *others = items
-        value = self.machine.expressions.value(item.context_expr, store, activation)
+        value = self.interpreter.evaluate(item.context_expr, store, frame)
 
         def within(layer: Store) -> list[Store]:
-            return self.around(others, body, layer, activation)
+            return self.around(others, body, layer, frame)
 
         if isinstance(value, Wrapped) and isinstance(value.function, Generator):
-            ends = self._in_generator(value.function, item, within, store, activation)
+            ends = self._in_generator(value.function, item, within, store, frame)
             if ends is not None:
                 return ends
-        placement = self.machine.torch.placement
-        before = placement.entered(value, store)
-        self._bind(item, self._entered(value, item, store, activation), store, activation)
-        guard = guards.of_context(self.machine, item.context_expr, store, activation)
-        if guard is None and self._suppresses(value, item, store, activation):
+        before = self.interpreter.torch_devices.entered(value, store)
+        self._bind(item, self._entered(value, item, store, frame), store, frame)
+        guard = guards.of_context(self.interpreter, item.context_expr, store, frame)
+        if guard is None and self._suppresses(value, item, store, frame):
             guard = guards.ANY
-        left = Left(activation)
+        left = EarlyExits(frame)
         if guard is None:
             ends = within(store)
         else:
-            protected = self.machine.statements.protected
-            unknowns = self.machine.unknowns
-            ends, handled, raised = protected(within, [guard], store, activation)
-            caught = self.machine.unknowns != unknowns or any(map(guard.catches, raised))
+            protected = self.interpreter.protected
+            unknowns = self.interpreter.progress.unknowns
+            ends, handled, raised = protected(within, [guard], store, frame)
+            caught = self.interpreter.progress.unknowns != unknowns or any(
+                map(guard.catches, raised)
+            )
             if handled is not None and caught:
                 ends = [merges.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
             if before is not None:
-                placement.left(before, end)
-            self._leave(value, item, end, activation)
+                self.interpreter.torch_devices.left(before, end)
+            self._leave(value, item, end, frame)
         return ends
 
-    def _bind(
-        self, item: ast.withitem, entered: Value, store: Store, activation: Activation
-    ) -> None:
+    def _bind(self, item: ast.withitem, entered: Value, store: Store, frame: Frame) -> None:
         if item.optional_vars is not None:
-            self.machine.statements.bind(item.optional_vars, entered, store, activation)
+            self.interpreter.bind(item.optional_vars, entered, store, frame)
 
     def _in_generator(
         self,
@@ -86,19 +85,19 @@ class Contexts:
         item: ast.withitem,
         within: Body,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> list[Store] | None:
         """Run a block where a generator yields; None where the generator is not followed.
 
         The paths that leave the block early go through the rest of the generator too: a cell tells
         them from those that reach its end.
         """
-        number = self.machine.new_address()
+        number = self.interpreter.new_address()
         way, brought = ("way", number), ("brought", number)
 
         def each(entered: Value, layer: Store) -> list[Store]:
-            self._bind(item, entered, layer, activation)
-            left = Left(activation)
+            self._bind(item, entered, layer, frame)
+            left = EarlyExits(frame)
             ends = within(layer)
             for kind, end, value in left.take():
                 end.set(way, Const(kind))
@@ -107,9 +106,7 @@ class Contexts:
             return ends
 
         node = item.context_expr
-        returns = self.machine.generators.run(
-            generator, each, node, store, activation, guarded=True
-        )
+        returns = self.interpreter.generators.run(generator, each, node, store, frame, guarded=True)
         if returns is None:
             return None
         through: list[Store] = []
@@ -118,51 +115,43 @@ class Contexts:
             if not isinstance(kind, Const):
                 through.append(end)
             if kind is not None:
-                Left(activation).put(kind, end, end.get(brought))
+                EarlyExits(frame).put(kind, end, end.get(brought))
         return through
 
-    def _entered(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> Value:
+    def _entered(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> Value:
         """What ``with value as name`` binds."""
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__enter__", store)
+            found = class_lookup.method(value, "__enter__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
-                return self.machine.calls.call_values(
-                    bound, [], item.context_expr, store, activation
-                )
-        return self.machine.fresh("entered")
+                return self.interpreter.call_values(bound, [], item.context_expr, store, frame)
+        return self.interpreter.fresh("entered")
 
-    def _leave(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> None:
+    def _leave(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> None:
         """What the end of a ``with`` block does."""
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__exit__", store)
+            found = class_lookup.method(value, "__exit__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
                 args: list[Value] = [NONE, NONE, NONE]
-                self.machine.calls.call_values(bound, args, item.context_expr, store, activation)
+                self.interpreter.call_values(bound, args, item.context_expr, store, frame)
 
-    def _suppresses(
-        self, value: Value, item: ast.withitem, store: Store, activation: Activation
-    ) -> bool:
+    def _suppresses(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> bool:
         """Whether a context may swallow an error of its block."""
         found = None
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__exit__", store)
+            found = class_lookup.method(value, "__exit__", store)
         if found is None:
             return False
-        self.machine.silent += 1
+        self.interpreter.findings.silent += 1
         layer = store.fork()
-        error = [self.machine.fresh("error") for _ in range(3)]
+        error = [self.interpreter.fresh("error") for _ in range(3)]
         try:
-            answer = self.machine.calls.call_values(
-                BoundMethod(found, value), error, item.context_expr, layer, activation
+            answer = self.interpreter.call_values(
+                BoundMethod(found, value), error, item.context_expr, layer, frame
             )
-            return self.machine.expressions.truth(answer, layer) is not False
+            return self.interpreter.truth(answer, layer) is not False
         except PathEnds:
             return False
         finally:
-            self.machine.silent -= 1
+            self.interpreter.findings.silent -= 1

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -32,7 +32,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _KINDS: Final[Mapping[str, str]] = {
     "len": "int",
@@ -77,8 +77,8 @@ _PURE: Final[Mapping[str, Callable[..., Any]]] = {
 class BuiltinFunctions:
     """Calls what every module can name without an import."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._cases: Mapping[str, Callable[[Call], Value]] = {
             "len": self._len,
             "range": self._range,
@@ -121,9 +121,9 @@ class BuiltinFunctions:
     def reveal_names(self, call: Call) -> Value:
         """A note of what is known of a tensor's dims."""
         value = call.argument(0)
-        lowered = self.machine.torch.lower(value, call.store)
+        lowered = self.interpreter.torch.lower(value, call.store)
         text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
-        self.machine.note("NC090", text or "a scalar, without dims", call.node)
+        self.interpreter.note("NC090", text or "a scalar, without dims", call.node)
         return value
 
     def reveal_type(self, call: Call) -> Value:
@@ -136,7 +136,7 @@ class BuiltinFunctions:
     def call(self, name: str, call: Call) -> Value:
         """Call a built-in function, or the constructor of a built-in type."""
         if name in _METHODS and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
-            return self.machine.calls.torch_call(_METHODS[name], call.args, call)
+            return self.interpreter.call_operator(_METHODS[name], call.args, call)
         case = self._cases.get(name)
         if case is not None and not call.arguments.open:
             return case(call)
@@ -148,10 +148,10 @@ class BuiltinFunctions:
         if owner in ("object", "dict", "list", "set") and method and call.args:
             return self._unbound(owner, method, call)
         if name.endswith(("Error", "Exception", "Warning")):
-            return self.machine.fresh("error")
+            return self.interpreter.fresh("error")
         kind = _KINDS.get(name)
         if name in _IMPURE or kind is None or call.arguments.open:
-            return self.machine.fresh("builtin", kind)
+            return self.interpreter.fresh("builtin", kind)
         return self._answer(name, kind, call)
 
     def _unbound(self, owner: str, method: str, call: Call) -> Value:
@@ -159,13 +159,14 @@ class BuiltinFunctions:
         receiver, *rest = call.args
         inner = replace(call, arguments=replace(call.arguments, args=rest))
         if method == "__setattr__":
-            attributes = self.machine.expressions.attributes
-            attributes.set(receiver, inner.argument(0), inner.argument(1), call.store)
+            self.interpreter.set_attribute(
+                receiver, inner.argument(0), inner.argument(1), call.store
+            )
             return NONE
         value = joins.opened(receiver, call.store)
         if owner == "object" or not isinstance(value, (ListValue, DictValue)):
-            return NONE if owner == "object" else self.machine.fresh("native")
-        return self.machine.calls.natives.call(value, method, inner)
+            return NONE if owner == "object" else self.interpreter.fresh("native")
+        return self.interpreter.natives.call(value, method, inner)
 
     def _answer(self, name: str, kind: str, call: Call) -> Opaque:
         """What a function gives, of which nothing is known but that it depends on its arguments."""
@@ -174,33 +175,28 @@ class BuiltinFunctions:
 
     def _pure(self, name: str, constants: list[Any], call: Call) -> Value:
         if name == "pow" and python_operators.too_big(constants):
-            return self.machine.fresh("big")
+            return self.interpreter.fresh("big")
         try:
             result = _PURE[name](*constants)
         except (TypeError, ValueError, ArithmeticError) as error:
-            if call.activation.expects(type(error).__name__):
-                self.machine.fail(type(error).__name__)
-            return self.machine.fresh("builtin", _KINDS.get(name))
-        return self.machine.torch.lift(result, {}, call.node)
+            if call.frame.expects(type(error).__name__):
+                self.interpreter.fail(type(error).__name__)
+            return self.interpreter.fresh("builtin", _KINDS.get(name))
+        return self.interpreter.torch.lift(result, {}, call.node)
 
     def _items(
         self, value: Value, call: Call, *, whole: bool = True
     ) -> tuple[Value, ...] | Repeated:
-        return self.machine.expressions.spread_iterable(
-            value, call.node, call.store, call.activation, whole=whole
-        )
+        return self.interpreter.iterate_any(value, call.node, call.store, call.frame, whole=whole)
 
     def _generator(self, value: Value, call: Call) -> Generator | None:
-        items = self.machine.expressions.items
-        return items.generator(value, call.node, call.store, call.activation)
+        return self.interpreter.unasked_generator(value, call.node, call.store, call.frame)
 
     def _invoke(self, function: Value, args: list[Value], call: Call) -> Value:
-        return self.machine.calls.call_values(
-            function, args, call.node, call.store, call.activation
-        )
+        return self.interpreter.call_values(function, args, call.node, call.store, call.frame)
 
     def _iterator(self, items: Sequence[Value]) -> Value:
-        return ListValue(self.machine.new_address(), tuple(items), "iterator")
+        return ListValue(self.interpreter.new_address(), tuple(items), "iterator")
 
     def _len(self, call: Call) -> Value:
         value = call.argument(0)
@@ -216,10 +212,10 @@ class BuiltinFunctions:
                 return Const(len(entries.items))
         if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
             return Const(len(value.value))
-        if isinstance(value, TensorValue) and self.machine.torch.has("__len__", "m"):
-            return self.machine.calls.torch_call("__len__", [value], call)
+        if isinstance(value, TensorValue) and self.interpreter.torch.has("__len__", "m"):
+            return self.interpreter.call_operator("__len__", [value], call)
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__len__", call.store)
+            found = class_lookup.method(value, "__len__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
             own = joins.inherited(value, call.store)
@@ -231,8 +227,9 @@ class BuiltinFunctions:
     def _bool(self, call: Call) -> Value:
         if not call.args:
             return FALSE
-        expressions = self.machine.expressions
-        return expressions.negate(expressions.negate(call.args[0], call.store), call.store)
+        return self.interpreter.negate(
+            self.interpreter.negate(call.args[0], call.store), call.store
+        )
 
     def _range(self, call: Call) -> Value:
         bounds = [arg.value for arg in call.args if isinstance(arg, Const)]
@@ -240,25 +237,27 @@ class BuiltinFunctions:
             try:
                 numbers = range(*bounds)
             except (TypeError, ValueError):
-                return Repeated(self.machine.fresh("index", "int"))
+                return Repeated(self.interpreter.fresh("index", "int"))
             if len(numbers) <= 256:
                 return TupleValue(tuple(map(Const, numbers)))
-        return Repeated(self.machine.fresh("index", "int"))
+        return Repeated(self.interpreter.fresh("index", "int"))
 
     def _enumerate(self, call: Call) -> Value:
         start = call.argument(1, "start", Const(0))
         generator = self._generator(call.argument(0), call)
         if generator is not None:
-            return self.machine.generators.changed(generator, self._numbering(start))
+            return self.interpreter.generators.changed(generator, self._numbering(start))
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
-            return Repeated(TupleValue((self.machine.fresh("index", "int"), content.each)))
+            return Repeated(TupleValue((self.interpreter.fresh("index", "int"), content.each)))
         first = start.value if isinstance(start, Const) and isinstance(start.value, int) else None
         return self._iterator(
             [
                 TupleValue(
                     (
-                        self.machine.fresh("index", "int") if first is None else Const(first + i),
+                        self.interpreter.fresh("index", "int")
+                        if first is None
+                        else Const(first + i),
                         item,
                     )
                 )
@@ -268,11 +267,11 @@ class BuiltinFunctions:
 
     def _numbering(self, start: Value) -> Callable[[Value, Store], Value]:
         """What puts a number before each item of a generator; it stands in the store."""
-        key = ("enumerated", self.machine.new_address())
+        key = ("enumerated", self.interpreter.new_address())
 
         def number(item: Value, store: Store) -> Value:
             index: Value = store.get(key, start)
-            after: Value = self.machine.fresh("index", "int")
+            after: Value = self.interpreter.fresh("index", "int")
             if isinstance(index, Const) and isinstance(index.value, int):
                 after = Const(index.value + 1)
             store.set(key, after)
@@ -288,7 +287,7 @@ class BuiltinFunctions:
             each = [self._each(content, call.store) for content in contents]
             return Repeated(TupleValue(tuple(each)), endless=bool(ends) and not any(ends))
         columns = [
-            [joins.pick(c, self.machine.new_address(), call.store) for _ in range(count)]
+            [joins.pick(c, self.interpreter.new_address(), call.store) for _ in range(count)]
             if isinstance(c, Repeated)
             else c[:count]
             for c in contents
@@ -306,8 +305,8 @@ class BuiltinFunctions:
         content = self._items(call.argument(0), call)
         if isinstance(content, Repeated):
             self._keys([self._one_of(content, call)], call)
-            return ListValue(self.machine.new_address(), content)
-        return ListValue(self.machine.new_address(), self.ordered(content, call))
+            return ListValue(self.interpreter.new_address(), content)
+        return ListValue(self.interpreter.new_address(), self.ordered(content, call))
 
     def ordered(self, content: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
         """The items in the order that ``sorted`` and ``list.sort`` give them."""
@@ -327,7 +326,7 @@ class BuiltinFunctions:
         found = []
         for item in content:
             key = item if function == NONE else self._invoke(function, [item], call)
-            lowered = self.machine.torch.lower(key, call.store)
+            lowered = self.interpreter.torch.lower(key, call.store)
             if not _comparable(lowered):
                 return None
             found.append(lowered)
@@ -337,16 +336,17 @@ class BuiltinFunctions:
         generator = self._generator(call.args[1], call) if len(call.args) == 2 else None
         if generator is not None:
             function = call.argument(0)
-            return self.machine.generators.changed(
+            return self.interpreter.generators.changed(
                 generator,
                 lambda item, store: self._invoke(
-                    function, [item], Call(call.arguments, call.node, store, call.activation)
+                    function, [item], Call(call.arguments, call.node, store, call.frame)
                 ),
             )
         contents = [self._items(arg, call, whole=False) for arg in call.args[1:]]
         if any(isinstance(content, Repeated) for content in contents):
             each = [
-                c.each if isinstance(c, Repeated) else self.machine.fresh("item") for c in contents
+                c.each if isinstance(c, Repeated) else self.interpreter.fresh("item")
+                for c in contents
             ]
             return Repeated(self._invoke(call.argument(0), each, call))
         known = [content for content in contents if not isinstance(content, Repeated)]
@@ -360,7 +360,7 @@ class BuiltinFunctions:
         kept = []
         for item in content:
             test = item if call.argument(0) == NONE else self._invoke(call.args[0], [item], call)
-            truth = self.machine.expressions.truth(test, call.store)
+            truth = self.interpreter.truth(test, call.store)
             if truth is None:
                 return Repeated(joins.either(content, call.store))
             if truth:
@@ -381,37 +381,36 @@ class BuiltinFunctions:
         if isinstance(value, Generator):
             return self._step(value, call)
         if isinstance(value, Repeated):
-            return joins.pick(value, self.machine.new_address(), call.store)
+            return joins.pick(value, self.interpreter.new_address(), call.store)
         if isinstance(value, ListValue):
             content = joins.items(value, call.store)
             if isinstance(content, Repeated):
-                return joins.pick(content, self.machine.new_address(), call.store)
+                return joins.pick(content, self.interpreter.new_address(), call.store)
             if content:
                 joins.write(value, call.store, content[1:])
                 return content[0]
             if len(call.args) > 1:
                 return call.args[1]
-            self.machine.fail("StopIteration")
+            self.interpreter.fail("StopIteration")
         if isinstance(value, Instance):
-            found = self.machine.calls.find_method(value, "__next__", call.store)
+            found = class_lookup.method(value, "__next__", call.store)
             if found is not None:
                 return self._invoke(BoundMethod(found, value), [], call)
-        return self.machine.fresh("next")
+        return self.interpreter.fresh("next")
 
     def _step(self, generator: Generator, call: Call) -> Value:
-        generators = self.machine.generators
-        item = generators.step(generator, call.node, call.store, call.activation)
+        item = self.interpreter.generators.step(generator, call.node, call.store, call.frame)
         if item is None and len(call.args) < 2:
-            self.machine.fail("StopIteration")
+            self.interpreter.fail("StopIteration")
         return call.args[1] if item is None else item
 
     def _collect(self, call: Call, kind: str) -> Value:
         if not call.args:
-            return ListValue(self.machine.new_address(), (), kind)
+            return ListValue(self.interpreter.new_address(), (), kind)
         content = self._items(call.args[0], call)
         if kind == "set" and not isinstance(content, Repeated):
             content = tuple(dict.fromkeys(content))
-        return ListValue(self.machine.new_address(), content, kind)
+        return ListValue(self.interpreter.new_address(), content, kind)
 
     def list_(self, call: Call) -> Value:
         """``list(items)``, ``deque(items)``."""
@@ -442,21 +441,21 @@ class BuiltinFunctions:
             if isinstance(content, Repeated) or not all(
                 isinstance(pair, TupleValue) and len(pair.items) == 2 for pair in pairs
             ):
-                rest = self.machine.fresh("entry")
+                rest = self.interpreter.fresh("entry")
                 continue
             for pair in pairs:
                 assert isinstance(pair, TupleValue)
                 items[pair.items[0]] = pair.items[1]
         items.update({Const(name): value for name, value in call.kwargs.items()})
-        return DictValue(self.machine.new_address(), Entries(tuple(items.items()), rest))
+        return DictValue(self.interpreter.new_address(), Entries(tuple(items.items()), rest))
 
     def _from_keys(self, call: Call) -> Value:
         content = self._items(call.argument(0), call)
         value = call.argument(1)
         if isinstance(content, Repeated):
-            return DictValue(self.machine.new_address(), Entries((), value))
+            return DictValue(self.interpreter.new_address(), Entries((), value))
         items = tuple((key, value) for key in dict.fromkeys(content))
-        return DictValue(self.machine.new_address(), Entries(items))
+        return DictValue(self.interpreter.new_address(), Entries(items))
 
     def _slice(self, call: Call) -> Value:
         if len(call.args) == 1:
@@ -470,18 +469,18 @@ class BuiltinFunctions:
         rest = [content.each, content.each] if isinstance(content, Repeated) else list(content)
         total = start
         for item in rest:
-            total = self.machine.expressions.spread(
+            total = self.interpreter.spread(
                 call.store, [total, item], lambda layer, pair: self._plus(pair, layer, call)
             )
         return (
             total
             if not isinstance(content, Repeated) or isinstance(total, TensorValue)
-            else (self.machine.fresh("sum"))
+            else (self.interpreter.fresh("sum"))
         )
 
     def _plus(self, pair: list[Value], store: Store, call: Call) -> Value:
         operands = [(call.node, value) for value in pair]
-        return self.machine.expressions.operate("Add", call.node, operands, store, call.activation)
+        return self.interpreter.operate("Add", call.node, operands, store, call.frame)
 
     def _extreme(self, name: str, call: Call) -> Value:
         content: tuple[Value, ...] | Repeated
@@ -501,21 +500,23 @@ class BuiltinFunctions:
             return self._one_of(content, call)
 
     def _one_of(self, content: tuple[Value, ...] | Repeated, call: Call) -> Value:
-        return joins.pick(content, self.machine.new_address(), call.store)
+        return joins.pick(content, self.interpreter.new_address(), call.store)
 
     def _any_all(self, name: str, call: Call) -> Value:
         content = self._items(call.argument(0), call, whole=False)
         if isinstance(content, Repeated):
-            return self.machine.fresh(name, "bool")
-        truths = [self.machine.expressions.truth(item, call.store) for item in content]
+            return self.interpreter.fresh(name, "bool")
+        truths = [self.interpreter.truth(item, call.store) for item in content]
         decisive = name == "any"
         if decisive in truths:
             return TRUE if decisive else FALSE
-        return self.machine.fresh(name, "bool") if None in truths else FALSE if decisive else TRUE
+        return (
+            self.interpreter.fresh(name, "bool") if None in truths else FALSE if decisive else TRUE
+        )
 
     def _isinstance(self, call: Call) -> Value:
         value, kind = call.argument(0), call.argument(1)
-        answer = narrowing.is_instance(self.machine, value, kind)
+        answer = narrowing.is_instance(self.interpreter, value, kind)
         if answer is None:
             return self._answer("isinstance", "bool", call)
         return TRUE if answer else FALSE
@@ -523,9 +524,8 @@ class BuiltinFunctions:
     def _hasattr(self, call: Call) -> Value:
         value, name = call.argument(0), call.argument(1)
         if isinstance(name, Const) and isinstance(value, Instance):
-            attributes = self.machine.expressions.attributes
             if call.store.get((value.address, name.value)) is not None or (
-                attributes.class_attribute(value.cls, str(name.value), call.store) is not None
+                class_lookup.attribute(value.cls, str(name.value), call.store) is not None
             ):
                 return TRUE
         if isinstance(value, External):
@@ -535,26 +535,26 @@ class BuiltinFunctions:
     def _getattr(self, call: Call) -> Value:
         value, name = call.argument(0), call.argument(1)
         if not isinstance(name, Const) or not isinstance(name.value, str):
-            return self.machine.fresh("attribute")
-        found = self.machine.expressions.attributes.read(
-            value, name.value, call.node, call.store, call.activation
+            return self.interpreter.fresh("attribute")
+        found = self.interpreter.read_attribute(
+            value, name.value, call.node, call.store, call.frame
         )
         given = isinstance(found, Opaque) and len(call.args) > 2
-        return self.machine.fresh("attribute") if given else found
+        return self.interpreter.fresh("attribute") if given else found
 
     def _setattr(self, call: Call) -> Value:
         name = call.argument(1)
         if isinstance(name, Const) and isinstance(name.value, str):
-            self.machine.expressions.attributes.write(
+            self.interpreter.write_attribute(
                 call.argument(0),
                 name.value,
                 call.argument(2),
                 call.node,
                 call.store,
-                call.activation,
+                call.frame,
             )
         else:
-            self.machine.expressions.attributes.forget(call.argument(0), call.store)
+            self.interpreter.forget_attributes(call.argument(0), call.store)
         return NONE
 
     def _type(self, call: Call) -> Value:
@@ -565,7 +565,7 @@ class BuiltinFunctions:
             return External("torch.Tensor")
         if isinstance(value, Const):
             return External(f"builtins.{type(value.value).__name__}")
-        return self.machine.fresh("type")
+        return self.interpreter.fresh("type")
 
     def _callable(self, call: Call) -> Value:
         value = call.argument(0)

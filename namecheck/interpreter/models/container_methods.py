@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _TEXT_WORDS: Final = """
 lower upper title capitalize swapcase strip lstrip rstrip replace split rsplit splitlines join
@@ -48,8 +48,8 @@ _TEXT: Final = frozenset(_TEXT_WORDS.split())
 class Natives:
     """Calls the methods of built-in values."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._lists: Mapping[str, Callable[[ListValue, Call], Value]] = {
             "append": self._append,
             "add": self._append,
@@ -93,8 +93,8 @@ class Natives:
             return self._generator(receiver, name, call)
         if call.arguments.open:
             call.arguments.args.append(receiver)
-            self.machine.escapes.to_unknown(call)
-            return self.machine.fresh("native")
+            self.interpreter.havoc_arguments(call)
+            return self.interpreter.fresh("native")
         if name in python_operators.SPECIAL_METHODS:
             return self._special_method(receiver, name, call)
         if name in _OF_ITEMS:
@@ -105,7 +105,7 @@ class Natives:
             return self._dicts[name](receiver, call)
         if isinstance(receiver, (TupleValue, ListValue)):
             return self._sequence(receiver, name, call)
-        return self.machine.fresh("native")
+        return self.interpreter.fresh("native")
 
     def _special_method(self, receiver: Value, name: str, call: Call) -> Value:
         """``x.__radd__(y)`` is ``y + x``."""
@@ -114,70 +114,68 @@ class Natives:
         operands: list[Operand] = list(zip(nodes, [receiver, *call.args], strict=False))
         if reflected:
             operands.reverse()
-        return self.machine.expressions.operate(
-            operator, call.node, operands, call.store, call.activation
-        )
+        return self.interpreter.operate(operator, call.node, operands, call.store, call.frame)
 
     def _of_items(self, receiver: Value, name: str, call: Call) -> Value:
         """``super().__getitem__(key)``, ``dict.__setitem__(self, key, value)``."""
-        expressions = self.machine.expressions
-        items = self.machine.expressions.items
-        where = (call.node, call.store, call.activation)
+        where = (call.node, call.store, call.frame)
         if name == "__getitem__":
-            return items.read(receiver, call.argument(0), *where)
+            return self.interpreter.read_item(receiver, call.argument(0), *where)
         if name == "__setitem__":
-            items.write(receiver, call.argument(0), call.argument(1), *where)
+            self.interpreter.write_item(receiver, call.argument(0), call.argument(1), *where)
             return NONE
         if name == "__iter__":
-            content = items.iterate(receiver, *where)
+            content = self.interpreter.iterate(receiver, *where)
             if isinstance(content, Repeated):
                 return content
-            return ListValue(self.machine.new_address(), content, "iterator")
-        functions = self.machine.calls.libraries.builtins
+            return ListValue(self.interpreter.new_address(), content, "iterator")
+        functions = self.interpreter.libraries.builtins
         if name == "__len__":
             arguments = replace(call.arguments, args=[receiver])
             return functions.call("len", replace(call, arguments=arguments))
         operands: list[Operand] = [(call.node, call.argument(0)), (call.node, receiver)]
-        return expressions.operate("In", call.node, operands, call.store, call.activation)
+        return self.interpreter.operate("In", call.node, operands, call.store, call.frame)
 
     def _of_instance(self, receiver: Instance | TorchModule, name: str, call: Call) -> Value:
         """What an instance has from the class of a library that its own derives from."""
-        inheritance = self.machine.calls.libraries.inheritance
+        inheritance = self.interpreter.libraries.inheritance
         if name == "__init__" and isinstance(receiver, Instance):
-            base = inheritance.base(self.machine.expressions.attributes.mro(receiver.cls))
+            base = inheritance.base(class_lookup.mro(receiver.cls))
             if base is not None:
                 inheritance.initialise(receiver, base, call)
             return NONE
         if name == "__getattr__":
-            self.machine.fail("AttributeError")
+            self.interpreter.fail("AttributeError")
         if name == "__setattr__":
-            attributes = self.machine.expressions.attributes
             name_, value = call.argument(0, "name"), call.argument(1, "value")
-            attributes.set(receiver, name_, value, call.store)
+            self.interpreter.set_attribute(receiver, name_, value, call.store)
             return NONE
-        return self.machine.modules.call(receiver, name, call)
+        return self.interpreter.torch_nn.call(receiver, name, call)
 
     def _generator(self, receiver: Generator, name: str, call: Call) -> Value:
         """``__next__`` and ``send`` ask for the next item, ``close`` for none any more."""
-        generators = self.machine.generators
         if name in ("__next__", "send", "__anext__", "asend"):
-            item = generators.step(receiver, call.node, call.store, call.activation)
+            item = self.interpreter.generators.step(receiver, call.node, call.store, call.frame)
             if item is None:
-                self.machine.fail("StopIteration")
+                self.interpreter.fail("StopIteration")
             return item
         if name == "__iter__":
             return receiver
-        generators.give_away(receiver, call.store, call.activation)
+        self.interpreter.generators.give_away(receiver, call.store, call.frame)
         return NONE
 
     # Strings
 
     def _constant(self, receiver: Const, name: str, call: Call) -> Value:
         if not isinstance(receiver.value, str):
-            return self.machine.fresh("native")
-        torch = self.machine.torch
-        args = [torch.lower(self._listed(arg, call), call.store) for arg in call.args]
-        kwargs = {key: torch.lower(value, call.store) for key, value in call.kwargs.items()}
+            return self.interpreter.fresh("native")
+        args = [
+            self.interpreter.torch.lower(self._listed(arg, call), call.store) for arg in call.args
+        ]
+        kwargs = {
+            key: self.interpreter.torch.lower(value, call.store)
+            for key, value in call.kwargs.items()
+        }
         if (
             name not in _TEXT
             or call.arguments.open
@@ -185,12 +183,12 @@ class Natives:
             or python_operators.too_big([*args, *kwargs.values()])
             or (name == "format" and python_operators.too_wide(receiver.value))
         ):
-            return self.machine.fresh("text", "str")
+            return self.interpreter.fresh("text", "str")
         try:
             result = getattr(receiver.value, name)(*args, **kwargs)
         except (TypeError, ValueError, LookupError, AttributeError):
-            return self.machine.fresh("text")
-        return torch.lift(result, {}, call.node)
+            return self.interpreter.fresh("text")
+        return self.interpreter.torch.lift(result, {}, call.node)
 
     def _listed(self, value: Value, call: Call) -> Value:
         """A generator as what it gives: a method of a string goes through all of it."""
@@ -217,12 +215,12 @@ class Natives:
             total: Value = Const(1)
             for item in content:
                 total = python_operators.apply(
-                    self.machine,
+                    self.interpreter,
                     "Mult",
                     call.node,
                     [(call.node, total), (call.node, item)],
                     call.store,
-                    call.activation,
+                    call.frame,
                 )
             return total
         if name == "_replace" and isinstance(receiver, TupleValue):
@@ -233,22 +231,24 @@ class Natives:
             return TupleValue(items, receiver.fields, receiver.cls)
         if name == "_asdict" and isinstance(receiver, TupleValue):
             pairs = zip(map(Const, receiver.fields), receiver.items, strict=True)
-            return DictValue(self.machine.new_address(), Entries(tuple(pairs)))
+            return DictValue(self.interpreter.new_address(), Entries(tuple(pairs)))
         if name in ("union", "intersection", "difference") and isinstance(receiver, ListValue):
             operator = {"union": "BitOr", "intersection": "BitAnd", "difference": "Sub"}[name]
-            other = ListValue(self.machine.new_address(), self._more(call.argument(0), call), "set")
+            other = ListValue(
+                self.interpreter.new_address(), self._more(call.argument(0), call), "set"
+            )
             operands: list[Operand] = [(call.node, receiver), (call.node, other)]
             return python_operators.apply(
-                self.machine, operator, call.node, operands, call.store, call.activation
+                self.interpreter, operator, call.node, operands, call.store, call.frame
             )
         kinds = {"index": "int", "count": "int", "numel": "int"}
-        return self.machine.fresh("native", kinds.get(name))
+        return self.interpreter.fresh("native", kinds.get(name))
 
     def _content(self, receiver: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
         return joins.items(receiver, store)
 
     def _more(self, value: Value, call: Call) -> tuple[Value, ...] | Repeated:
-        return self.machine.expressions.iterate(value, call.node, call.store, call.activation)
+        return self.interpreter.iterate(value, call.node, call.store, call.frame)
 
     def _write(self, receiver: ListValue, parts: list[Any], call: Call) -> None:
         """Put together parts, each known items or items alike."""
@@ -296,12 +296,12 @@ class Natives:
         content = self._content(receiver, call.store)
         where = call.argument(0, default=Const(-1))
         if isinstance(content, Repeated):
-            return joins.pick(content, self.machine.new_address(), call.store)
+            return joins.pick(content, self.interpreter.new_address(), call.store)
         if not isinstance(where, Const) or not isinstance(where.value, int):
-            joins.write(receiver, call.store, Repeated(self.machine.fresh("item")))
-            return self.machine.fresh("item")
+            joins.write(receiver, call.store, Repeated(self.interpreter.fresh("item")))
+            return self.interpreter.fresh("item")
         if not -len(content) <= where.value < len(content):
-            self.machine.fail("IndexError")
+            self.interpreter.fail("IndexError")
         rest = list(content)
         item = rest.pop(where.value)
         joins.write(receiver, call.store, tuple(rest))
@@ -323,7 +323,7 @@ class Natives:
             rest.remove(call.argument(0))
             joins.write(receiver, call.store, tuple(rest))
         elif not all(isinstance(item, Const) for item in (*content, call.argument(0))):
-            joins.write(receiver, call.store, Repeated(self.machine.fresh("item")))
+            joins.write(receiver, call.store, Repeated(self.interpreter.fresh("item")))
         return NONE
 
     def _clear(self, receiver: ListValue, call: Call) -> Value:
@@ -339,13 +339,13 @@ class Natives:
     def _sort(self, receiver: ListValue, call: Call) -> Value:
         content = self._content(receiver, call.store)
         if not isinstance(content, Repeated):
-            ordered = self.machine.calls.libraries.builtins.ordered(content, call)
+            ordered = self.interpreter.libraries.builtins.ordered(content, call)
             joins.write(receiver, call.store, ordered)
         return NONE
 
     def _copy(self, receiver: ListValue, call: Call) -> Value:
         return ListValue(
-            self.machine.new_address(), self._content(receiver, call.store), receiver.kind
+            self.interpreter.new_address(), self._content(receiver, call.store), receiver.kind
         )
 
     # Dicts
@@ -361,7 +361,7 @@ class Natives:
         choices = [entry for _, entry in content.items] if not isinstance(key, Const) else []
         choices += [] if content.rest is None else [content.rest]
         if not choices:
-            return self.machine.fresh("entry")
+            return self.interpreter.fresh("entry")
         found = joins.pick(tuple(choices), joins.identity(key, call.store), call.store)
         return joins.either((default, found), call.store)
 
@@ -369,25 +369,27 @@ class Natives:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
             return ListValue(
-                self.machine.new_address(), tuple(TupleValue(pair) for pair in content.items)
+                self.interpreter.new_address(), tuple(TupleValue(pair) for pair in content.items)
             )
-        return Repeated(TupleValue((self.machine.fresh("key"), self._any(receiver, call))))
+        return Repeated(TupleValue((self.interpreter.fresh("key"), self._any(receiver, call))))
 
     def _keys(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
-            return ListValue(self.machine.new_address(), tuple(key for key, _ in content.items))
-        return Repeated(self.machine.fresh("key"))
+            return ListValue(self.interpreter.new_address(), tuple(key for key, _ in content.items))
+        return Repeated(self.interpreter.fresh("key"))
 
     def _values(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
         if content.rest is None:
-            return ListValue(self.machine.new_address(), tuple(entry for _, entry in content.items))
+            return ListValue(
+                self.interpreter.new_address(), tuple(entry for _, entry in content.items)
+            )
         return Repeated(self._any(receiver, call))
 
     def _any(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
-        rest = content.rest or self.machine.fresh("entry")
+        rest = content.rest or self.interpreter.fresh("entry")
         return joins.either((rest, *(entry for _, entry in content.items)), call.store)
 
     def _pop_entry(self, receiver: DictValue, call: Call) -> Value:
@@ -416,14 +418,14 @@ class Natives:
                 items.update(more.items)
                 rest = more.rest or rest
             else:
-                rest = self.machine.fresh("entry")
+                rest = self.interpreter.fresh("entry")
         items.update({Const(name): value for name, value in call.kwargs.items()})
         joins.write(receiver, call.store, Entries(tuple(items.items()), rest))
         return NONE
 
     def _copy_dict(self, receiver: DictValue, call: Call) -> Value:
         content = joins.entries(receiver, call.store)
-        return DictValue(self.machine.new_address(), content, receiver.factory)
+        return DictValue(self.interpreter.new_address(), content, receiver.factory)
 
     def _clear_dict(self, receiver: DictValue, call: Call) -> Value:
         joins.write(receiver, call.store, Entries())

@@ -20,7 +20,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.builtin_functions import BuiltinFunctions
 
 _LISTS: Final = frozenset(
@@ -50,8 +50,8 @@ _TORCH: Final = "torch."
 class Inheritance:
     """Makes instances what the classes of libraries make of them."""
 
-    def __init__(self, machine: Machine, builtins: BuiltinFunctions) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter, builtins: BuiltinFunctions) -> None:
+        self.interpreter = interpreter
         self._builtins = builtins
 
     def makes(self, path: str) -> bool:
@@ -59,12 +59,12 @@ class Inheritance:
         if path in _LISTS or path in _DICTS or path in _PARALLEL or path == _SEQUENTIAL:
             return True
         key = path.removeprefix(_TORCH)
-        return key.startswith("nn.") and self.machine.torch.has(key, "c")
+        return key.startswith("nn.") and self.interpreter.torch.has(key, "c")
 
     def instance(self, path: str, call: Call) -> Value:
         """Call a class of torch that makes a container of layers or parameters."""
         cls = ClassValue(path, path.rpartition(".")[2], (External(path),))
-        made = Instance(self.machine.new_address(), cls)
+        made = Instance(self.interpreter.new_address(), cls)
         self.initialise(made, path, call)
         return made
 
@@ -97,16 +97,20 @@ class Inheritance:
             return self._builtins.dict_(call)
         key = path.removeprefix(_TORCH)
         return TorchModule(
-            self.machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
+            self.interpreter.new_address(),
+            key,
+            tuple(call.args),
+            tuple(call.kwargs.items()),
+            call.node,
         )
 
     def _sequence(self, instance: Instance, call: Call) -> Value:
         """The layers of an ``nn.Sequential``, given one by one or under names."""
-        address = self.machine.new_address()
+        address = self.interpreter.new_address()
         if len(call.args) == 1 and isinstance(call.args[0], DictValue):
             entries = joins.entries(call.args[0], call.store)
             if entries.rest is None:
-                modules = self.machine.modules
+                modules = self.interpreter.torch_nn
                 modules.name_layers(instance, tuple(name for name, _ in entries.items), call.store)
                 for name, layer in entries.items:
                     attribute = getattr(name, "value", None)

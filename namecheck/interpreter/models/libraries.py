@@ -18,7 +18,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.calls import Call
 from namecheck.interpreter.evaluation.classes import Classes
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 from namecheck.interpreter.evaluation.with_statements import Contexts
 from namecheck.interpreter.models import registry, torch_functions
 from namecheck.interpreter.models.builtin_functions import BuiltinFunctions
@@ -28,80 +28,80 @@ from namecheck.interpreter.models.inheritance import Inheritance
 class Libraries:
     """Calls functions and classes of libraries, and applies decorators."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, interpreter: Interpreter) -> None:
         registry.discover()
-        self.machine = machine
-        self.contexts = Contexts(machine)
-        self.builtins = BuiltinFunctions(machine)
-        self.inheritance = Inheritance(machine, self.builtins)
-        self.classes = Classes(machine, self.inheritance)
+        self.interpreter = interpreter
+        self.contexts = Contexts(interpreter)
+        self.builtins = BuiltinFunctions(interpreter)
+        self.inheritance = Inheritance(interpreter, self.builtins)
+        self.classes = Classes(interpreter, self.inheritance)
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
         entry = registry.FUNCTIONS.get(path)
         if entry is not None and (entry.open or not call.arguments.open):
-            return entry.function(self.machine, call)
+            return entry.function(self.interpreter, call)
         library, _, name = path.partition(".")
         family = registry.FAMILIES.get(library)
         if family is not None and (family.open or not call.arguments.open):
-            return family.function(self.machine, name, call)
+            return family.function(self.interpreter, name, call)
         return self._without_model(path, call)
 
     def _without_model(self, path: str, call: Call) -> Value:
         """An operator of the table under its own dotted name (``einops.rearrange``), or unknown."""
-        machine, name = self.machine, path.rpartition(".")[2]
+        interpreter, name = self.interpreter, path.rpartition(".")[2]
         if call.arguments.open:
-            machine.escapes.to_unknown(call, name)
-            return machine.fresh("result")
-        if machine.torch.has(path, "l"):
-            return torch_functions.layer(machine, path, call)
-        if machine.torch.has(path, "fp"):
-            return machine.calls.torch_call(path, call.args, call)
+            interpreter.havoc_arguments(call, name)
+            return interpreter.fresh("result")
+        if interpreter.torch.has(path, "l"):
+            return torch_functions.layer(interpreter, path, call)
+        if interpreter.torch.has(path, "fp"):
+            return interpreter.call_operator(path, call.args, call)
         function = call.argument(0)
         is_decorated = isinstance(function, (FunctionValue, ClassValue))
         if is_decorated and registry.covers(registry.TRANSPARENT_CALLS, path):
             return function
         transparent = registry.covers(registry.TRANSPARENT_DECORATORS, path)
         kind = TRANSPARENT if transparent else registry.KINDS.get(path)
-        return machine.calls.unknown(External(path), name, call, kind)
+        return interpreter.call_unknown(External(path), name, call, kind)
 
     # super, decorators
 
-    def super_of(self, node: ast.Call, store: Store, activation: Activation) -> Value:
+    def super_of(self, node: ast.Call, store: Store, frame: Frame) -> Value:
         """``super()``, with or without arguments."""
         if node.args:
-            values = [self.machine.expressions.value(a, store, activation) for a in node.args]
+            values = [self.interpreter.evaluate(a, store, frame) for a in node.args]
             if len(values) == 2 and isinstance(values[0], ClassValue):
                 return Super(values[0], values[1])
-            return self.machine.fresh("super")
-        frame = activation.frame
-        while frame.enclosing is not None and not isinstance(
-            frame.scope, (ast.FunctionDef, ast.AsyncFunctionDef)
+            return self.interpreter.fresh("super")
+        environment = frame.environment
+        while environment.enclosing is not None and not isinstance(
+            environment.scope, (ast.FunctionDef, ast.AsyncFunctionDef)
         ):
-            frame = frame.enclosing
-        if frame.cls is not None and frame.receiver is not None:
-            return Super(frame.cls, frame.receiver)
-        return self.machine.fresh("super")
+            environment = environment.enclosing
+        if environment.cls is not None and environment.receiver is not None:
+            return Super(environment.cls, environment.receiver)
+        return self.interpreter.fresh("super")
 
     def decorate(
-        self, decorator: Value, value: Value, node: Node, store: Store, activation: Activation
+        self, decorator: Value, value: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
         """What a decorator makes of a function or class."""
         if isinstance(decorator, External):
             apply = registry.DECORATORS.get(decorator.path)
-            made = None if apply is None else apply(self.machine, value)
+            made = None if apply is None else apply(self.interpreter, value)
             if made is not None:
                 return made
             if registry.covers(registry.TRANSPARENT_DECORATORS, decorator.path):
                 return value
         if isinstance(decorator, Opaque) and decorator.kind == TRANSPARENT:
             return value
-        call = self.machine.calls.call_values
-        result = call(decorator, [value], node, store, activation)
-        return self.machine.fresh("decorated") if isinstance(result, Opaque) else result
+        call = self.interpreter.call_values
+        result = call(decorator, [value], node, store, frame)
+        return self.interpreter.fresh("decorated") if isinstance(result, Opaque) else result
 
     def call_wrapped(self, function: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""
         if function.kind == "contextmanager":
             return self.contexts.make(function, call)
-        return self.machine.calls.call(function.function, call)
+        return self.interpreter.call(function.function, call)

@@ -9,27 +9,25 @@ from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ListValue, Repeated, Value
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 Content: TypeAlias = tuple[Value, ...] | Repeated
 """The items of something: those that are known, or what each of them is."""
 
 
-def items(machine: Machine, value: Value, call: Call, *, whole: bool) -> Content:
+def items(interpreter: Interpreter, value: Value, call: Call, *, whole: bool) -> Content:
     """The items that iterating a value gives; `whole` says that it is certainly used up."""
-    return machine.expressions.spread_iterable(
-        value, call.node, call.store, call.activation, whole=whole
-    )
+    return interpreter.iterate_any(value, call.node, call.store, call.frame, whole=whole)
 
 
-def invoke(machine: Machine, callee: Value, args: Sequence[Value], call: Call) -> Value:
+def invoke(interpreter: Interpreter, callee: Value, args: Sequence[Value], call: Call) -> Value:
     """Call a value that a function of a library was given."""
-    return machine.calls.call_values(callee, args, call.node, call.store, call.activation)
+    return interpreter.call_values(callee, args, call.node, call.store, call.frame)
 
 
-def iterator(machine: Machine, elements: Iterable[Value]) -> ListValue:
+def iterator(interpreter: Interpreter, elements: Iterable[Value]) -> ListValue:
     """An iterator over known items."""
-    return ListValue(machine.new_address(), tuple(elements), "iterator")
+    return ListValue(interpreter.new_address(), tuple(elements), "iterator")
 
 
 def each(content: Content, store: Store) -> Value:
@@ -37,6 +35,6 @@ def each(content: Content, store: Store) -> Value:
     return content.each if isinstance(content, Repeated) else joins.either(content, store)
 
 
-def pick(machine: Machine, content: Content, call: Call) -> Value:
+def pick(interpreter: Interpreter, content: Content, call: Call) -> Value:
     """One of some items, it is not known which."""
-    return joins.pick(content, machine.new_address(), call.store)
+    return joins.pick(content, interpreter.new_address(), call.store)

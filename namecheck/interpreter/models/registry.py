@@ -18,7 +18,7 @@ from namecheck.interpreter import models
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.values import Value
     from namecheck.interpreter.evaluation.calls import Call
-    from namecheck.interpreter.evaluation.machine import Machine
+    from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 Model: TypeAlias = "Callable[[Machine, Call], Value]"
 """What a function or class of a library gives when it is called."""
@@ -62,7 +62,7 @@ TRANSPARENT_CALLS: Final[set[str]] = set()
 
 def model(
     *paths: str, open: bool = False
-) -> Callable[[Callable[[Machine, Call], Value]], Callable[[Machine, Call], Value]]:
+) -> Callable[[Callable[[Interpreter, Call], Value]], Callable[[Interpreter, Call], Value]]:
     """Register a model of the functions or classes of these dotted names.
 
     It is not asked about calls with arguments of unknown number (``f(*unknown)``), unless `open`.
@@ -78,7 +78,9 @@ def model(
 
 def family(
     library: str, *, open: bool = False
-) -> Callable[[Callable[[Machine, str, Call], Value]], Callable[[Machine, str, Call], Value]]:
+) -> Callable[
+    [Callable[[Interpreter, str, Call], Value]], Callable[[Interpreter, str, Call], Value]
+]:
     """Register a model of all of a library that has no model of its own; `open` as in `model`."""
 
     def register(function: FamilyModel) -> FamilyModel:
@@ -90,7 +92,9 @@ def family(
 
 def decorator(
     path: str,
-) -> Callable[[Callable[[Machine, Value], Value | None]], Callable[[Machine, Value], Value | None]]:
+) -> Callable[
+    [Callable[[Interpreter, Value], Value | None]], Callable[[Interpreter, Value], Value | None]
+]:
     """Register a model of a decorator."""
 
     def register(function: DecoratorModel) -> DecoratorModel:

@@ -21,7 +21,7 @@ from namecheck.effects import dtype as dtypes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.calls import Call
@@ -34,16 +34,16 @@ _DEFAULT: Final = ("torch", "default dtype")
 class Surroundings:
     """Tells what holds around a call, and hears of what changes it."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.checked = machine.source.text
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.checked = interpreter.source.text
 
     def around(self, store: Store) -> Around:
         """What holds on this path, in the code that is being run."""
-        texts = (self.checked, self.machine.source.text)
+        texts = (self.checked, self.interpreter.source.text)
         standard = _spoken(*texts)
         if standard.device is not STANDARD.device:
-            device = self.machine.torch.placement.default(standard.device, store)
+            device = self.interpreter.torch_devices.default(standard.device, store)
             standard = replace(standard, device=device)
         if standard.default == STANDARD.default:
             return standard
@@ -64,7 +64,7 @@ class Surroundings:
         dtype = self.around(call.store).default
         if isinstance(dtype, str):
             return Const(Constant("dtype", dtype))
-        return self.machine.fresh("dtype")
+        return self.interpreter.fresh("dtype")
 
     def limits(self, call: Call, *, floating: bool) -> Value:
         """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
@@ -76,7 +76,7 @@ class Surroundings:
             partial(attributes.misspelt, message=text),
             call,
         )
-        return self.machine.fresh("limits")
+        return self.interpreter.fresh("limits")
 
     def _check(
         self,
@@ -92,17 +92,17 @@ class Surroundings:
         elif isinstance(dtype, Const) and isinstance(dtype.value, str):
             wrong = of_text(dtype.value)
         if wrong is not None:
-            self.machine.report(wrong, call.node, call.store, call.activation)
+            self.interpreter.report(wrong, call.node, call.store, call.frame)
 
     def parameter(self, call: Call) -> Value:
         """``nn.Parameter(x)`` has the names of x."""
         value = call.argument(0, "data")
         if not isinstance(value, TensorValue):
-            return self.machine.fresh("parameter")
+            return self.interpreter.fresh("parameter")
         if call.argument(1, "requires_grad", Const(True)) == Const(True):
             wrong = dtypes.without_gradient(joins.held(value, call.store).tensor.dtype)
             if wrong is not None:
-                self.machine.report(wrong, call.node, call.store, call.activation)
+                self.interpreter.report(wrong, call.node, call.store, call.frame)
         return self.of_module(value, call.store)
 
     def of_module(self, value: Value, store: Store) -> Value:
@@ -112,8 +112,8 @@ class Surroundings:
         held = joins.held(value, store)
         dtype = castable(held.tensor.dtype)
         tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
-        own = TensorValue(self.machine.new_address(), replace(held, tensor=tensor))
-        self.machine.torch.placement.belongs(own)
+        own = TensorValue(self.interpreter.new_address(), replace(held, tensor=tensor))
+        self.interpreter.torch_devices.belongs(own)
         return own
 
 

@@ -28,7 +28,7 @@ from namecheck.interpreter.domain.values import (
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
     from namecheck.interpreter.evaluation.calls import Call
-    from namecheck.interpreter.evaluation.machine import Activation, Machine
+    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 _DEFAULT: Final = ("torch", "default device")
 # The methods of a module that cast its parameters as those of a tensor do, and the arguments of
@@ -151,8 +151,8 @@ _SPEAKING: Final = {
 class Placement:
     """Makes devices, and remembers what is made on which."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         # The addresses of parameters and buffers.
         self._of_modules: set[Address] = set()
 
@@ -172,7 +172,7 @@ class Placement:
             return kind
         if isinstance(kind, Const) and isinstance(kind.value, str):
             return self._written(kind.value, index, call)
-        return self.machine.fresh("device")
+        return self.interpreter.fresh("device")
 
     def _written(self, word: str, index: Value, call: Call) -> Value:
         known = index.value if isinstance(index, Const) else UNKNOWN
@@ -183,10 +183,10 @@ class Placement:
         if wrong is None and number is not None:
             wrong = devices.negative() if number < 0 else devices.twice(word)
         if wrong is not None:
-            self.machine.report(wrong, call.node, call.store, call.activation)
-            return self.machine.fresh("device")
+            self.interpreter.report(wrong, call.node, call.store, call.frame)
+            return self.interpreter.fresh("device")
         if known is not None and number is None:
-            return self.machine.fresh("device")
+            return self.interpreter.fresh("device")
         name = word if number is None else f"{word}:{number}"
         return Const(Constant("device", name))
 
@@ -216,7 +216,7 @@ class Placement:
         if isinstance(word, Const) and isinstance(word.value, str):
             wrong = devices.refusal(word.value)
         if wrong is not None:
-            self.machine.report(wrong, call.node, call.store, call.activation)
+            self.interpreter.report(wrong, call.node, call.store, call.frame)
         return wrong is not None
 
     def entered(self, value: Value, store: Store) -> Value | None:
@@ -234,7 +234,7 @@ class Placement:
     def _lowered(self, value: Value, store: Store) -> Device:
         if value == NONE:
             return devices.STANDARD_DEVICE
-        return asked_for(self.machine.torch.lower(value, store))
+        return asked_for(self.interpreter.torch.lower(value, store))
 
     # Layers
 
@@ -246,21 +246,21 @@ class Placement:
         if isinstance(dtype, Const) and isinstance(dtype.value, str):
             text = "empty(): argument 'dtype' must be torch.dtype, not str"
             wrong = dtypes.misspelt(dtype.value, text)
-            self.machine.report(wrong, call.node, call.store, call.activation)
+            self.interpreter.report(wrong, call.node, call.store, call.frame)
         where = word if word != NONE else self._standing(call.store)
-        self.move(layer.address, where, call.store, call.activation)
-        default = self.machine.torch.surroundings.default(call)
-        self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.activation)
-        if self.machine.rows[layer.key].is_laid:
+        self.move(layer.address, where, call.store, call.frame)
+        default = self.interpreter.torch_defaults.default(call)
+        self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.frame)
+        if self.interpreter.context.rows[layer.key].is_laid:
             order = Const(Constant("memory_format", "contiguous_format"))
-            self.lay(layer.address, order, call.store, call.activation)
+            self.lay(layer.address, order, call.store, call.frame)
 
     def _standing(self, store: Store) -> Value:
-        device = self.machine.torch.surroundings.around(store).device
+        device = self.interpreter.torch_defaults.around(store).device
         if isinstance(device, str):
             return Const(Constant("device", device))
         written: Value | None = store.get(_DEFAULT)
-        return self.machine.fresh("device") if written is None else written
+        return self.interpreter.fresh("device") if written is None else written
 
     def belongs(self, tensor: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
@@ -279,31 +279,29 @@ class Placement:
                     if isinstance(tensor, TensorValue) and tensor.address in self._of_modules
                 )
 
-    def move(self, address: Address, where: Value, store: Store, activation: Activation) -> None:
+    def move(self, address: Address, where: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer, or the tensor of a module, are on this device now."""
-        self._note("device", where, address, store, activation)
+        self._note("device", where, address, store, frame)
 
-    def cast(self, address: Address, dtype: Value, store: Store, activation: Activation) -> None:
+    def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer are of this dtype now."""
-        self._note("dtype", dtype, address, store, activation)
+        self._note("dtype", dtype, address, store, frame)
 
-    def lay(self, address: Address, order: Value, store: Store, activation: Activation) -> None:
+    def lay(self, address: Address, order: Value, store: Store, frame: Frame) -> None:
         """The weights of a layer are of this memory format now."""
-        self._note("format", order, address, store, activation)
+        self._note("format", order, address, store, frame)
 
-    def _note(
-        self, what: str, value: Value, address: Address, store: Store, activation: Activation
-    ) -> None:
+    def _note(self, what: str, value: Value, address: Address, store: Store, frame: Frame) -> None:
         """What belongs to a module is so now, as far as this run tells.
 
         Another run, from another function on, does not know what has become of it meanwhile.
         """
-        number = _root(activation)
-        known = value if number is not None else self.machine.fresh(what)
+        number = _root(frame)
+        known = value if number is not None else self.interpreter.fresh(what)
         store.write((f"{what} of", address), NONE, known)
         store.write((f"{what} by", address), NONE, Const(number))
 
-    def followed(self, value: Value, lowered: Any, store: Store, activation: Activation) -> Any:
+    def followed(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
         """An operand; what belongs to a module is where the module was moved to."""
         if not isinstance(lowered, Tensor) or not isinstance(lowered.device, Unknown):
             return lowered
@@ -311,7 +309,7 @@ class Placement:
         if isinstance(value, TensorValue) and (
             owner is not value.address or owner in self._of_modules
         ):
-            where = self.noted("device", owner, store, activation)
+            where = self.noted("device", owner, store, frame)
             if where is not None:
                 return replace(lowered, device=self._lowered(where, store))
         return lowered
@@ -324,10 +322,10 @@ class Placement:
         if name in ("cuda", "xpu") and not is_device(word):
             index = word.value if isinstance(word, Const) else UNKNOWN
             if index is UNKNOWN:
-                return self.machine.fresh("device")
+                return self.interpreter.fresh("device")
             return Const(Constant("device", name if index is None else f"{name}:{index}"))
         if self._check(word, call):
-            return self.machine.fresh("device")
+            return self.interpreter.fresh("device")
         cast = isinstance(word, Const) and isinstance(word.value, Constant)
         if word == NONE or (cast and not is_device(word)):
             return None
@@ -336,14 +334,14 @@ class Placement:
     def dtype_aim(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
         if name in _CASTS:
-            return Const(Constant("dtype", self.machine.rows[name].dtype))
+            return Const(Constant("dtype", self.interpreter.context.rows[name].dtype))
         if name not in ("to", "type"):
             return None
         given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
         casts = [v for v in given if not (is_device(v) or is_choice(v) or _says_nothing(v))]
         if len(casts) == 1 and _is_dtype(casts[0]):
             return casts[0]
-        return self.machine.fresh("dtype") if casts else None
+        return self.interpreter.fresh("dtype") if casts else None
 
     def written(self, target: Value, store: Store) -> None:
         """A layer, or a tensor that it holds, is given another tensor."""
@@ -356,22 +354,20 @@ class Placement:
             if store.get((f"{what} of", address)) is not None:
                 store.write((f"{what} of", address), NONE, NONE)
 
-    def noted(
-        self, what: str, address: Address, store: Store, activation: Activation
-    ) -> Value | None:
+    def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
         found: Value = store.get((f"{what} of", address), NONE)
         by: Value = store.get((f"{what} by", address), NONE)
-        return found if by == Const(_root(activation)) and found != NONE else None
+        return found if by == Const(_root(frame)) and found != NONE else None
 
 
-def _root(activation: Activation) -> int | None:
+def _root(frame: Frame) -> int | None:
     """The run that an activation belongs to; None within a method of what was not made here."""
-    outermost = activation
-    while outermost.caller is not None and outermost.site is not outermost.frame.scope:
+    outermost = frame
+    while outermost.caller is not None and outermost.site is not outermost.environment.scope:
         outermost = outermost.caller
-    frame = outermost.frame
-    return None if frame.cls is not None else frame.number
+    environment = outermost.environment
+    return None if environment.cls is not None else environment.number
 
 
 def _owner(address: Address) -> Address:

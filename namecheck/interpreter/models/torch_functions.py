@@ -14,71 +14,71 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import family, model, transparent
 
 transparent("torch.*")
 
 
 @model("torch.Size")
-def size(machine: Machine, call: Call) -> Value:
+def size(interpreter: Interpreter, call: Call) -> Value:
     """``torch.Size(items)``."""
-    return machine.calls.libraries.builtins.tuple_(call)
+    return interpreter.libraries.builtins.tuple_(call)
 
 
 @model("torch.device")
-def device(machine: Machine, call: Call) -> Value:
+def device(interpreter: Interpreter, call: Call) -> Value:
     """``torch.device("cuda:1")``."""
-    return machine.torch.placement.device(call)
+    return interpreter.torch_devices.device(call)
 
 
 @model("torch.set_default_device")
-def set_default_device(machine: Machine, call: Call) -> Value:
+def set_default_device(interpreter: Interpreter, call: Call) -> Value:
     """``torch.set_default_device("cuda")``."""
-    return machine.torch.placement.set_default(call)
+    return interpreter.torch_devices.set_default(call)
 
 
 @model("torch.set_default_dtype")
-def set_default_dtype(machine: Machine, call: Call) -> Value:
+def set_default_dtype(interpreter: Interpreter, call: Call) -> Value:
     """``torch.set_default_dtype(torch.float64)``."""
-    return machine.torch.surroundings.set_default(call)
+    return interpreter.torch_defaults.set_default(call)
 
 
 @model("torch.get_default_dtype")
-def get_default_dtype(machine: Machine, call: Call) -> Value:
+def get_default_dtype(interpreter: Interpreter, call: Call) -> Value:
     """``torch.get_default_dtype()``."""
-    return machine.torch.surroundings.default(call)
+    return interpreter.torch_defaults.default(call)
 
 
 @model("torch.finfo")
-def finfo(machine: Machine, call: Call) -> Value:
+def finfo(interpreter: Interpreter, call: Call) -> Value:
     """``torch.finfo(dtype)``."""
-    return machine.torch.surroundings.limits(call, floating=True)
+    return interpreter.torch_defaults.limits(call, floating=True)
 
 
 @model("torch.iinfo")
-def iinfo(machine: Machine, call: Call) -> Value:
+def iinfo(interpreter: Interpreter, call: Call) -> Value:
     """``torch.iinfo(dtype)``."""
-    return machine.torch.surroundings.limits(call, floating=False)
+    return interpreter.torch_defaults.limits(call, floating=False)
 
 
 @model("torch.nn.Parameter", "torch.nn.parameter.Parameter")
-def parameter(machine: Machine, call: Call) -> Value:
+def parameter(interpreter: Interpreter, call: Call) -> Value:
     """``torch.nn.Parameter(x)``."""
-    return machine.torch.surroundings.parameter(call)
+    return interpreter.torch_defaults.parameter(call)
 
 
 @family("torch", open=True)
-def function(machine: Machine, name: str, call: Call) -> Value:
+def function(interpreter: Interpreter, name: str, call: Call) -> Value:
     """A layer, an operator of the table, or what is not followed."""
-    torch, path = machine.torch, f"torch.{name}"
-    inheritance = machine.calls.libraries.inheritance
+    torch, path = interpreter.torch, f"torch.{name}"
+    inheritance = interpreter.libraries.inheritance
     if name.startswith("nn.") and torch.has(name, "c"):
-        return layer(machine, name, call)
+        return layer(interpreter, name, call)
     if name.startswith("nn.") and inheritance.makes(path):
         return inheritance.instance(path, call)
     if name.endswith(".__init__") and call.args and isinstance(call.args[0], Instance):
-        return _initialise(machine, path.removesuffix(".__init__"), call.args[0], call)
+        return _initialise(interpreter, path.removesuffix(".__init__"), call.args[0], call)
     operator = torch.function(path)
     if operator is None:
         torch.placement.spoken(path, call)
@@ -86,27 +86,27 @@ def function(machine: Machine, name: str, call: Call) -> Value:
             return call.argument(0, "tensor")
         # What torch changes in place keeps its names.
         word = path.rpartition(".")[2].rstrip("_")
-        return machine.calls.unknown(External(path), word, call, TRANSPARENT)
+        return interpreter.call_unknown(External(path), word, call, TRANSPARENT)
     args, kwargs = list(call.args), dict(call.kwargs)
     form = "Tensor" if name.startswith("Tensor.") else "torch"
     if form == "Tensor" and args and isinstance(args[0], Opaque):
         args[0] = torch.promote(args[0], call.store)
     call.arguments.kwargs = kwargs
-    return machine.calls.torch_call(f"{form}.{operator}", args, call)
+    return interpreter.call_operator(f"{form}.{operator}", args, call)
 
 
-def layer(machine: Machine, key: str, call: Call) -> Value:
+def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     """A layer of the table, by its row."""
     made = TorchModule(
-        machine.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
+        interpreter.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
     )
-    machine.torch.placement.made(made, call)
+    interpreter.torch_devices.made(made, call)
     return made
 
 
-def _initialise(machine: Machine, path: str, instance: Instance, call: Call) -> Value:
+def _initialise(interpreter: Interpreter, path: str, instance: Instance, call: Call) -> Value:
     """``nn.Linear.__init__(self, 3, 4)``."""
-    inheritance = machine.calls.libraries.inheritance
+    inheritance = interpreter.libraries.inheritance
     if inheritance.makes(path):
         arguments = replace(call.arguments, args=call.args[1:])
         inheritance.initialise(instance, path, replace(call, arguments=arguments))

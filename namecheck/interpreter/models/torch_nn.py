@@ -10,7 +10,7 @@ from namecheck.core.dims import Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -32,7 +32,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.operators import signatures
 
 # The attribute of a module under which its submodules stand, as torch calls it.
@@ -56,8 +56,8 @@ _COMPOSED: Final = ("nn.Transformer", "nn.MultiheadAttention", "nn.AdaptiveLogSo
 class Modules:
     """Reads the attributes of modules, and calls their methods."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._kinds: dict[Address, bool] = {}
         returning = dict.fromkeys(_RETURNING_WORDS.split(), self._itself)
         silent = dict.fromkeys(_SILENT_WORDS.split(), lambda receiver, call: NONE)
@@ -93,7 +93,7 @@ class Modules:
             return False
         known = self._kinds.get(value.cls.address)
         if known is None:
-            bases = self.machine.expressions.attributes.mro(value.cls)
+            bases = class_lookup.mro(value.cls)
             paths = [base.path for base in bases if isinstance(base, External)]
             known = any(path.startswith("torch.nn.") or path.endswith("Module") for path in paths)
             self._kinds[value.cls.address] = known
@@ -116,7 +116,7 @@ class Modules:
 
     def _of_layer(self, module: TorchModule, name: str, store: Store) -> Value | None:
         """A tensor that a layer of torch holds, or what it was made with."""
-        row = self.machine.rows[module.key]
+        row = self.interpreter.context.rows[module.key]
         settings = self._settings(module, store)
         if name in row.holds:
             sizes, _, condition = row.holds[name].partition(" if ")
@@ -129,10 +129,9 @@ class Modules:
 
     def _settings(self, module: TorchModule, store: Store) -> dict[str, Any]:
         """What a layer was made with, by the names of the constructor's parameters."""
-        torch = self.machine.torch
-        args = [torch.lower(value, store) for value in module.args]
-        kwargs = {name: torch.lower(value, store) for name, value in module.kwargs}
-        signature = signatures.parse(self.machine.rows[module.key].ctor)
+        args = [self.interpreter.torch.lower(value, store) for value in module.args]
+        kwargs = {name: self.interpreter.torch.lower(value, store) for name, value in module.kwargs}
+        signature = signatures.parse(self.interpreter.context.rows[module.key].ctor)
         try:
             [made] = signatures.bind(module.key, [signature], args, kwargs, by_name=True)
         except (signatures.Unbound, Contradiction):
@@ -186,30 +185,30 @@ class Modules:
             if merges.alike(after, call.store, result, call.store):
                 return after
             result = after
-        return self.machine.fresh("sequence")
+        return self.interpreter.fresh("sequence")
 
     def _invoke(self, function: Value, argument: Value, call: Call) -> Value:
-        return self.machine.calls.call_values(
-            function, [argument], call.node, call.store, call.activation
-        )
+        return self.interpreter.call_values(function, [argument], call.node, call.store, call.frame)
 
     def _itself(self, receiver: Value, call: Call) -> Value:
         return receiver
 
     def _moved(self, receiver: Value, call: Call, name: str) -> Value:
         """``module.to(device)``: its parameters follow, and what it is given does not."""
-        placement = self.machine.torch.placement
-        where, dtype = placement.aim(name, call), placement.dtype_aim(name, call)
+        where, dtype = (
+            self.interpreter.torch_devices.aim(name, call),
+            self.interpreter.torch_devices.dtype_aim(name, call),
+        )
         laid = call.kwargs.get("memory_format", NONE)
         if where is None and dtype is None and laid == NONE:
             return receiver
         for address in self._held(receiver, call.store):
             if where is not None:
-                placement.move(address, where, call.store, call.activation)
+                self.interpreter.torch_devices.move(address, where, call.store, call.frame)
             if dtype is not None:
-                placement.cast(address, dtype, call.store, call.activation)
+                self.interpreter.torch_devices.cast(address, dtype, call.store, call.frame)
             if laid != NONE:
-                placement.lay(address, laid, call.store, call.activation)
+                self.interpreter.torch_devices.lay(address, laid, call.store, call.frame)
         return receiver
 
     def _held(self, receiver: Value, store: Store) -> Iterator[Address]:
@@ -218,13 +217,13 @@ class Modules:
             if isinstance(module, TorchModule):
                 yield module.address
             elif isinstance(module, Instance):
-                yield from list(self.machine.torch.placement.tensors(module, store))
+                yield from list(self.interpreter.torch_devices.tensors(module, store))
 
     def given_away(self, receiver: Value, store: Store) -> None:
         """Unknown code has a module, and may move it."""
         if self.is_module(receiver):
             for address in self._held(receiver, store):
-                self.machine.torch.placement.forget(address, store)
+                self.interpreter.torch_devices.forget(address, store)
 
     def _load(self, receiver: Value, call: Call) -> Value:
         """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""
@@ -233,18 +232,20 @@ class Modules:
         return NONE
 
     def _unknown(self, receiver: Value, call: Call) -> Value:
-        self.machine.escapes.to_unknown(call)
-        return self.machine.fresh("module")
+        self.interpreter.havoc_arguments(call)
+        return self.interpreter.fresh("module")
 
     def _switch(self, receiver: Value, call: Call) -> Value:
         """``train`` and ``eval``: whether modules are in training is another question now."""
-        call.store.set(_MODE, Const(self.machine.new_address()))
+        call.store.set(_MODE, Const(self.interpreter.new_address()))
         return receiver
 
     def _apply(self, receiver: Value, call: Call) -> Value:
         """``module.apply(function)`` calls it on all modules below, then on the module."""
         pairs = self._pairs(receiver, call.store)
-        below = [self.machine.fresh("module")] if pairs is None else [value for _, value in pairs]
+        below = (
+            [self.interpreter.fresh("module")] if pairs is None else [value for _, value in pairs]
+        )
         for module in below:
             if self.is_module(module):
                 self._apply(module, call)
@@ -257,16 +258,16 @@ class Modules:
         """``module.register_buffer(name, tensor)`` sets an attribute; a sequence gets a layer."""
         name = call.argument(0, "name")
         given = [*call.args[1:2], *(v for k, v in call.kwargs.items() if k != "name")]
-        value = given[0] if given else self.machine.fresh("registered")
+        value = given[0] if given else self.interpreter.fresh("registered")
         layers = self._layers(receiver, call.store)
         if isinstance(layers, ListValue) and self.is_module(value):
             self._name(receiver, layers, name, call.store)
             bound = Native(layers, "append")
             self._invoke(bound, value, call)
         if isinstance(name, Const) and isinstance(name.value, str):
-            value = self.machine.torch.surroundings.of_module(value, call.store)
-            self.machine.expressions.attributes.write(
-                receiver, name.value, value, call.node, call.store, call.activation
+            value = self.interpreter.torch_defaults.of_module(value, call.store)
+            self.interpreter.write_attribute(
+                receiver, name.value, value, call.node, call.store, call.frame
             )
         return NONE
 
@@ -350,18 +351,18 @@ class Modules:
 
     def _listed(self, items: list[Value] | list[TupleValue] | None) -> Value:
         if items is None:
-            return Repeated(self.machine.fresh("module"))
-        return ListValue(self.machine.new_address(), tuple(items), "iterator")
+            return Repeated(self.interpreter.fresh("module"))
+        return ListValue(self.interpreter.new_address(), tuple(items), "iterator")
 
     def _tensor(self) -> TensorValue:
         """A parameter or a buffer, of which nothing is known: it may be any."""
-        return TensorValue(("held", self.machine.new_address()), Held(Tensor()))
+        return TensorValue(("held", self.interpreter.new_address()), Held(Tensor()))
 
     def _tensors(self, receiver: Value, call: Call) -> Value:
         return Repeated(self._tensor())
 
     def _named_tensors(self, receiver: Value, call: Call) -> Value:
-        return Repeated(TupleValue((self.machine.fresh("name", "str"), self._tensor())))
+        return Repeated(TupleValue((self.interpreter.fresh("name", "str"), self._tensor())))
 
 
 def _dim(word: str, settings: Mapping[str, Any]) -> Dim:

@@ -44,7 +44,7 @@ from namecheck.interpreter.domain.values import (
     sized,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
 from namecheck.interpreter.models import torch_devices
 from namecheck.interpreter.models.torch_defaults import Surroundings
@@ -72,16 +72,16 @@ def _is_native(operator: str, kwargs: Mapping[str, Value]) -> bool:
 class TorchCalls:
     """Runs operators of the table on abstract values."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
-        self.lints = Lints(machine)
-        self.sides = Sides(machine)
-        self.surroundings = Surroundings(machine)
-        self.placement = torch_devices.Placement(machine)
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.lints = Lints(interpreter)
+        self.sides = Sides(interpreter)
+        self.surroundings = Surroundings(interpreter)
+        self.placement = torch_devices.Placement(interpreter)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
-        row = self.machine.rows.get(operator)
+        row = self.interpreter.context.rows.get(operator)
         return row is not None and any(form in row.forms for form in forms)
 
     def method(self, name: str) -> str | None:
@@ -118,7 +118,7 @@ class TorchCalls:
 
     def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
         """A new tensor."""
-        return TensorValue(self.machine.new_address(), Held(known, origins or {}))
+        return TensorValue(self.interpreter.new_address(), Held(known, origins or {}))
 
     def promote(self, value: Opaque, store: Store) -> TensorValue:
         """An unknown value, seen as the tensor that it must be."""
@@ -184,32 +184,32 @@ class TorchCalls:
         kwargs: Mapping[str, Value],
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         operands: Sequence[Operand] = (),
         begun: Begun | None = None,
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
-        if self.machine.native is not None and _is_native(operator, kwargs):
-            self.machine.native.setdefault(node, operators.key_of(operator))
+        if self.interpreter.native is not None and _is_native(operator, kwargs):
+            self.interpreter.native.setdefault(node, operators.key_of(operator))
         every = (*args, *kwargs.values())
         if any(self._has_failed(value, store) for value in every):
             return self._nothing(operator, args, kwargs, node, store)
         follow = self.placement.followed
-        given = [follow(arg, self.lower(arg, store), store, activation) for arg in args]
+        given = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         words = {
-            name: follow(value, self.lower(value, store), store, activation)
+            name: follow(value, self.lower(value, store), store, frame)
             for name, value in kwargs.items()
         }
         inputs = (*given, *words.values())
         informed = all(map(_is_known, inputs))
         # It may raise an error that cannot be told: of names, or of sizes that do not fit.
-        self.machine.unknowns += not informed or not _sizes_fit(inputs)
+        self.interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
         answer = self._infer(operator, given, words, self.surroundings.around(store))
-        if self.machine.recorder is not None:
+        if self.interpreter.context.recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
             sized = all(map(_is_sized, inputs))
-            self.machine.recorder.applied(node, informed and tells, sized)
-            self.machine.recorder.application(
+            self.interpreter.context.recorder.applied(node, informed and tells, sized)
+            self.interpreter.context.recorder.application(
                 node,
                 Application(
                     operator,
@@ -224,23 +224,23 @@ class TorchCalls:
             contradiction = answer.contradiction
             self._forget(kwargs.get("out"), store)
             marks = tuple(
-                self.machine.place(where, shown)
+                self.interpreter.place(where, shown)
                 for where, value in operands
                 if isinstance(value, (TensorValue, Opaque))
                 and (shown := self._shown(value, contradiction.code, store))
             )
             origins = self.origins_of(contradiction.names, every, store)
-            self.machine.report(
+            self.interpreter.report(
                 contradiction,
                 node,
                 store,
-                activation,
+                frame,
                 marks,
                 origins,
                 by_axes=any(map(_has_axes, inputs)),
-                facts=self._facts(operator, contradiction.names, operands, store, activation),
+                facts=self._facts(operator, contradiction.names, operands, store, frame),
             )
-            return self.machine.fresh("contradiction")
+            return self.interpreter.fresh("contradiction")
         before = self._gather(every, store)
         for key, tensor in answer.after.items():
             target = args[key] if isinstance(key, int) else kwargs[key]
@@ -261,18 +261,18 @@ class TorchCalls:
         words: tuple[str, ...],
         operands: Sequence[Operand],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> Facts:
         """What a fix has to know of a call that contradicts."""
         origins = self._gather([value for _, value in operands], store).values()
-        settled = all(_is_within(place, activation, self.machine.source) for place in origins)
+        settled = all(_is_within(place, frame, self.interpreter.source) for place in origins)
         return Facts(operators.key_of(operator), words, self.given(operands, store), settled)
 
     def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
         """What is known of the tensors among some operands."""
         lowered = ((where, self.lower(value, store)) for where, value in operands)
         return tuple(
-            _given(tensor, self.machine.source.span(where))
+            _given(tensor, self.interpreter.source.span(where))
             for where, tensor in lowered
             if isinstance(tensor, Tensor)
         )
@@ -292,11 +292,11 @@ class TorchCalls:
         store: Store,
     ) -> Value:
         """Of what an operator that failed would have given nothing can be told."""
-        self.machine.unknowns += 1
-        if self.machine.recorder is not None:
-            self.machine.recorder.applied(node, informed=False, sized=False)
+        self.interpreter.progress.unknowns += 1
+        if self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.applied(node, informed=False, sized=False)
         self.forget(operator, args, kwargs, store)
-        return self.machine.fresh("contradiction")
+        return self.interpreter.fresh("contradiction")
 
     def _placed(
         self,
@@ -307,7 +307,7 @@ class TorchCalls:
         store: Store,
     ) -> TensorValue:
         """A result at an address that says whether it is new, or may be what was there before."""
-        number = self.machine.new_address()
+        number = self.interpreter.new_address()
         given = next((v for v in inputs if isinstance(v, (TensorValue, Opaque))), None)
         if answer.may_be_input and given is not None:
             source = self.promote(given, store) if isinstance(given, Opaque) else given
@@ -322,14 +322,14 @@ class TorchCalls:
     ) -> operators.Inference:
         """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
         key = (operator, around, *map(_frozen, (args, tuple(kwargs.items()))))
-        known = self.machine.inferences
+        known = self.interpreter.context.inferences
         answer = known.get(key)
         if answer is None:
             answer = known[key] = operators.infer(
                 operator,
                 *args,
-                semantics=self.machine.semantics,
-                rows=self.machine.rows,
+                semantics=self.interpreter.context.semantics,
+                rows=self.interpreter.context.rows,
                 around=around,
                 **kwargs,
             )
@@ -358,11 +358,13 @@ class TorchCalls:
         None where they are no list: then nothing is known of the call.
         """
         key = operators.key_of(operator)
-        row = self.machine.rows[key if key in self.machine.rows else key.removesuffix("_")]
+        row = self.interpreter.context.rows[
+            key if key in self.interpreter.context.rows else key.removesuffix("_")
+        ]
         for signature in row.signatures:
             for index, parameter in enumerate(signature):
                 if parameter.variadic and parameter.kinds and index <= len(args):
-                    return [*args[:index], self.machine.fresh("arguments")]
+                    return [*args[:index], self.interpreter.fresh("arguments")]
         return None
 
     def forget(
@@ -421,7 +423,7 @@ class TorchCalls:
             word = naming.word(name)
             if word is not None:
                 known = before.get(word)
-                traced[word] = known or self.machine.place(_written(word, node), "named here")
+                traced[word] = known or self.interpreter.place(_written(word, node), "named here")
         return traced
 
     def origins_of(
@@ -458,16 +460,18 @@ class TorchCalls:
         if isinstance(answer, Many):
             return Repeated(self.lift(answer.each, before, node))
         if isinstance(answer, Maybe):
-            address = ("attribute", self.machine.new_address())
+            address = ("attribute", self.interpreter.new_address())
             filled = TensorValue(
                 address, Held(answer.tensor, self._trace(answer.tensor, before, node))
             )
-            return joins.union([Alternative(NONE), Alternative(filled)], self.machine.ledger)
+            return joins.union(
+                [Alternative(NONE), Alternative(filled)], self.interpreter.context.ledger
+            )
         if isinstance(answer, Expression):
             return sized(answer)
         if answer is UNKNOWN:
             kind = "int" if query and operators.key_of(str(query[0])) in _COUNTS else None
-            return Opaque(("answer", *query), kind) if query else self.machine.fresh("unknown")
+            return Opaque(("answer", *query), kind) if query else self.interpreter.fresh("unknown")
         if isinstance(answer, tuple):
             parts = [
                 self.lift(part, before, node, (*query, index) if query else ())
@@ -476,13 +480,13 @@ class TorchCalls:
             return TupleValue(tuple(parts))
         if isinstance(answer, list):
             content = tuple(self.lift(part, before, node) for part in answer)
-            return ListValue(self.machine.new_address(), content)
+            return ListValue(self.interpreter.new_address(), content)
         if isinstance(answer, dict):
             pairs = [(Const(key), self.lift(part, before, node)) for key, part in answer.items()]
-            return DictValue(self.machine.new_address(), Entries(tuple(pairs)))
+            return DictValue(self.interpreter.new_address(), Entries(tuple(pairs)))
         if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
             return Const(answer)
-        return self.machine.fresh("value")
+        return self.interpreter.fresh("value")
 
     def show(self, value: Value, store: Store) -> str:
         """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
@@ -517,13 +521,13 @@ def _given(tensor: Tensor, span: Span) -> Given:
     return Given(span, names, labelled, dtype, device)
 
 
-def _is_within(place: Place, activation: Activation, source: Source) -> bool:
+def _is_within(place: Place, frame: Frame, source: Source) -> bool:
     """Whether a place is in the scope that is being run; at the top level every place is."""
-    scope = activation.frame.scope
-    if isinstance(scope, COMPREHENSIONS) and activation.caller is not None:
-        return _is_within(place, activation.caller, source)
+    scope = frame.environment.scope
+    if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
+        return _is_within(place, frame.caller, source)
     if not isinstance(scope, FUNCTIONS):
-        return activation.caller is None
+        return frame.caller is None
     span = source.span(scope)
     return place.filename == source.filename and span.line <= place.span.line <= span.end_line
 

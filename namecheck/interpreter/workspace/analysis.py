@@ -15,7 +15,7 @@ from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.evaluation.imports import Finder, Imports, below, nothing_found
-from namecheck.interpreter.evaluation.machine import Inferences, Machine
+from namecheck.interpreter.evaluation.interpreter import Inferences, Interpreter
 from namecheck.interpreter.evaluation.observations import (
     Application,
     Applications,
@@ -118,12 +118,12 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     """
     with _deep_recursion():
         program, uses = project.run(location)
-    machine = program.machine
-    told = list(told_once(machine))
+    interpreter = program.interpreter
+    told = list(told_once(interpreter))
     places = {(finding.filename, finding.span) for finding in told}
-    lints = [*machine.torch.lints.settle(), *machine.torch.sides.settle()]
+    lints = [*interpreter.lints.settle(), *interpreter.query_key_roles.settle()]
     # What contradicts is told; that it is odd as well needs no telling.
-    told += removed.uses(machine)
+    told += removed.uses(interpreter)
     found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
 
@@ -135,12 +135,12 @@ def briefly(
     inferences: Inferences,
 ) -> tuple[Finding, ...]:
     """What is found of attributes in one file, each function run by itself; raises as `check`."""
-    machine = Machine(source, semantics, operators.table() if rows is None else rows)
-    machine.inferences = inferences
-    program = Program(machine, lambda machine: Imports(machine, nothing_found))
+    interpreter = Interpreter(source, semantics, operators.table() if rows is None else rows)
+    interpreter.context.inferences = inferences
+    program = Program(interpreter, lambda interpreter: Imports(interpreter, nothing_found))
     with _deep_recursion():
         program.run_briefly()
-    found = [finding for finding in told_once(machine) if is_of_attributes(finding.code)]
+    found = [finding for finding in told_once(interpreter) if is_of_attributes(finding.code)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
 
 
@@ -185,12 +185,12 @@ def run_program(
 ) -> tuple[Source, ...]:
     """Run one file as a program for a recorder, as `observe` does; the files that took part."""
     table = operators.table() if rows is None else rows
-    machine = Machine(source, semantics, table, recorder)
+    interpreter = Interpreter(source, semantics, table, recorder)
     if inferences is not None:
-        machine.inferences = inferences
+        interpreter.context.inferences = inferences
     with _deep_recursion():
-        Program(machine, lambda machine: Imports(machine, finder)).run_main()
-    return tuple(machine.library.sources.values())
+        Program(interpreter, lambda interpreter: Imports(interpreter, finder)).run_main()
+    return tuple(interpreter.context.files.sources.values())
 
 
 @contextmanager

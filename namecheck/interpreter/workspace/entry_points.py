@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -31,7 +31,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.calls import Arguments, Call
 from namecheck.interpreter.evaluation.declared import fields
-from namecheck.interpreter.evaluation.machine import Activation, Machine, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
 
 # What analysing one function on unknown arguments may cost, however much is spent already.
 _LEAST: Final = 500
@@ -41,91 +41,89 @@ _LISTS: Final = frozenset({"list", "List"})
 _TUPLES: Final = frozenset({"tuple", "Tuple"})
 
 
-class Callers:
+class EntryPoints:
     """Calls the functions of a file as unknown code might."""
 
-    def __init__(self, machine: Machine) -> None:
-        self.machine = machine
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
         # One for all methods of a class, where each function is run by itself.
         self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
         self._returned: set[ast.AST] = set()
 
-    def call(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+    def call(self, function: FunctionValue, store: Store, frame: Frame) -> None:
         """Call a function on unknown arguments, and with its defaults; a method for each class."""
         if isinstance(function.node, ast.Lambda):
             return
-        self.machine.budget = max(self.machine.budget, _LEAST)
-        if self.machine.brief:
-            self._briefly(function, store, activation)
+        self.interpreter.budget.left = max(self.interpreter.budget.left, _LEAST)
+        if self.interpreter.budget.brief:
+            self._briefly(function, store, frame)
             return
         for cls in self._classes(function, store):
             for defaults in (False, True) if function.defaults else (False,):
                 layer = store.fork()
-                arguments = self._arguments(function, cls, layer, activation, defaults=defaults)
+                arguments = self._arguments(function, cls, layer, frame, defaults=defaults)
                 try:
-                    self._call(function, arguments, layer, activation)
+                    self._call(function, arguments, layer, frame)
                 except PathEnds:
                     continue
 
-    def _briefly(self, function: FunctionValue, store: Store, activation: Activation) -> None:
+    def _briefly(self, function: FunctionValue, store: Store, frame: Frame) -> None:
         """Call a function once, a method for the instance that stands for all of its class."""
-        own = function.cls if isinstance(function.frame.scope, ast.ClassDef) else None
+        own = function.cls if isinstance(function.environment.scope, ast.ClassDef) else None
         if own is not None and own not in self._instances and function.name != "__init__":
-            self._instances[own] = self._instance(function, own, store, activation)
+            self._instances[own] = self._instance(function, own, store, frame)
         layer = store.fork()
-        arguments = self._arguments(function, own, layer, activation, defaults=False)
+        arguments = self._arguments(function, own, layer, frame, defaults=False)
         with contextlib.suppress(PathEnds):
-            self._call(function, arguments, store, activation)
+            self._call(function, arguments, store, frame)
 
     def call_once(
         self,
         function: FunctionValue,
         receiver: list[Value],
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
         """Call a function with its receiver, if it has one, and unknown arguments."""
-        arguments = self._arguments(function, None, store, activation, defaults=False)
+        arguments = self._arguments(function, None, store, frame, defaults=False)
         arguments.args[: len(receiver)] = receiver
-        self._call(function, arguments, store, activation)
+        self._call(function, arguments, store, frame)
 
     def _call(
         self,
         function: FunctionValue,
         arguments: Arguments,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
         """Call a function, and what it makes: a function again, a generator for its items."""
-        call = Call(arguments, function.node, store, activation)
-        made = self.machine.calls.function(function, call)
+        call = Call(arguments, function.node, store, frame)
+        made = self.interpreter.call_function(function, call)
         if isinstance(made, Generator):
-            self.machine.generators.sample(made, function.node, store, activation)
+            self.interpreter.generators.sample(made, function.node, store, frame)
         elif isinstance(made, FunctionValue) and made.node not in self._returned:
             self._returned.add(made.node)
-            self.call(made, store, activation)
+            self.call(made, store, frame)
 
     def _classes(self, function: FunctionValue, store: Store) -> list[ClassValue | None]:
         """The class of a method and those that inherit it; for a plain function none."""
         cls = function.cls
-        if cls is None or not isinstance(function.frame.scope, ast.ClassDef):
+        if cls is None or not isinstance(function.environment.scope, ast.ClassDef):
             return [None]
-        attributes = self.machine.expressions.attributes
         heirs = [
             heir
             for heir in self._derived(cls)
-            if _plain(attributes.class_attribute(heir, function.name, store)) == function
+            if _plain(class_lookup.attribute(heir, function.name, store)) == function
         ]
-        own = next((known for known in self.machine.classes if known == cls), cls)
+        own = next((known for known in self.interpreter.definitions.classes if known == cls), cls)
         return [own, *heirs[:_SUBCLASSES]]
 
     def _derived(self, cls: ClassValue) -> Iterator[ClassValue]:
         """The classes of the file that derive from a class."""
-        attributes = self.machine.expressions.attributes
-        for known in self.machine.classes:
-            if known != cls and cls in attributes.mro(known):
+        for known in self.interpreter.definitions.classes:
+            if known != cls and cls in class_lookup.mro(known):
                 yield known
 
     def _arguments(
@@ -133,7 +131,7 @@ class Callers:
         function: FunctionValue,
         cls: ClassValue | None,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         *,
         defaults: bool,
         instance: Instance | None = None,
@@ -154,20 +152,20 @@ class Callers:
                 continue
             receiver = None
             if cls is not None and not index:
-                receiver = self._receiver(function, cls, store, activation)
-            made = receiver or self._unknown(function, parameter, instance, store, activation)
+                receiver = self._receiver(function, cls, store, frame)
+            made = receiver or self._unknown(function, parameter, instance, store, frame)
             arguments.args.append(made)
         if not defaults:
             for parameter in spec.kwonlyargs:
                 arguments.kwargs[parameter.arg] = self._unknown(
-                    function, parameter, instance, store, activation
+                    function, parameter, instance, store, frame
                 )
         return arguments
 
     # Instances
 
     def _receiver(
-        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+        self, function: FunctionValue, cls: ClassValue, store: Store, frame: Frame
     ) -> Value | None:
         """An instance for ``self``, made as unknown code would make it."""
         decorated = decorators(function.node)
@@ -176,29 +174,29 @@ class Callers:
         if "classmethod" in decorated or function.name == "__new__":
             return cls
         if function.name != "__init__":
-            return self._instances.get(cls) or self._instance(function, cls, store, activation)
-        instance = Instance(self.machine.new_address(), cls)
-        self.machine.declarations.seed(instance, function, store)
+            return self._instances.get(cls) or self._instance(function, cls, store, frame)
+        instance = Instance(self.interpreter.new_address(), cls)
+        self.interpreter.declarations.seed(instance, function, store)
         return instance
 
     def _instance(
-        self, function: FunctionValue, cls: ClassValue, store: Store, activation: Activation
+        self, function: FunctionValue, cls: ClassValue, store: Store, frame: Frame
     ) -> Instance:
         """An instance for a method, which its constructor has made."""
-        instance = Instance(self.machine.new_address(), cls)
-        self.machine.declarations.seed(instance, function, store)
-        self._initialise(instance, store, activation)
+        instance = Instance(self.interpreter.new_address(), cls)
+        self.interpreter.declarations.seed(instance, function, store)
+        self._initialise(instance, store, frame)
         self._leave_open(instance, store)
         return instance
 
-    def _initialise(self, instance: Instance, store: Store, activation: Activation) -> None:
-        maker = self.machine.expressions.attributes.class_attribute(instance.cls, "__init__", store)
+    def _initialise(self, instance: Instance, store: Store, frame: Frame) -> None:
+        maker = class_lookup.attribute(instance.cls, "__init__", store)
         if isinstance(maker, FunctionValue):
             arguments = self._arguments(
-                maker, None, store, activation, defaults=False, instance=instance
+                maker, None, store, frame, defaults=False, instance=instance
             )
-            self._construct(instance, maker, arguments, store, activation)
-        self._fill(instance, store, activation)
+            self._construct(instance, maker, arguments, store, frame)
+        self._fill(instance, store, frame)
 
     def _construct(
         self,
@@ -206,37 +204,37 @@ class Callers:
         maker: FunctionValue,
         arguments: Arguments,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> None:
         """Run ``__init__``; the first of the arguments is in the place of the instance."""
         arguments.args = arguments.args[1:]
-        self.machine.silent += 1
+        self.interpreter.findings.silent += 1
         try:
             layer = store.fork()
-            call = Call(arguments, maker.node, layer, activation)
-            self.machine.calls.call(BoundMethod(maker, instance), call)
+            call = Call(arguments, maker.node, layer, frame)
+            self.interpreter.call(BoundMethod(maker, instance), call)
             store.absorb(layer.changes_since(store))
         except PathEnds:
             pass
         finally:
-            self.machine.silent -= 1
+            self.interpreter.findings.silent -= 1
 
-    def _made(self, cls: ClassValue, store: Store, activation: Activation) -> Instance:
+    def _made(self, cls: ClassValue, store: Store, frame: Frame) -> Instance:
         """An instance that somebody else has made: of its sizes and axes nothing is known."""
-        instance = Instance(self.machine.new_address(), cls)
-        maker = self.machine.expressions.attributes.class_attribute(cls, "__init__", store)
+        instance = Instance(self.interpreter.new_address(), cls)
+        maker = class_lookup.attribute(cls, "__init__", store)
         if (
             isinstance(maker, FunctionValue)
             and maker.node not in self._making
-            and not self.machine.declarations.names_axes(maker, cls)
+            and not self.interpreter.declarations.names_axes(maker, cls)
         ):
             self._making.add(maker.node)
             arguments = self._arguments(
-                maker, None, store, activation, defaults=False, instance=instance
+                maker, None, store, frame, defaults=False, instance=instance
             )
-            arguments.args = [self.machine.fresh("parameter") for _ in arguments.args]
-            arguments.kwargs = {n: self.machine.fresh("parameter") for n in arguments.kwargs}
-            self._construct(instance, maker, arguments, store, activation)
+            arguments.args = [self.interpreter.fresh("parameter") for _ in arguments.args]
+            arguments.kwargs = {n: self.interpreter.fresh("parameter") for n in arguments.kwargs}
+            self._construct(instance, maker, arguments, store, frame)
             self._making.discard(maker.node)
         self._forget_defaults(instance, store)
         self._leave_open(instance, store)
@@ -244,27 +242,26 @@ class Callers:
 
     def _forget_defaults(self, instance: Instance, store: Store) -> None:
         """The fields that have a default: somebody else may have given another value."""
-        attributes = self.machine.expressions.attributes
-        for cls in attributes.mro(instance.cls):
+        for cls in class_lookup.mro(instance.cls):
             node = cls.node if isinstance(cls, ClassValue) else None
             for name, annotation in ({} if node is None else fields(node)).items():
                 known = store.get((instance.address, name))
-                default = attributes.class_attribute(instance.cls, name, store)
+                default = class_lookup.attribute(instance.cls, name, store)
                 if known is not None or default is None or _is_constant(annotation):
                     continue
-                if self.machine.declarations.field(instance, name, store) is None:
+                if self.interpreter.declarations.field(instance, name, store) is None:
                     word = annotation.id if isinstance(annotation, ast.Name) else ""
                     kind = word if word in _NUMBERS else None
-                    store.set((instance.address, name), self.machine.fresh("field", kind))
+                    store.set((instance.address, name), self.interpreter.fresh("field", kind))
 
-    def _fill(self, instance: Instance, store: Store, activation: Activation) -> None:
+    def _fill(self, instance: Instance, store: Store, frame: Frame) -> None:
         """The annotated fields of a class that no ``__init__`` has set."""
         annotations = {} if instance.cls.node is None else fields(instance.cls.node)
         for name, _ in instance.cls.fields:
             key = (instance.address, name)
             if store.get(key) is None and name in annotations:
-                declared = self.machine.declarations.field(instance, name, store)
-                made = declared or self._of_type(annotations[name], store, activation)
+                declared = self.interpreter.declarations.field(instance, name, store)
+                made = declared or self._of_type(annotations[name], store, frame)
                 store.set(key, made)
 
     def _leave_open(self, instance: Instance, store: Store) -> None:
@@ -272,19 +269,18 @@ class Callers:
 
         The instance may be one of such a class.
         """
-        attributes = self.machine.expressions.attributes
         overridden = set[str]().union(*map(self._given, self._derived(instance.cls)))
-        inherited = set[str]().union(*map(self._given, attributes.mro(instance.cls)))
+        inherited = set[str]().union(*map(self._given, class_lookup.mro(instance.cls)))
         for name in inherited:
-            found = attributes.class_attribute(instance.cls, name, store)
+            found = class_lookup.attribute(instance.cls, name, store)
             if name in overridden or self._says_nothing(_plain(found)):
-                store.set((instance.address, name), self.machine.fresh("overridden"))
+                store.set((instance.address, name), self.interpreter.fresh("overridden"))
 
     def _says_nothing(self, value: Value | None) -> bool:
         """Whether a method neither does anything nor declares what it gives."""
         if not isinstance(value, FunctionValue) or not is_stub(value.node):
             return False
-        return not self.machine.declarations.gives(value)
+        return not self.interpreter.declarations.gives(value)
 
     def _given(self, cls: Value) -> frozenset[str]:
         """The names that a class gives to itself or, in its methods, to ``self``."""
@@ -295,7 +291,7 @@ class Callers:
         if names is None:
             attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
             written = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
-            names = self._names[node] = frozenset(written | self.machine.scope(node).local)
+            names = self._names[node] = frozenset(written | self.interpreter.scope(node).local)
         return names
 
     # Values by their annotations
@@ -306,69 +302,71 @@ class Callers:
         parameter: ast.arg,
         instance: Instance | None,
         store: Store,
-        activation: Activation,
+        frame: Frame,
     ) -> Value:
         """A value for a parameter, of the type that its annotation gives."""
         if parameter.annotation is None:
-            return self.machine.fresh("parameter")
-        declared = self.machine.declarations.parameter(function, parameter.arg, instance, store)
+            return self.interpreter.fresh("parameter")
+        declared = self.interpreter.declarations.parameter(function, parameter.arg, instance, store)
         if declared is not None:
             return declared
-        return self._of_type(parameter.annotation, store, activation)
+        return self._of_type(parameter.annotation, store, frame)
 
-    def _of_type(self, annotation: ast.expr, store: Store, activation: Activation) -> Value:
+    def _of_type(self, annotation: ast.expr, store: Store, frame: Frame) -> Value:
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             try:
                 annotation = ast.parse(annotation.value, mode="eval").body
             except SyntaxError:
-                return self.machine.fresh("parameter")
+                return self.interpreter.fresh("parameter")
         if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-            return self._of_union([annotation.left, annotation.right], store, activation)
+            return self._of_union([annotation.left, annotation.right], store, frame)
         if isinstance(annotation, ast.Subscript):
-            return self._of_generic(annotation, store, activation)
+            return self._of_generic(annotation, store, frame)
         if isinstance(annotation, ast.Constant) and annotation.value is None:
             return NONE
         if not isinstance(annotation, (ast.Name, ast.Attribute)):
-            return self.machine.fresh("parameter")
-        kind = self.machine.expressions.value(annotation, store, activation)
+            return self.interpreter.fresh("parameter")
+        kind = self.interpreter.evaluate(annotation, store, frame)
         if isinstance(kind, External):
             if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
-                address = ("parameter", self.machine.new_address())
+                address = ("parameter", self.interpreter.new_address())
                 return TensorValue(address, Held(Tensor()))
             name = kind.path.removeprefix("builtins.")
             if name in _NUMBERS:
-                return self.machine.fresh("parameter", name)
+                return self.interpreter.fresh("parameter", name)
         if isinstance(kind, ClassValue) and kind.style == "typeddict":
-            return self.machine.declarations.entries(kind, store)
+            return self.interpreter.declarations.entries(kind, store)
         if isinstance(kind, ClassValue) and kind.style == "namedtuple":
-            return self.machine.declarations.named_tuple(kind, store)
+            return self.interpreter.declarations.named_tuple(kind, store)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
-            return self._made(kind, store, activation)
-        return Opaque(("parameter", self.machine.new_address()))
+            return self._made(kind, store, frame)
+        return Opaque(("parameter", self.interpreter.new_address()))
 
-    def _of_union(self, options: list[ast.expr], store: Store, activation: Activation) -> Value:
+    def _of_union(self, options: list[ast.expr], store: Store, frame: Frame) -> Value:
         """A value of one type, or None; of several types nothing is known."""
-        made = [self._of_type(option, store, activation) for option in options]
+        made = [self._of_type(option, store, frame) for option in options]
         if NONE in made and not any(isinstance(value, Opaque) for value in made):
-            return joins.union([Alternative(value) for value in made], self.machine.ledger)
-        return self.machine.fresh("parameter")
+            return joins.union(
+                [Alternative(value) for value in made], self.interpreter.context.ledger
+            )
+        return self.interpreter.fresh("parameter")
 
-    def _of_generic(self, annotation: ast.Subscript, store: Store, activation: Activation) -> Value:
+    def _of_generic(self, annotation: ast.Subscript, store: Store, frame: Frame) -> Value:
         """``list[Sample]``, ``tuple[Sample, ...]``, ``Optional[Sample]``."""
         word = ast.unparse(annotation.value).rpartition(".")[2]
         parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
         if word == "Optional":
-            return self._of_union([annotation.slice, ast.Constant(None)], store, activation)
+            return self._of_union([annotation.slice, ast.Constant(None)], store, frame)
         several = len(parts) == 2 and ast.unparse(parts[1]) == "..."
         if word in _TUPLES and parts and not several:
-            items = [self._of_type(part, store, activation) for part in parts]
+            items = [self._of_type(part, store, frame) for part in parts]
             return TupleValue(tuple(items))
         if word in _LISTS or (word in _TUPLES and several):
-            each = self._of_type(parts[0] if several else annotation.slice, store, activation)
+            each = self._of_type(parts[0] if several else annotation.slice, store, frame)
             if not isinstance(each, Opaque):
                 all_ = Repeated(each)
-                return ListValue(self.machine.new_address(), all_) if word in _LISTS else all_
-        return self.machine.fresh("parameter")
+                return ListValue(self.interpreter.new_address(), all_) if word in _LISTS else all_
+        return self.interpreter.fresh("parameter")
 
 
 def _is_constant(annotation: ast.expr) -> bool:

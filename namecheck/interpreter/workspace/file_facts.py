@@ -14,7 +14,7 @@ from namecheck.interpreter.workspace import relevance
 _SMALL: Final = 200
 
 
-class Library:
+class FileFacts:
     """The files of an analysis, by their trees.
 
     `names` tells whether a file names dimensions, `imported_words` the words under which it

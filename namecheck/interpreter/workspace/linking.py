@@ -11,15 +11,15 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
+    Environment,
     External,
-    Frame,
     Imported,
     TupleValue,
     Union,
     Value,
 )
 from namecheck.interpreter.evaluation.imports import Imports, nothing_found
-from namecheck.interpreter.evaluation.machine import Activation, Machine
+from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
 
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.workspace import Module, Workspace
@@ -33,44 +33,44 @@ Seen: TypeAlias = set[tuple[str, str]]
 class Links(Imports):
     """Binds what import statements bind to the files of a project."""
 
-    def __init__(self, machine: Machine, workspace: Workspace) -> None:
-        super().__init__(machine, nothing_found)
+    def __init__(self, interpreter: Interpreter, workspace: Workspace) -> None:
+        super().__init__(interpreter, nothing_found)
         self._workspace = workspace
 
     # Statements
 
-    def run_file(self, activation: Activation, store: Store) -> list[Store]:
+    def run_file(self, frame: Frame, store: Store) -> list[Store]:
         """Run the top level of a file; what only a type checker imports is bound before."""
-        for node in _for_type_checkers(self.machine.source.tree.body):
+        for node in _for_type_checkers(self.interpreter.source.tree.body):
             if isinstance(node, ast.Import):
-                self.run_import(node, store, activation)
+                self.run_import(node, store, frame)
             elif all(alias.name != "*" for alias in node.names):
-                self.run_import_from(node, store, activation)
-        return self._run(self.machine.source, activation, store)
+                self.run_import_from(node, store, frame)
+        return self._run(self.interpreter.source, frame, store)
 
-    def run_import(self, node: ast.Import, store: Store, activation: Activation) -> None:
+    def run_import(self, node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
-        source = self._source(activation)
+        source = self._source(frame)
         for alias in node.names:
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             location = self._workspace.find(source, 0, path)
             bound = External(path if location is None else location)
-            self._bind(alias.asname or path, bound, store, activation)
+            self._bind(alias.asname or path, bound, store, frame)
 
-    def run_import_from(self, node: ast.ImportFrom, store: Store, activation: Activation) -> None:
+    def run_import_from(self, node: ast.ImportFrom, store: Store, frame: Frame) -> None:
         """``from a import b``, with any number of dots."""
-        location = self._workspace.find(self._source(activation), node.level, node.module or "")
+        location = self._workspace.find(self._source(frame), node.level, node.module or "")
         if location is None:
-            super().run_import_from(node, store, activation)
+            super().run_import_from(node, store, frame)
             return
         for alias in node.names:
             if alias.name == "*":
-                self._add_star(location, store, activation.frame)
+                self._add_star(location, store, frame.environment)
                 continue
             value: Value = Imported(location, alias.name)
-            if isinstance(activation.frame.scope, ast.ClassDef):
+            if isinstance(frame.environment.scope, ast.ClassDef):
                 value = self.resolve(value, store)
-            self._bind(alias.asname or alias.name, value, store, activation)
+            self._bind(alias.asname or alias.name, value, store, frame)
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
         """The file that a module is to a file, or the module of this name in that package."""
@@ -79,26 +79,26 @@ class Links(Imports):
             location = self._workspace.member(location, member)
         return None if location is None else self._workspace.source(location)
 
-    def _source(self, activation: Activation) -> Source:
-        return self.machine.source_of(activation.frame)
+    def _source(self, frame: Frame) -> Source:
+        return self.interpreter.source_of(frame.environment)
 
-    def _add_star(self, location: str, store: Store, frame: Frame) -> None:
-        stars = self._stars(frame, store)
-        store.set((frame.number, _STARS), TupleValue((*map(Const, stars), Const(location))))
+    def _add_star(self, location: str, store: Store, environment: Environment) -> None:
+        stars = self._stars(environment, store)
+        store.set((environment.number, _STARS), TupleValue((*map(Const, stars), Const(location))))
 
-    def _stars(self, frame: Frame, store: Store) -> list[str]:
-        found = store.get((frame.number, _STARS))
+    def _stars(self, environment: Environment, store: Store) -> list[str]:
+        found = store.get((environment.number, _STARS))
         items = found.items if isinstance(found, TupleValue) else ()
         return [str(item.value) for item in items if isinstance(item, Const)]
 
     # Names
 
-    def frame(self, path: str, store: Store) -> Frame | None:
+    def environment(self, path: str, store: Store) -> Environment | None:
         """The frame of the file at a location."""
         if not self._workspace.is_location(path):
             return None
         module = self._workspace.module(path)
-        return None if module is None else module.frame
+        return None if module is None else module.environment
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
         """What the file or folder at a location has under a name."""
@@ -122,12 +122,14 @@ class Links(Imports):
             return Union(tuple(alternatives))
         return value
 
-    def starred(self, frame: Frame, name: str, store: Store) -> Value | None:
+    def starred(self, environment: Environment, name: str, store: Store) -> Value | None:
         """What a module has under a name from those of which it imported all."""
-        return self._starred(frame, name, store, set())
+        return self._starred(environment, name, store, set())
 
-    def _starred(self, frame: Frame, name: str, store: Store, seen: Seen) -> Value | None:
-        for location in reversed(self._stars(frame, store)):
+    def _starred(
+        self, environment: Environment, name: str, store: Store, seen: Seen
+    ) -> Value | None:
+        for location in reversed(self._stars(environment, store)):
             module = self._workspace.module(location)
             if module is not None and self._is_public(name, module, store):
                 found = self._named(location, name, store, seen)
@@ -146,7 +148,7 @@ class Links(Imports):
         """What a module has under a name; what is asked for a second time is not there."""
         source = self._workspace.source(location)
         inner = self._workspace.member(location, name)
-        if inner is not None and not (source and name in self.machine.scope(source.tree).local):
+        if inner is not None and not (source and name in self.interpreter.scope(source.tree).local):
             return External(inner)
         if (location, name) in seen:
             return None
@@ -160,11 +162,11 @@ class Links(Imports):
         if isinstance(held, Imported):
             return self._named(held.module, held.name, store, seen)
         if held is None:
-            return self._starred(module.frame, name, store, seen)
+            return self._starred(module.environment, name, store, seen)
         return self._resolved(held, store, seen)
 
     def _cell(self, module: Module, name: str, store: Store) -> Value | None:
-        key = (module.frame.number, name)
+        key = (module.environment.number, name)
         found: Value | None = store.get(key)
         if found is None and self._workspace.is_running(module):
             found = module.program.store.get(key)

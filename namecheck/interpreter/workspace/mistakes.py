@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from namecheck.core.findings import Finding, Span, is_of_sizes
 from namecheck.core.syntax import Source
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _OF_NAMES = "NC1"
 
@@ -19,15 +19,15 @@ Key: TypeAlias = tuple[str, Span, str]
 Statement: TypeAlias = tuple[str, tuple[int, int]]
 
 
-def told_once(machine: Machine) -> Iterator[Finding]:
+def told_once(interpreter: Interpreter) -> Iterator[Finding]:
     """What was found, but of each statement that about the same names only the first.
 
     What tells it in names comes before what tells it in sizes.
     """
-    sources = {source.filename: source for source in machine.library.sources.values()}
+    sources = {source.filename: source for source in interpreter.context.files.sources.values()}
     told: dict[Statement, dict[Key, frozenset[str]]] = {}
-    for key, finding in sorted(machine.findings.items(), key=_vagueness):
-        names = machine.named.get(key)
+    for key, finding in sorted(interpreter.findings.entries.items(), key=_vagueness):
+        names = interpreter.findings.names.get(key)
         if names is None:
             yield finding  # a note
             continue

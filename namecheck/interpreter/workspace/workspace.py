@@ -19,10 +19,10 @@ from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Fact, Ledger, owner_of
-from namecheck.interpreter.domain.values import Frame
-from namecheck.interpreter.evaluation.machine import Inferences, Machine
+from namecheck.interpreter.domain.values import Environment
+from namecheck.interpreter.evaluation.interpreter import Inferences, Interpreter
 from namecheck.interpreter.evaluation.observations import Recorder
-from namecheck.interpreter.workspace.file_facts import Library
+from namecheck.interpreter.workspace.file_facts import FileFacts
 from namecheck.interpreter.workspace.linking import Links
 from namecheck.interpreter.workspace.program import Program
 from namecheck.operators import Operator
@@ -106,9 +106,9 @@ class Module:
     unfinished: set[str] = field(default_factory=set)
 
     @property
-    def frame(self) -> Frame:
+    def environment(self) -> Environment:
         """Where its variables stand."""
-        return self.program.frame
+        return self.program.environment
 
 
 class _Cycle(Exception):
@@ -134,7 +134,7 @@ class Workspace:
         removed_api: bool = False,
     ) -> None:
         self.files = files
-        self.library = Library(self._names, self._imported_words)
+        self.library = FileFacts(self._names, self._imported_words)
         self._semantics = semantics
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
@@ -299,7 +299,7 @@ class Workspace:
             return None
         self._known.add(location)
         self._locations[source.tree] = location
-        module = Module(location, Program(self._machine(source), lambda m: Links(m, self)))
+        module = Module(location, Program(self._interpreter(source), lambda m: Links(m, self)))
         self._running[location] = module
         try:
             with self._used_by(module.uses):
@@ -311,20 +311,22 @@ class Workspace:
         self._lay(module.program)
         return module
 
-    def _machine(self, source: Source) -> Machine:
+    def _interpreter(self, source: Source) -> Interpreter:
         ledger = Ledger(next(self._blocks), self._ground)
         recorder = self._recorder if not self._running else None
-        machine = Machine(source, self._semantics, self._rows, recorder, self.library, ledger)
-        machine.inferences = self._inferences
-        machine.native = {} if self._removed_api else None
-        return machine
+        interpreter = Interpreter(
+            source, self._semantics, self._rows, recorder, self.library, ledger
+        )
+        interpreter.context.inferences = self._inferences
+        interpreter.native = {} if self._removed_api else None
+        return interpreter
 
     def _lay(self, program: Program) -> None:
         """Make what a file has bound part of the ground.
 
         What it changed in other files stays out: it depends on which files are imported.
         """
-        block = program.machine.ledger.block
+        block = program.interpreter.context.ledger.block
         for key, content in program.store.cells.items():
             if not isinstance(key, Fact) and _is_own(key, block):
                 self._ground[key] = content

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from namecheck.interpreter.domain.values import Value, Wrapped
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import decorator, family, transparent
 
 transparent("builtins.object", "builtins.object.*")
 
 
 @decorator("builtins.property")
-def property_(machine: Machine, value: Value) -> Value:
+def property_(interpreter: Interpreter, value: Value) -> Value:
     """``@property``."""
     return Wrapped("property", value)
 
 
 @decorator("builtins.staticmethod")
-def staticmethod_(machine: Machine, value: Value) -> Value:
+def staticmethod_(interpreter: Interpreter, value: Value) -> Value:
     """``@staticmethod``."""
     return Wrapped("staticmethod", value)
 
 
 @decorator("builtins.classmethod")
-def classmethod_(machine: Machine, value: Value) -> Value:
+def classmethod_(interpreter: Interpreter, value: Value) -> Value:
     """``@classmethod``."""
     return Wrapped("classmethod", value)
 
 
 @family("builtins", open=True)
-def function(machine: Machine, name: str, call: Call) -> Value:
+def function(interpreter: Interpreter, name: str, call: Call) -> Value:
     """A built-in function, or the constructor of a built-in type."""
-    return machine.calls.libraries.builtins.call(name, call)
+    return interpreter.libraries.builtins.call(name, call)

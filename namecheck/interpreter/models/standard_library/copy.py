@@ -24,7 +24,7 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.primitives import Content
 from namecheck.interpreter.models.registry import model
 
@@ -33,22 +33,22 @@ Copied: TypeAlias = TensorValue | ListValue | DictValue | Instance | TorchModule
 
 
 @model("copy.copy")
-def copy(machine: Machine, call: Call) -> Value:
+def copy(interpreter: Interpreter, call: Call) -> Value:
     """``copy.copy(x)``."""
-    return Copier(machine, call, deep=False).value(call.argument(0, "x"))
+    return Copier(interpreter, call, deep=False).value(call.argument(0, "x"))
 
 
 @model("copy.deepcopy")
-def deepcopy(machine: Machine, call: Call) -> Value:
+def deepcopy(interpreter: Interpreter, call: Call) -> Value:
     """``copy.deepcopy(x)``."""
-    return Copier(machine, call, deep=True).value(call.argument(0, "x"))
+    return Copier(interpreter, call, deep=True).value(call.argument(0, "x"))
 
 
 @dataclass(slots=True)
 class Copier:
     """Copies values on the path of one call; what was copied once is the same copy again."""
 
-    machine: Machine
+    interpreter: Interpreter
     call: Call
     deep: bool
     _made: dict[Address, Value] = field(default_factory=dict)
@@ -61,13 +61,13 @@ class Copier:
                 self._make(value)
             return self._made[value.address]
         if isinstance(value, Union):
-            return self.machine.expressions.spread(
+            return self.interpreter.spread(
                 store, [value], lambda layer, values: self._within(layer, values[0])
             )
         if isinstance(value, Opaque):
-            return self.machine.made_of([value], "copy", value.kind)
+            return self.interpreter.made_of([value], "copy", value.kind)
         if isinstance(value, Generator):
-            return self.machine.fresh("copy")
+            return self.interpreter.fresh("copy")
         if isinstance(value, TupleValue):
             return replace(value, items=tuple(map(self._part, value.items)))
         if isinstance(value, BoundMethod):
@@ -76,13 +76,13 @@ class Copier:
 
     def _within(self, layer: Store, value: Value) -> Value:
         call = replace(self.call, store=layer)
-        return Copier(self.machine, call, self.deep).value(value)
+        return Copier(self.interpreter, call, self.deep).value(value)
 
     def _part(self, value: Value) -> Value:
         return self.value(value) if self.deep else value
 
     def _make(self, original: Copied) -> None:
-        store, address = self.call.store, self.machine.new_address()
+        store, address = self.call.store, self.interpreter.new_address()
         if isinstance(original, TensorValue):
             self._made[original.address] = TensorValue(address, joins.held(original, store))
         elif isinstance(original, ListValue):
@@ -108,7 +108,7 @@ class Copier:
     def _attributes(self, original: Instance | TorchModule, copy: Instance | TorchModule) -> None:
         """Give a copy the attributes that the original has on this path."""
         store = self.call.store
-        modules = self.machine.modules
+        modules = self.interpreter.torch_nn
         attributes = {
             key[1]: content
             for key, content in store.gathered().items()

@@ -26,7 +26,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.calls import Arguments, Call
 from namecheck.interpreter.evaluation.classes import FIELD, MISSING
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import decorator, model
 from namecheck.interpreter.models.standard_library import types
 
@@ -35,7 +35,7 @@ Make: TypeAlias = Callable[[Mapping[str, Value]], Value]
 
 
 @decorator("dataclasses.dataclass")
-def decorated(machine: Machine, value: Value) -> Value | None:
+def decorated(interpreter: Interpreter, value: Value) -> Value | None:
     """``@dataclass``."""
     if not isinstance(value, ClassValue):
         return None
@@ -43,72 +43,74 @@ def decorated(machine: Machine, value: Value) -> Value | None:
 
 
 @model("dataclasses.dataclass")
-def dataclass(machine: Machine, call: Call) -> Value:
+def dataclass(interpreter: Interpreter, call: Call) -> Value:
     """``dataclass(frozen=True)`` is the decorator again."""
     return External("dataclasses.dataclass")
 
 
 @model("dataclasses.field")
-def field(machine: Machine, call: Call) -> Value:
+def field(interpreter: Interpreter, call: Call) -> Value:
     """``field(default=value)`` in the body of a class: only a dataclass makes something of it."""
-    if not isinstance(call.activation.frame.scope, ast.ClassDef):
-        return machine.fresh("field")
+    if not isinstance(call.frame.environment.scope, ast.ClassDef):
+        return interpreter.fresh("field")
     default = call.kwargs.get("default", MISSING)
     factory = call.kwargs.get("default_factory", MISSING)
     return TupleValue((default, factory, call.kwargs.get("init", TRUE)), FIELD)
 
 
 @model("dataclasses.replace")
-def replace(machine: Machine, call: Call) -> Value:
+def replace(interpreter: Interpreter, call: Call) -> Value:
     """``replace(instance, name=value)`` makes a new instance, as a call of the class would."""
     value = call.argument(0)
     if not isinstance(value, Instance):
-        return machine.fresh("replaced")
-    arguments = Arguments([], {**_fields_of(machine, value, call.store), **call.kwargs})
-    classes = machine.calls.libraries.classes
+        return interpreter.fresh("replaced")
+    arguments = Arguments([], {**_fields_of(interpreter, value, call.store), **call.kwargs})
+    classes = interpreter.libraries.classes
     return classes.instantiate(value.cls, dataclasses.replace(call, arguments=arguments))
 
 
 @model("dataclasses.asdict")
-def asdict(machine: Machine, call: Call) -> Value:
+def asdict(interpreter: Interpreter, call: Call) -> Value:
     """``asdict(instance)``, and of all instances in its fields."""
 
     def dict_of(fields: Mapping[str, Value]) -> Value:
         entries = tuple((Const(name), value) for name, value in fields.items())
-        return DictValue(machine.new_address(), Entries(entries))
+        return DictValue(interpreter.new_address(), Entries(entries))
 
     value = call.argument(0, "obj")
     if not _is_dataclass(value):
-        return machine.fresh("dict")
-    return _converted(machine, value, call.store, dict_of)
+        return interpreter.fresh("dict")
+    return _converted(interpreter, value, call.store, dict_of)
 
 
 @model("dataclasses.astuple")
-def astuple(machine: Machine, call: Call) -> Value:
+def astuple(interpreter: Interpreter, call: Call) -> Value:
     """``astuple(instance)``, and of all instances in its fields."""
     value = call.argument(0, "obj")
     if not _is_dataclass(value):
-        return machine.fresh("tuple")
-    return _converted(machine, value, call.store, lambda fields: TupleValue(tuple(fields.values())))
+        return interpreter.fresh("tuple")
+    return _converted(
+        interpreter, value, call.store, lambda fields: TupleValue(tuple(fields.values()))
+    )
 
 
 @model("dataclasses.fields")
-def fields(machine: Machine, call: Call) -> Value:
+def fields(interpreter: Interpreter, call: Call) -> Value:
     """``fields(class_or_instance)``: objects that have the names of the fields."""
     value = call.argument(0, "class_or_instance")
     cls = value.cls if isinstance(value, Instance) else value
     if not isinstance(cls, ClassValue) or cls.style != "dataclass":
-        return machine.fresh("fields")
+        return interpreter.fresh("fields")
     listed = [{"name": Const(name)} for name, _ in cls.fields]
-    return TupleValue(tuple(types.namespace(machine, names, call.store) for names in listed))
+    return TupleValue(tuple(types.namespace(interpreter, names, call.store) for names in listed))
 
 
 @model("dataclasses.is_dataclass")
-def is_dataclass(machine: Machine, call: Call) -> Value:
+def is_dataclass(interpreter: Interpreter, call: Call) -> Value:
     """``is_dataclass(class_or_instance)``."""
     value = call.argument(0, "obj")
     if isinstance(value, Opaque):
-        return machine.fresh("dataclass", "bool")
+        return interpreter.fresh("dataclass", "bool")
     return TRUE if _is_dataclass(value) else FALSE
 
 
@@ -117,30 +119,32 @@ def _is_dataclass(value: Value) -> bool:
     return isinstance(cls, ClassValue) and cls.style == "dataclass"
 
 
-def _fields_of(machine: Machine, instance: Instance, store: Store) -> Mapping[str, Value]:
+def _fields_of(interpreter: Interpreter, instance: Instance, store: Store) -> Mapping[str, Value]:
     """The values of the fields of an instance."""
     values: dict[str, Value] = {}
     for name, _ in instance.cls.fields:
         value: Value | None = store.get((instance.address, name))
-        values[name] = machine.fresh("field") if value is None else value
+        values[name] = interpreter.fresh("field") if value is None else value
     return values
 
 
-def _converted(machine: Machine, value: Value, store: Store, make: Make) -> Value:
+def _converted(interpreter: Interpreter, value: Value, store: Store, make: Make) -> Value:
     """A value in which something else is made of the instances of dataclasses."""
     if isinstance(value, Instance) and _is_dataclass(value):
-        parts = _fields_of(machine, value, store).items()
-        return make({name: _converted(machine, part, store, make) for name, part in parts})
+        parts = _fields_of(interpreter, value, store).items()
+        return make({name: _converted(interpreter, part, store, make) for name, part in parts})
     if isinstance(value, TupleValue):
-        items = tuple(_converted(machine, part, store, make) for part in value.items)
+        items = tuple(_converted(interpreter, part, store, make) for part in value.items)
         return dataclasses.replace(value, items=items)
     if isinstance(value, ListValue):
         content = joins.items(value, store)
         if not isinstance(content, Repeated):
-            items = tuple(_converted(machine, part, store, make) for part in content)
-            return ListValue(machine.new_address(), items, value.kind)
+            items = tuple(_converted(interpreter, part, store, make) for part in content)
+            return ListValue(interpreter.new_address(), items, value.kind)
     if isinstance(value, DictValue):
         entries = joins.entries(value, store)
-        pairs = tuple((key, _converted(machine, part, store, make)) for key, part in entries.items)
-        return DictValue(machine.new_address(), Entries(pairs, entries.rest))
+        pairs = tuple(
+            (key, _converted(interpreter, part, store, make)) for key, part in entries.items
+        )
+        return DictValue(interpreter.new_address(), Entries(pairs, entries.rest))
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from namecheck.interpreter.domain.values import External, Partial, Repeated, Value, Wrapped
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import decorator, model, transparent
 
@@ -20,7 +20,7 @@ transparent(
 
 
 @model("functools.partial", open=True)
-def partial(machine: Machine, call: Call) -> Value:
+def partial(interpreter: Interpreter, call: Call) -> Value:
     """``functools.partial(f, *args, **kwargs)``."""
     arguments = call.arguments
     words = tuple(arguments.kwargs.items())
@@ -28,33 +28,33 @@ def partial(machine: Machine, call: Call) -> Value:
 
 
 @model("functools.partialmethod")
-def partialmethod(machine: Machine, call: Call) -> Value:
+def partialmethod(interpreter: Interpreter, call: Call) -> Value:
     """``functools.partialmethod(f, *args, **kwargs)``."""
-    return Wrapped("partialmethod", partial(machine, call))
+    return Wrapped("partialmethod", partial(interpreter, call))
 
 
 @model("functools.reduce")
-def reduce(machine: Machine, call: Call) -> Value:
+def reduce(interpreter: Interpreter, call: Call) -> Value:
     """``functools.reduce(f, items, initial)``."""
-    content = primitives.items(machine, call.argument(1), call, whole=True)
+    content = primitives.items(interpreter, call.argument(1), call, whole=True)
     if isinstance(content, Repeated):
-        return primitives.invoke(machine, call.argument(0), [content.each, content.each], call)
+        return primitives.invoke(interpreter, call.argument(0), [content.each, content.each], call)
     operands = [*call.args[2:3], *content]
     if not operands:
-        return machine.fresh("reduced")
+        return interpreter.fresh("reduced")
     result = operands[0]
     for operand in operands[1:]:
-        result = primitives.invoke(machine, call.argument(0), [result, operand], call)
+        result = primitives.invoke(interpreter, call.argument(0), [result, operand], call)
     return result
 
 
 @model("functools.wraps")
-def wraps(machine: Machine, call: Call) -> Value:
+def wraps(interpreter: Interpreter, call: Call) -> Value:
     """``functools.wraps(f)`` is a decorator that leaves a function what it was."""
     return External("functools.wraps")
 
 
 @decorator("functools.cached_property")
-def cached_property(machine: Machine, value: Value) -> Value:
+def cached_property(interpreter: Interpreter, value: Value) -> Value:
     """``@cached_property``."""
     return Wrapped("cached", value)

@@ -8,7 +8,7 @@ from typing import Final
 from namecheck.interpreter.domain.values import Const, Repeated, Value
 from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import family, model
 
@@ -17,22 +17,20 @@ _GROWING: Final = frozenset({"comb", "factorial", "perm"})
 
 
 @model("math.prod")
-def prod(machine: Machine, call: Call) -> Value:
+def prod(interpreter: Interpreter, call: Call) -> Value:
     """``math.prod(items)``."""
-    content = primitives.items(machine, call.argument(0), call, whole=True)
+    content = primitives.items(interpreter, call.argument(0), call, whole=True)
     if isinstance(content, Repeated):
-        return machine.fresh("product", "int")
+        return interpreter.fresh("product", "int")
     total: Value = Const(1)
     for factor in content:
         operands = [(call.node, total), (call.node, factor)]
-        total = machine.expressions.operate(
-            "Mult", call.node, operands, call.store, call.activation
-        )
+        total = interpreter.operate("Mult", call.node, operands, call.store, call.frame)
     return total
 
 
 @family("math")
-def function_of_numbers(machine: Machine, name: str, call: Call) -> Value:
+def function_of_numbers(interpreter: Interpreter, name: str, call: Call) -> Value:
     """``math.sqrt(2.0)``."""
     numbers = [arg.value for arg in call.args if isinstance(arg, Const)]
     function = getattr(math, name, None)
@@ -41,7 +39,7 @@ def function_of_numbers(machine: Machine, name: str, call: Call) -> Value:
         try:
             result = function(*numbers)
         except (TypeError, ValueError, OverflowError):
-            return machine.fresh("math")
+            return interpreter.fresh("math")
         if isinstance(result, (int, float)):
             return Const(result)
-    return machine.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")
+    return interpreter.fresh("math", "int" if name in ("floor", "ceil", "prod") else "float")

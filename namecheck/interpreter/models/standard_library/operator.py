@@ -9,7 +9,7 @@ from typing import Final
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.values import Const, External, Operand, Partial, Value
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import family, model
 
 # The functions, and the operators of `ast`; with an ``i`` before them they work in place.
@@ -40,78 +40,77 @@ _OPERATORS: Final[Mapping[str, str]] = {
 
 
 @model("operator.getitem")
-def getitem(machine: Machine, call: Call) -> Value:
+def getitem(interpreter: Interpreter, call: Call) -> Value:
     """``operator.getitem(receiver, index)``."""
-    return _item(machine, call.argument(0), call.argument(1), call)
+    return _item(interpreter, call.argument(0), call.argument(1), call)
 
 
 @model("operator.itemgetter")
-def itemgetter(machine: Machine, call: Call) -> Value:
+def itemgetter(interpreter: Interpreter, call: Call) -> Value:
     """``operator.itemgetter(index)``: a function that reads the item of what it is given."""
     return Partial(External("operator.itemgetter()"), tuple(call.args), ())
 
 
 @model("operator.itemgetter()")
-def get_item(machine: Machine, call: Call) -> Value:
+def get_item(interpreter: Interpreter, call: Call) -> Value:
     """``itemgetter(index)(receiver)``."""
-    return _item(machine, call.args[-1], call.args[0], call)
+    return _item(interpreter, call.args[-1], call.args[0], call)
 
 
 @model("operator.attrgetter")
-def attrgetter(machine: Machine, call: Call) -> Value:
+def attrgetter(interpreter: Interpreter, call: Call) -> Value:
     """``operator.attrgetter(name)``: a function that reads the attribute of what it is given."""
     return Partial(External("operator.attrgetter()"), tuple(call.args), ())
 
 
 @model("operator.attrgetter()")
-def get_attribute(machine: Machine, call: Call) -> Value:
+def get_attribute(interpreter: Interpreter, call: Call) -> Value:
     """``attrgetter(name)(receiver)``."""
-    return _attribute(machine, call)
+    return _attribute(interpreter, call)
 
 
 @model("operator.methodcaller")
-def methodcaller(machine: Machine, call: Call) -> Value:
+def methodcaller(interpreter: Interpreter, call: Call) -> Value:
     """``operator.methodcaller(name, *args)``: a function that calls the method."""
     words = tuple(call.kwargs.items())
     return Partial(External("operator.methodcaller()"), tuple(call.args), words)
 
 
 @model("operator.methodcaller()")
-def call_method(machine: Machine, call: Call) -> Value:
+def call_method(interpreter: Interpreter, call: Call) -> Value:
     """``methodcaller(name, *args)(receiver)``."""
     if not isinstance(call.args[0], Const):
-        return machine.fresh("operator")
+        return interpreter.fresh("operator")
     args = call.args[1:-1]
-    return machine.calls.call_values(
-        _attribute(machine, call), args, call.node, call.store, call.activation, call.kwargs
+    return interpreter.call_values(
+        _attribute(interpreter, call), args, call.node, call.store, call.frame, call.kwargs
     )
 
 
-def _item(machine: Machine, receiver: Value, index: Value, call: Call) -> Value:
-    reader = machine.expressions.items
-    return reader.read(receiver, index, call.node, call.store, call.activation)
+def _item(interpreter: Interpreter, receiver: Value, index: Value, call: Call) -> Value:
+    return interpreter.read_item(receiver, index, call.node, call.store, call.frame)
 
 
-def _attribute(machine: Machine, call: Call) -> Value:
+def _attribute(interpreter: Interpreter, call: Call) -> Value:
     """The attribute of the last argument whose name is the first one."""
     if not isinstance(call.args[0], Const):
-        return machine.fresh("operator")
-    name, reader = str(call.args[0].value), machine.expressions.attributes
-    return reader.read(call.args[-1], name, call.node, call.store, call.activation)
+        return interpreter.fresh("operator")
+    name, reader = str(call.args[0].value), interpreter.expressions.attributes
+    return reader.read(call.args[-1], name, call.node, call.store, call.frame)
 
 
 @family("operator")
-def operator(machine: Machine, name: str, call: Call) -> Value:
+def operator(interpreter: Interpreter, name: str, call: Call) -> Value:
     """``operator.add(x, y)`` is ``x + y``, ``operator.iadd(x, y)`` is ``x += y``."""
     in_place = name.startswith("i") and name not in _OPERATORS
     stem = name[1:] if in_place else name
     symbol = _OPERATORS.get(stem) or _OPERATORS.get(f"{stem}_" if in_place else "")
     if symbol is None or not call.args:
-        return machine.fresh("operator")
+        return interpreter.fresh("operator")
     nodes = call.node.args if isinstance(call.node, ast.Call) else []
     sites: list[Node] = [*nodes] if len(nodes) == len(call.args) else [call.node] * 2
     operands: list[Operand] = list(zip(sites, call.args, strict=False))
-    where = call.store, call.activation
+    where = call.store, call.frame
     if in_place:
-        return machine.statements.augment(symbol, call.node, operands, *where)
-    return machine.expressions.operate(symbol, call.node, operands, *where)
+        return interpreter.augment(symbol, call.node, operands, *where)
+    return interpreter.operate(symbol, call.node, operands, *where)

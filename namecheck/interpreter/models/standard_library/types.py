@@ -7,25 +7,25 @@ from collections.abc import Mapping
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import BoundMethod, ClassValue, Instance, Value
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 
 
 @model("types.MethodType")
-def method_type(machine: Machine, call: Call) -> Value:
+def method_type(interpreter: Interpreter, call: Call) -> Value:
     """``types.MethodType(function, receiver)``."""
     return BoundMethod(call.argument(0), call.argument(1))
 
 
 @model("types.SimpleNamespace")
-def simple_namespace(machine: Machine, call: Call) -> Value:
+def simple_namespace(interpreter: Interpreter, call: Call) -> Value:
     """``types.SimpleNamespace(name=value)``."""
-    return namespace(machine, call.kwargs, call.store)
+    return namespace(interpreter, call.kwargs, call.store)
 
 
-def namespace(machine: Machine, attributes: Mapping[str, Value], store: Store) -> Instance:
+def namespace(interpreter: Interpreter, attributes: Mapping[str, Value], store: Store) -> Instance:
     """An object that has what it was made with."""
-    made = Instance(machine.new_address(), ClassValue("SimpleNamespace", "SimpleNamespace"))
+    made = Instance(interpreter.new_address(), ClassValue("SimpleNamespace", "SimpleNamespace"))
     for name, value in attributes.items():
         store.set((made.address, name), value)
     return made

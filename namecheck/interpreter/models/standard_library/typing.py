@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model, transparent
 
 transparent("typing.*")
 
 
 @model("typing.cast")
-def cast(machine: Machine, call: Call) -> Value:
+def cast(interpreter: Interpreter, call: Call) -> Value:
     """``typing.cast(type, value)``."""
     return call.argument(1)
 
 
 @model("typing.reveal_type", "typing_extensions.reveal_type")
-def reveal_type(machine: Machine, call: Call) -> Value:
+def reveal_type(interpreter: Interpreter, call: Call) -> Value:
     """``typing.reveal_type(value)``."""
-    return machine.calls.libraries.builtins.reveal_type(call)
+    return interpreter.libraries.builtins.reveal_type(call)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.machine import Machine
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model, transparent
 
 transparent("pytest.*")
 
 
 @model("pytest.fail", "pytest.skip", open=True)
-def leave(machine: Machine, call: Call) -> Value:
+def leave(interpreter: Interpreter, call: Call) -> Value:
     """``pytest.fail(reason)`` raises an error that is no `Exception`, as ``sys.exit`` does."""
-    machine.fail("SystemExit")
+    interpreter.fail("SystemExit")

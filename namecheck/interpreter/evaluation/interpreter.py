@@ -19,7 +19,7 @@ from namecheck.interpreter.domain.values import (
     NONE,
     ClassValue,
     Const,
-    Frame,
+    Environment,
     FunctionValue,
     Opaque,
     Value,
@@ -28,7 +28,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.interpreter.workspace import relevance
-from namecheck.interpreter.workspace.file_facts import Library
+from namecheck.interpreter.workspace.file_facts import FileFacts
 from namecheck.operators import Inference, Operator
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.expressions import Expressions
     from namecheck.interpreter.evaluation.generators import Generators
     from namecheck.interpreter.evaluation.guards import Guard
-    from namecheck.interpreter.evaluation.havoc import Escapes
+    from namecheck.interpreter.evaluation.havoc import Havoc
     from namecheck.interpreter.evaluation.imports import Imports
     from namecheck.interpreter.evaluation.statements import Statements
     from namecheck.interpreter.models.torch_nn import Modules
     from namecheck.interpreter.models.torch_operators import TorchCalls
-    from namecheck.interpreter.workspace.entry_points import Callers
+    from namecheck.interpreter.workspace.entry_points import EntryPoints
 
 # How deep calls are followed: in the program itself, and from functions on unknown arguments.
 CALL_DEPTH: Final = 16
@@ -70,7 +70,7 @@ class PathEnds(Exception):
 
 
 @dataclass(slots=True)
-class Activation:
+class Frame:
     """One scope being run: a call of a function, a class body, or the module.
 
     `given` is the call that it was entered by. `guards` are the blocks around the current
@@ -79,8 +79,8 @@ class Activation:
     has left there.
     """
 
-    frame: Frame
-    caller: Activation | None = None
+    environment: Environment
+    caller: Frame | None = None
     site: Node | None = None
     given: Call | None = None
     name: str = "<module>"
@@ -106,20 +106,20 @@ class Activation:
 
     def deep_guards(self) -> Iterator[Guard]:
         """The guards here and in the callers that speak of what is called from their blocks."""
-        current: Activation | None = self
+        current: Frame | None = self
         while current is not None:
             yield from (guard for guard in current.guards if guard.deep)
             current = current.caller
 
 
-class Left:
+class EarlyExits:
     """The paths that leave the blocks of an activation early, from this moment on."""
 
-    def __init__(self, activation: Activation) -> None:
+    def __init__(self, frame: Frame) -> None:
         self._lists: list[list[Any] | None] = [
-            activation.returns,
-            activation.breaks[-1] if activation.breaks else None,
-            activation.continues[-1] if activation.continues else None,
+            frame.returns,
+            frame.breaks[-1] if frame.breaks else None,
+            frame.continues[-1] if frame.continues else None,
         ]
         self._before = [len(paths or ()) for paths in self._lists]
 
@@ -148,7 +148,7 @@ class Left:
                 paths.append((store, value) if way == "return" else store)
 
 
-class Machine:
+class Interpreter:
     """What the parts of the interpreter share.
 
     `source` is the file whose code is being run, of those in the `library`.
@@ -169,8 +169,8 @@ class Machine:
     imports: Imports
     torch: TorchCalls
     generators: Generators
-    escapes: Escapes
-    callers: Callers
+    havoc: Havoc
+    entry_points: EntryPoints
     modules: Modules
 
     def __init__(
@@ -179,12 +179,12 @@ class Machine:
         semantics: Semantics,
         rows: Mapping[str, Operator],
         recorder: Recorder | None = None,
-        library: Library | None = None,
+        library: FileFacts | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         self.source = source
         self.ledger = Ledger() if ledger is None else ledger
-        self.library = Library() if library is None else library
+        self.library = FileFacts() if library is None else library
         self.semantics = semantics
         self.rows = rows
         self.recorder = recorder
@@ -212,11 +212,11 @@ class Machine:
         """Whether a function can matter to names."""
         if self.brief:
             return relevance.tells_of_attributes(function.node)
-        return self.library.can_matter(function.node, self.source_of(function.frame))
+        return self.library.can_matter(function.node, self.source_of(function.environment))
 
     def is_followed(self, function: FunctionValue) -> bool:
         """Whether a call of a function is followed whatever its arguments are."""
-        if not self.sparing and self.library.names(self.source_of(function.frame)):
+        if not self.sparing and self.library.names(self.source_of(function.environment)):
             return True
         return self.can_matter(function)
 
@@ -249,11 +249,11 @@ class Machine:
         """Run code of this file from here on."""
         self.source = self.library.sources.setdefault(source.tree, source)
 
-    def source_of(self, frame: Frame) -> Source:
+    def source_of(self, environment: Environment) -> Source:
         """The file that the code of a frame stands in."""
-        while frame.enclosing is not None:
-            frame = frame.enclosing
-        return self.library.sources[frame.scope]
+        while environment.enclosing is not None:
+            environment = environment.enclosing
+        return self.library.sources[environment.scope]
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
@@ -278,7 +278,7 @@ class Machine:
         contradiction: Contradiction,
         node: Node,
         store: Store,
-        activation: Activation,
+        frame: Frame,
         marks: tuple[Place, ...] = (),
         origins: tuple[Place, ...] = (),
         *,
@@ -293,10 +293,10 @@ class Machine:
         judged = not self.silent and store.get(FOREIGN) is None
         code = contradiction.code
         if code in _ANNOTATED or (by_axes and not is_of_sizes(code)):
-            expected = activation.foresees()
+            expected = frame.foresees()
             self.unknowns += 1  # where sizes differ as names do, torch raises after all
         else:
-            expected = activation.expects(contradiction.error)
+            expected = frame.expects(contradiction.error)
         if judged and (self.recorder is not None or not expected):
             finding = Finding(
                 contradiction.code,
@@ -305,7 +305,7 @@ class Machine:
                 self.source.span(node),
                 contradiction.help,
                 marks,
-                (*origins, *self._calls(activation)),
+                (*origins, *self._calls(frame)),
                 contradiction.error,
                 by_axes,
                 facts or Facts(words=contradiction.names),
@@ -333,31 +333,31 @@ class Machine:
             finding = Finding(code, message, self.source.filename, span)
             self.findings.setdefault((finding.filename, span, f"{code} {message}"), finding)
 
-    def _calls(self, activation: Activation) -> tuple[Place, ...]:
+    def _calls(self, frame: Frame) -> tuple[Place, ...]:
         """The calls that led here, the nearest first."""
         places: list[Place] = []
-        current: Activation | None = activation
+        current: Frame | None = frame
         while current is not None and current.caller is not None:
             # A call as from another file has no place of its own, but that of the function.
-            if current.site is not None and current.site is not current.frame.scope:
-                source = self.source_of(current.caller.frame)
+            if current.site is not None and current.site is not current.environment.scope:
+                source = self.source_of(current.caller.environment)
                 places.append(_placed(source, current.site, self._told(current, source)))
             current = current.caller
         return tuple(places)
 
-    def _told(self, activation: Activation, source: Source) -> str:
+    def _told(self, frame: Frame, source: Source) -> str:
         """What is said at a call: from where, if that is another file, and with which tensors."""
         here, there = f"'{activation.name}' is called", ""
-        if source is not self.source_of(activation.frame):
-            line = self.source.span(activation.site).line if activation.site else 0
+        if source is not self.source_of(frame.environment):
+            line = self.source.span(frame.site).line if frame.site else 0
             there = f" from {os.path.basename(source.filename)}:{line}"
-        tensors = self._tensors(activation)
+        tensors = self._tensors(frame)
         with_ = f" with {', '.join(tensors)}" if tensors else ""
         return f"{here}{there or ' here'}{with_}"
 
-    def _tensors(self, activation: Activation) -> list[str]:
+    def _tensors(self, frame: Frame) -> list[str]:
         """The tensors that a function was given, each by its parameter: ``x: [N C]``."""
-        given, node = activation.given, activation.frame.scope
+        given, node = frame.given, frame.environment.scope
         if given is None or not isinstance(node, scopes.FUNCTIONS):
             return []
         named = list(given.kwargs.items())
