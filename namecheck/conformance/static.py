@@ -42,7 +42,7 @@ def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
             half = len(cases) // 2
             return see(cases[:half], semantics) + see(cases[half:], semantics)
         return [Seen(fault=f"{type(fault).__name__}: {fault}")]
-    findings = sorted(ran.machine.findings.values(), key=lambda finding: finding.span)
+    findings = sorted(ran.interpreter.findings.entries.values(), key=lambda finding: finding.span)
     return [_seen(call, ran, findings) for call in written.calls]
 
 

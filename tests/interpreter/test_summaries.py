@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from namecheck.interpreter.evaluation.summaries import Recalls
+from namecheck.interpreter.evaluation.summaries import CallSummaries
 from tests.interpreting import codes, notes
 
 CHAIN = """
@@ -110,6 +110,6 @@ torch.cat([f(x), f(x)], 'N') + torch.zeros(3, names=('N',))
 def test_what_changes_is_followed(name: str) -> None:
     source = "from namecheck import reveal_names\n" + PROGRAMS_THAT_CHANGE[name]
     told = notes(source), codes(source)
-    with mock.patch.object(Recalls, "call", lambda self, function, call, follow: follow()):
+    with mock.patch.object(CallSummaries, "call", lambda self, function, call, follow: follow()):
         assert (notes(source), codes(source)) == told
     assert told != ([], []) or "error" in name or "sizes" in name

@@ -299,7 +299,7 @@ def test_with_processes(files: Project, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_remembered_is_told_without_the_interpreter(files: Project) -> None:
     files.check()
     program = (
-        "import sys; from namecheck import cli; cli.main(['check']);"
+        "import sys; from namecheck.cli.main import main; main(['check']);"
         "print([m for m in sys.modules if m.startswith(('namecheck.i', 'namecheck.o'))])"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(namecheck.__file__).parents[1])}

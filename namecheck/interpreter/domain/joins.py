@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import tensors as values
+from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.store import Ledger, Store, Written
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -30,7 +31,6 @@ from namecheck.interpreter.domain.values import (
     Value,
     has_failed,
 )
-from namecheck.interpreter.models import torch_devices
 
 _MISSING: Final = object()
 # The name under which stands, at an instance, what it is of a class of a library.
@@ -289,7 +289,7 @@ class Joiner:
                 ]
                 return union(either, self.left.ledger)
             return unknown_of((a, b), self.left.ledger)
-        if torch_devices.is_device(a) and torch_devices.is_device(b):
+        if device_values.is_device(a) and device_values.is_device(b):
             return union(
                 [Alternative(a, self.facts[0]), Alternative(b, self.facts[1])], self.left.ledger
             )

@@ -312,6 +312,14 @@ class Environment:
     cls: ClassValue | None = field(default=None, compare=False, hash=False)
     receiver: Value | None = field(default=None, compare=False, hash=False)
 
+    @property
+    def module(self) -> Environment:
+        """The environment of the module that this one is in."""
+        environment = self
+        while environment.enclosing is not None:
+            environment = environment.enclosing
+        return environment
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionValue:

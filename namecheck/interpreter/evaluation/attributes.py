@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Final
@@ -14,7 +14,8 @@ from namecheck.core import dtypes, layouts
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import class_lookup, device_values, joins
+from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -40,9 +41,8 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
-from namecheck.interpreter.models import torch_devices
-from namecheck.interpreter.models.container_methods import CHANGING, OF_CONTAINERS
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # What a class of a library may do otherwise, and hardly ever gives anything.
 _OF_OBJECTS: Final = frozenset(
@@ -94,7 +94,7 @@ class Attributes:
         alone: bool = True,
     ) -> Value:
         """``value.name``; the path ends where one of several alternatives has no such attribute."""
-        of_device = torch_devices.attribute(value, name)
+        of_device = device_values.attribute(value, name)
         if of_device is not None:
             return of_device
         if isinstance(value, Opaque):
@@ -115,7 +115,7 @@ class Attributes:
         if isinstance(value, TupleValue) and name in value.fields:
             return value.items[value.fields.index(name)]
         if isinstance(value, TupleValue) and value.cls is not None:
-            found = self.class_attribute(value.cls, name, store)
+            found = class_lookup.attribute(value.cls, name, store)
             if found is not None:
                 return self._bind(found, value, value.cls, node, store, frame)
         if isinstance(value, Const) and value.value is None and not alone:
@@ -189,7 +189,7 @@ class Attributes:
         written: Value | None = store.get((value.address, name))
         if written is not None:
             return written
-        found = self.class_attribute(value.cls, name, store)
+        found = class_lookup.attribute(value.cls, name, store)
         if found is not None:
             return self._bind(found, value, value.cls, node, store, frame)
         if name == "__class__":
@@ -199,7 +199,7 @@ class Attributes:
         own = self._inherited(value, name, node, store, frame)
         if own is not None:
             return own
-        getter = self.class_attribute(value.cls, "__getattr__", store)
+        getter = class_lookup.attribute(value.cls, "__getattr__", store)
         if getter is not None:
             bound = BoundMethod(getter, value)
             return self.interpreter.call_values(bound, [Const(name)], node, store, frame)
@@ -229,7 +229,7 @@ class Attributes:
     ) -> Value:
         if name in ("__name__", "__qualname__"):
             return Const(value.name)
-        found = self.class_attribute(value, name, store)
+        found = class_lookup.attribute(value, name, store)
         if found is None:
             return Opaque(("attribute", value.address, name))
         if isinstance(found, Wrapped):
@@ -241,7 +241,7 @@ class Attributes:
 
     def _of_super(self, value: Super, name: str, node: Node, store: Store, frame: Frame) -> Value:
         start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
-        order = list(self.mro(start)) if isinstance(start, ClassValue) else []
+        order = list(class_lookup.mro(start)) if isinstance(start, ClassValue) else []
         after = order[order.index(value.cls) + 1 :] if value.cls in order else []
         for cls in after:
             if isinstance(cls, ClassValue):
@@ -298,39 +298,11 @@ class Attributes:
                 return self.interpreter.call_values(found.function, [receiver], node, store, frame)
             return BoundMethod(found, receiver)
         if isinstance(found, Instance):
-            getter = self.class_attribute(found.cls, "__get__", store)
+            getter = class_lookup.attribute(found.cls, "__get__", store)
             if getter is not None:
                 bound = BoundMethod(getter, found)
                 return self.interpreter.call_values(bound, [receiver, cls], node, store, frame)
         return found
-
-    def mro(self, cls: ClassValue) -> Iterator[Value]:
-        """The class and its bases, depth first, each once and after those derived from it."""
-        order: list[Value] = []
-
-        def visit(value: Value) -> None:
-            if value in order:
-                order.remove(value)
-            order.append(value)
-            if isinstance(value, ClassValue):
-                for base in value.bases:
-                    visit(base)
-
-        visit(cls)
-        yield from order
-
-    def class_attribute(self, cls: ClassValue, name: str, store: Store) -> Value | None:
-        """What a class or one of its bases has under a name."""
-        for base in self.mro(cls):
-            if isinstance(base, ClassValue):
-                found: Value | None = store.get((base.address, name))
-                if found is not None:
-                    return found
-        return None
-
-    def derives(self, cls: ClassValue, path: str) -> bool:
-        """Whether a class derives from a class of a library, by the last parts of its name."""
-        return any(isinstance(b, External) and b.path.endswith(path) for b in self.mro(cls))
 
     def write(
         self, target: Value, name: str, value: Value, node: Node, store: Store, frame: Frame
@@ -345,11 +317,11 @@ class Attributes:
         if isinstance(target, TensorValue) and name == "data":
             self.interpreter.torch.replace_data(target, store)
         if isinstance(target, Instance):
-            setter = self.class_attribute(target.cls, f"{name}=", store)
+            setter = class_lookup.attribute(target.cls, f"{name}=", store)
             if setter is not None:
                 self.interpreter.call_values(setter, [target, value], node, store, frame)
                 return
-            own = self.class_attribute(target.cls, "__setattr__", store)
+            own = class_lookup.attribute(target.cls, "__setattr__", store)
             if own is not None:
                 self.interpreter.call_values(own, [target, Const(name), value], node, store, frame)
                 return
@@ -383,9 +355,9 @@ class Attributes:
     def _unwritten(self, target: Value, name: str, store: Store) -> Value | None:
         """What an attribute is on the paths that do not write it; None where it is missing."""
         if isinstance(target, ClassValue):
-            return self.class_attribute(target, name, store)
+            return class_lookup.attribute(target, name, store)
         if isinstance(target, Instance):
-            found = self.class_attribute(target.cls, name, store)
+            found = class_lookup.attribute(target.cls, name, store)
             return BoundMethod(found, target) if isinstance(found, FunctionValue) else found
         if isinstance(target, External):
             return self._of_external(target, name, store)
@@ -395,7 +367,7 @@ class Attributes:
         """The truth of a value that is no constant, container or tensor."""
         if isinstance(value, Instance):
             special = ("__bool__", "__len__")
-            if any(self.class_attribute(value.cls, name, store) for name in special):
+            if any(class_lookup.attribute(value.cls, name, store) for name in special):
                 return None
             own = joins.opened(value, store)
             return True if own is value else self.interpreter.truth(own, store)

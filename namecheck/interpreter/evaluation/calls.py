@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Final
 
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, joins, merges, scopes
+from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -40,23 +41,15 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
-from namecheck.interpreter.evaluation.interpreter import (
-    CALL_DEPTH,
-    RECURSION,
-    SPARING_DEPTH,
-    Frame,
-    Interpreter,
-    PathEnds,
-)
+from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
 from namecheck.interpreter.evaluation.summaries import CallSummaries
-from namecheck.interpreter.models import torch_devices as placement
 
-if TYPE_CHECKING:
-    from namecheck.interpreter.models.container_methods import Natives
-    from namecheck.interpreter.models.libraries import Libraries
-
-
+# How often one function may stand among the calls that are being followed.
+_RECURSION: Final = 8
+# What one call may cost in files that name nothing.
+_ABROAD: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
 _NAMED: Final = frozenset({"attribute", "variable"})
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
@@ -71,7 +64,7 @@ def _stays_whole(function: Value, value: Value) -> bool:
         isinstance(function, External) and function.path.startswith("torch.")
     )
     moves = isinstance(function, Native) and isinstance(function.receiver, (Instance, TorchModule))
-    return (takes or moves) and placement.is_choice(value)
+    return (takes or moves) and device_values.is_choice(value)
 
 
 def _begun(function: Partial | TorchModule, words: Mapping[str, Value]) -> Begun | None:
@@ -82,71 +75,18 @@ def _begun(function: Partial | TorchModule, words: Mapping[str, Value]) -> Begun
     return Begun(function.made, len(function.args), known - words.keys())
 
 
-@dataclass(slots=True)
-class Arguments:
-    """The arguments of one call; `open` where a star brings more of them that are not known.
-
-    `args` has only those whose position is known: those before the first such star. Each of those
-    behind is `rest`, where anything is known of them. `begun` tells which were given beforehand.
-    """
-
-    args: list[Value] = field(default_factory=list)
-    kwargs: dict[str, Value] = field(default_factory=dict)
-    open: bool = False
-    rest: Value | None = None
-    begun: Begun | None = None
-
-    def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
-        """The positional arguments from a place on, or what each of them is."""
-        known = tuple(self.args[after:])
-        if not self.open:
-            return known
-        if self.rest is None:
-            return Repeated(store.ledger.fresh("argument"))
-        return Repeated(joins.either((*known, self.rest), store))
-
-
-@dataclass(slots=True)
-class Call:
-    """One call: where it stands, what it is given, and on which path."""
-
-    arguments: Arguments
-    node: Node
-    store: Store
-    frame: Frame
-
-    @property
-    def args(self) -> list[Value]:
-        """The positional arguments."""
-        return self.arguments.args
-
-    @property
-    def kwargs(self) -> dict[str, Value]:
-        """The arguments by keyword."""
-        return self.arguments.kwargs
-
-    def argument(self, position: int, name: str = "", default: Value = NONE) -> Value:
-        """The argument at a position or under a name."""
-        if position < len(self.args):
-            return self.args[position]
-        return self.kwargs.get(name, default)
-
-
 class Calls:
     """Calls values."""
-
-    libraries: Libraries
-    natives: Natives
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
 
-    def evaluate(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+    def evaluate_call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
         """A call in the source."""
         function = self.interpreter.evaluate(node.func, store, frame)
         if function == External("builtins.super"):
-            return self.libraries.super_of(node, store, frame)
+            return self.interpreter.libraries.super_of(node, store, frame)
         arguments = self.arguments(node, store, frame)
         many = [function, *arguments.args, *arguments.kwargs.values()]
 
@@ -223,19 +163,19 @@ class Calls:
     def call(self, function: Value, call: Call) -> Value:
         """Call whatever can be called; what is not known gives what is not known."""
         if isinstance(function, FunctionValue):
-            return self.function(function, call)
+            return self.call_function(function, call)
         if isinstance(function, BoundMethod):
             return self._prepend(function.function, function.receiver, call)
         if isinstance(function, Partial):
             return self._partial(function, call)
         if isinstance(function, Wrapped):
-            return self.libraries.call_wrapped(function, call)
+            return self.interpreter.libraries.call_wrapped(function, call)
         if isinstance(function, TorchMethod):
             return self.torch_method(function, call)
         if isinstance(function, External):
-            return self.libraries.call(function.path, call)
+            return self.interpreter.libraries.call(function.path, call)
         if isinstance(function, ClassValue):
-            return self.libraries.classes.instantiate(function, call)
+            return self.interpreter.classes.instantiate(function, call)
         if isinstance(function, Instance):
             return self._instance(function, call)
         if isinstance(function, TorchModule):
@@ -245,7 +185,7 @@ class Calls:
         if isinstance(function, TupleValue) and function.cls is not None:
             return self._named_tuple(function, function.cls, call)
         if isinstance(function, Native):
-            return self.natives.call(function.receiver, function.name, call)
+            return self.interpreter.natives.call(function.receiver, function.name, call)
         if isinstance(function, Union):
             return self.interpreter.spread(
                 call.store,
@@ -260,11 +200,13 @@ class Calls:
             if function.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
             kind, *_, name = function.key.parts
-            return self.unknown(function, str(name) if kind in _NAMED else "", call)
+            return self.call_unknown(function, str(name) if kind in _NAMED else "", call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
 
-    def unknown(self, function: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
+    def call_unknown(
+        self, function: Value, name: str, call: Call, kind: str | None = None
+    ) -> Opaque:
         """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
 
         Not in another round of a loop: what is asked there is whether something has changed.
@@ -296,13 +238,13 @@ class Calls:
         return self.call(function.function, Call(arguments, call.node, call.store, call.frame))
 
     def _instance(self, receiver: Instance, call: Call) -> Value:
-        found = self.find_method(receiver, "__call__", call.store)
+        found = class_lookup.method(receiver, "__call__", call.store)
         if found is not None:
             return self._prepend(found, receiver, call)
         set_: Value | None = call.store.get((receiver.address, "forward"))
         if set_ is not None:
             return self.call(set_, call)
-        found = self.find_method(receiver, "forward", call.store)
+        found = class_lookup.method(receiver, "forward", call.store)
         if found is not None:
             return self._prepend(found, receiver, call)
         own = joins.inherited(receiver, call.store)
@@ -317,18 +259,14 @@ class Calls:
             return self.interpreter.fresh("result")
         return self._prepend(found, receiver, call)
 
-    def find_method(self, receiver: Instance, name: str, store: Store) -> Value | None:
-        """The method that an instance has under a name."""
-        return class_lookup.attribute(receiver.cls, name, store)
-
     # torch
 
     def torch_method(self, function: TorchMethod, call: Call) -> Value:
         """A method of a tensor."""
         operator = f"Tensor.{function.operator}"
-        return self.torch_call(operator, [function.receiver, *call.args], call)
+        return self.call_operator(operator, [function.receiver, *call.args], call)
 
-    def torch_call(self, operator: str, args: list[Value], call: Call) -> Value:
+    def call_operator(self, operator: str, args: list[Value], call: Call) -> Value:
         """An operator of the table, with the operands pointed at where they stand in the source."""
         if call.arguments.open:
             gathered = self.interpreter.torch.gathered(operator, args)
@@ -399,11 +337,11 @@ class Calls:
             begun=_begun(module, call.kwargs),
         )
         call = Call(arguments, call.node, call.store, call.frame)
-        return self.torch_call(module.key, call.args, call)
+        return self.call_operator(module.key, call.args, call)
 
     # Functions of the program
 
-    def function(self, function: FunctionValue, call: Call) -> Value:
+    def call_function(self, function: FunctionValue, call: Call) -> Value:
         """What a function of the program gives."""
         return self.summaries.call(function, call, lambda: self._followed(function, call))
 
@@ -455,13 +393,18 @@ class Calls:
         elsewhere = scopes.is_stub(function.node) and interpreter.declarations.gives(function)
         if elsewhere or self.too_deep(function, call.frame) or not interpreter.budget.spend():
             interpreter.progress.events += 1
-            interpreter.havoc_arguments(call, "names" if interpreter.renames_in_place else "")
+            renames = interpreter.context.files.renames_in_place(interpreter.source)
+            interpreter.havoc_arguments(call, "names" if renames else "")
             return False
         return True
 
     def _matters(self, function: FunctionValue, call: Call) -> bool:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
-        if self.interpreter.is_followed(function):
+        files = self.interpreter.context.files
+        source = self.interpreter.context.source_of(function.environment)
+        if not self.interpreter.budget.sparing and files.names(source):
+            return True
+        if self.interpreter.can_matter(function):
             return True
         if not isinstance(function.environment.scope, (ast.Module, ast.ClassDef)):
             return True
@@ -499,28 +442,28 @@ class Calls:
             current = current.caller
         if self.interpreter.budget.brief:
             return depth > 2
-        limit = SPARING_DEPTH if self.interpreter.budget.sparing else CALL_DEPTH
         # On unknown arguments every level of a recursion says the same.
-        return depth > limit or repeated > (2 if self.interpreter.budget.sparing else RECURSION)
+        recursion = 2 if self.interpreter.budget.sparing else _RECURSION
+        return depth > self.interpreter.budget.depth or repeated > recursion
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame
     ) -> list[tuple[Store, Value]]:
         """Run the body of a function: the paths that leave it, and what they return."""
         interpreter = self.interpreter
-        outer, interpreter.source = interpreter.source, interpreter.source_of(frame.environment)
-        kept = interpreter.budget.abroad(outer)
-        try:
+        source = interpreter.context.source_of(frame.environment)
+        abroad = source is not interpreter.source and not interpreter.context.files.names(source)
+        with (
+            interpreter.file.switched(source),
+            interpreter.budget.limited(_ABROAD) if abroad else nullcontext(),
+        ):
             if isinstance(function.node, ast.Lambda):
                 value = interpreter.evaluate(function.node.body, layer, frame)
                 return [(layer, value)]
             ends = interpreter.execute(function.node.body, [layer], frame)
             return [*frame.returns, *((end, NONE) for end in ends)]
-        finally:
-            interpreter.source = outer
-            interpreter.budget.left += kept
 
-    def leave(
+    def leave_function(
         self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
     ) -> None:
         """Write what the paths through a function changed to the caller's store."""
@@ -532,7 +475,7 @@ class Calls:
     ) -> Value:
         """Write what the paths changed to the caller's store, and choose between their values."""
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
-        self.leave(returns, environment, store)
+        self.leave_function(returns, environment, store)
         choices: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
             for index, (other_end, other) in enumerate(choices):

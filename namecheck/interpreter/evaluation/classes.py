@@ -22,9 +22,8 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.calls import Arguments, Call
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
-from namecheck.interpreter.models.inheritance import Inheritance
+from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # What stands for a default that a field has not, and the parts of what ``field(…)`` gives.
 MISSING: Final = External("dataclasses.MISSING")
@@ -43,9 +42,8 @@ _STYLES = {
 class Classes:
     """Makes classes and instances."""
 
-    def __init__(self, interpreter: Interpreter, inheritance: Inheritance) -> None:
+    def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.inheritance = inheritance
 
     def define(self, node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
@@ -123,8 +121,8 @@ class Classes:
             self.interpreter.call(BoundMethod(maker, instance), call)
         elif cls.style == "dataclass":
             self._fill(instance, call)
-        elif base := self.inheritance.base(class_lookup.mro(cls)):
-            self.inheritance.initialise(instance, base, call)
+        elif base := self.interpreter.libraries.inheritance.base(class_lookup.mro(cls)):
+            self.interpreter.libraries.inheritance.initialise(instance, base, call)
         else:
             self.interpreter.havoc_arguments(call)
         return instance

@@ -18,7 +18,8 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 class Comprehensions:

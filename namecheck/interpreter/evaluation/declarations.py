@@ -44,11 +44,11 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation.calls import Call
 from namecheck.interpreter.evaluation.declared import Annotations, Import, Signature, axes_of
 from namecheck.interpreter.evaluation.declared import fields as fields_of
 from namecheck.interpreter.evaluation.declared_values import DeclaredValues, Written
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # Through how many files an alias is followed.
 _CHAIN: Final = 8
@@ -65,7 +65,7 @@ class Declarations:
 
     def of(self, environment: Environment) -> Annotations:
         """The annotations of the file that the code of a frame stands in."""
-        return self._of_file(self.interpreter.source_of(environment))
+        return self._of_file(self.interpreter.context.source_of(environment))
 
     def _of_file(self, source: Source) -> Annotations:
         known = self._files.get(source.tree)
@@ -153,7 +153,7 @@ class Declarations:
                     marks.append(interpreter.place(node, shown))
         values = [*call.args, *call.kwargs.values()]
         origins = list(interpreter.torch.origins_of(contradiction.names, values, call.store))
-        source = interpreter.source_of(environment)
+        source = interpreter.context.source_of(environment)
         words = set(contradiction.message.splitlines()[0].split("'")[1::2])
         for name, parameter in signature.parameters.items():
             if name in words:
@@ -427,7 +427,7 @@ class Declarations:
 
     def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
         """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
-        environment, given = frame.environment, frame.given
+        environment, given = frame.environment, frame.call
         if axis not in self.of(environment).signature(environment.scope).axes:
             return UNKNOWN
         bindings = self._bindings([axis], environment, store, frame.name)
@@ -478,7 +478,7 @@ class Declarations:
         return (
             None
             if annotation is None
-            else Written(annotation, self.interpreter.source_of(environment))
+            else Written(annotation, self.interpreter.context.source_of(environment))
         )
 
 

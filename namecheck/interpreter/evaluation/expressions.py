@@ -6,7 +6,7 @@ import ast
 import builtins
 import itertools
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
@@ -36,11 +36,8 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.comprehensions import Comprehensions
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
-
-if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.attributes import Attributes
-    from namecheck.interpreter.evaluation.items import Items
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _COMBINATIONS: Final = 16
 BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
@@ -48,9 +45,6 @@ BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
 
 class Expressions:
     """Evaluates the nodes of the syntax tree that have a value."""
-
-    attributes: Attributes
-    items: Items
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -85,7 +79,7 @@ class Expressions:
             ast.Await: self._await,
         }
 
-    def value(self, node: Node, store: Store, frame: Frame) -> Value:
+    def evaluate(self, node: Node, store: Store, frame: Frame) -> Value:
         """What an expression gives."""
         case = self._cases.get(type(node))
         if case is None:
@@ -140,7 +134,7 @@ class Expressions:
 
     def lookup(self, name: str, store: Store, environment: Environment) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
-        holder = self.owner(name, environment)
+        holder = self.owner_of(name, environment)
         if holder is not None:
             found: Value | None = store.get((holder.number, name))
             if isinstance(found, (Imported, Union)):
@@ -149,38 +143,32 @@ class Expressions:
                 return found
             if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
                 return Opaque(("variable", holder.number, name))
-        found = self.interpreter.imports.starred(self.module_of(environment), name, store)
+        found = self.interpreter.imports.starred(environment.module, name, store)
         if found is not None:
             return found
         if name in BUILTINS:
             return External(f"builtins.{name}")
-        return Opaque(("variable", self.module_of(environment).number, name))
+        return Opaque(("variable", environment.module.number, name))
 
-    def owner(self, name: str, environment: Environment) -> Environment | None:
+    def owner_of(self, name: str, environment: Environment) -> Environment | None:
         """The scope that a name belongs to, seen from a frame."""
         current: Environment | None = environment
         while current is not None:
             info = self.interpreter.scope(current.scope)
             visible = current is environment or not isinstance(current.scope, ast.ClassDef)
             if name in info.global_:
-                return self.module_of(current)
+                return current.module
             if visible and name in info.local:
                 return current
             current = current.enclosing
-        return self.module_of(environment)
-
-    def module_of(self, environment: Environment) -> Environment:
-        """The frame of the module that a frame is in."""
-        while environment.enclosing is not None:
-            environment = environment.enclosing
-        return environment
+        return environment.module
 
     def _attribute(self, node: ast.Attribute, store: Store, frame: Frame) -> Value:
-        receiver = self.value(node.value, store, frame)
+        receiver = self.evaluate(node.value, store, frame)
         value = self.spread(
             store,
             [receiver],
-            lambda layer, values: self.attributes.read(
+            lambda layer, values: self.interpreter.read_attribute(
                 values[0], node.attr, node, layer, frame, alone=values[0] is receiver
             ),
         )
@@ -192,8 +180,8 @@ class Expressions:
     # Operators
 
     def _binary(self, node: ast.BinOp, store: Store, frame: Frame) -> Value:
-        left = self.value(node.left, store, frame)
-        right = self.value(node.right, store, frame)
+        left = self.evaluate(node.left, store, frame)
+        right = self.evaluate(node.right, store, frame)
         return self.spread(
             store,
             [left, right],
@@ -218,7 +206,7 @@ class Expressions:
         return python_operators.apply(self.interpreter, operator, node, operands, store, frame)
 
     def _unary(self, node: ast.UnaryOp, store: Store, frame: Frame) -> Value:
-        operand = self.value(node.operand, store, frame)
+        operand = self.evaluate(node.operand, store, frame)
         if isinstance(node.op, ast.Not):
             narrowing.ask(self.interpreter, node.operand, operand, store, frame)
             return self.spread(
@@ -240,11 +228,11 @@ class Expressions:
         return Opaque(("not", joins.identity(value, store)), "bool")
 
     def _compare(self, node: ast.Compare, store: Store, frame: Frame) -> Value:
-        left_node, left = node.left, self.value(node.left, store, frame)
+        left_node, left = node.left, self.evaluate(node.left, store, frame)
         result: Value = TRUE
         keys: list[Hashable] = []
         for operator, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.value(right_node, store, frame)
+            right = self.evaluate(right_node, store, frame)
             operands: list[Operand] = [(left_node, left), (right_node, right)]
             name = type(operator).__name__
 
@@ -270,7 +258,7 @@ class Expressions:
         exits: list[Store] = []
         layer = store
         for operand in node.values[:-1]:
-            value = self.value(operand, layer, frame)
+            value = self.evaluate(operand, layer, frame)
             narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
             if truth is stop:
@@ -290,7 +278,7 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.value(node.values[-1], layer, frame)
+            value = self.evaluate(node.values[-1], layer, frame)
         except PathEnds:
             if not exits:
                 raise
@@ -310,9 +298,9 @@ class Expressions:
         for branch, entries in ((node.body, holds), (node.orelse, fails)):
             for layer in entries:
                 if layer is store:
-                    return self.value(branch, store, frame)
+                    return self.evaluate(branch, store, frame)
                 try:
-                    value = self.value(branch, layer, frame)
+                    value = self.evaluate(branch, layer, frame)
                 except PathEnds:
                     continue
                 results.append(Alternative(value, layer.facts_since(store)))
@@ -345,7 +333,7 @@ class Expressions:
             return truths.pop() if len(truths) == 1 else None
         if isinstance(value, (TensorValue, Repeated)):
             return self._assumed(joins.identity(value, store), store)
-        return self.attributes.truth(value, store)
+        return self.interpreter.attribute_truth(value, store)
 
     def _assumed(self, key: Hashable, store: Store) -> bool | None:
         if isinstance(key, Key) and key.parts[0] == "not":
@@ -360,14 +348,16 @@ class Expressions:
     # Subscripts
 
     def _subscript(self, node: ast.Subscript, store: Store, frame: Frame) -> Value:
-        receiver = self.value(node.value, store, frame)
-        index = self.value(node.slice, store, frame)
+        receiver = self.evaluate(node.value, store, frame)
+        index = self.evaluate(node.slice, store, frame)
         if receiver == NONE and self._is_own(node.value, frame.environment):
             self.interpreter.fail("TypeError")  # on the paths that go on it is something else
         return self.spread(
             store,
             [receiver, index],
-            lambda layer, values: self.items.read(values[0], values[1], node, layer, frame),
+            lambda layer, values: self.interpreter.read_item(
+                values[0], values[1], node, layer, frame
+            ),
         )
 
     def _is_own(self, node: ast.expr, environment: Environment) -> bool:
@@ -376,12 +366,12 @@ class Expressions:
         return (
             function
             and isinstance(node, ast.Name)
-            and self.owner(node.id, environment) is environment
+            and self.owner_of(node.id, environment) is environment
         )
 
     def _slice(self, node: ast.Slice, store: Store, frame: Frame) -> Value:
         lower, upper, step = (
-            NONE if part is None else self.value(part, store, frame)
+            NONE if part is None else self.evaluate(part, store, frame)
             for part in (node.lower, node.upper, node.step)
         )
         return SliceValue(lower, upper, step)
@@ -396,11 +386,13 @@ class Expressions:
         unknown = False
         for node in nodes:
             if isinstance(node, ast.Starred):
-                content = self.iterate(self.value(node.value, store, frame), node, store, frame)
+                content = self.interpreter.iterate(
+                    self.evaluate(node.value, store, frame), node, store, frame
+                )
                 unknown |= isinstance(content, Repeated)
                 items.extend((content.each,) if isinstance(content, Repeated) else content)
             else:
-                items.append(self.value(node, store, frame))
+                items.append(self.evaluate(node, store, frame))
         if not unknown:
             return tuple(items)
         return Repeated(joins.either(items, store))
@@ -422,7 +414,7 @@ class Expressions:
         items: dict[Value, Value] = {}
         rest: Value | None = None
         for key_node, value_node in zip(node.keys, node.values, strict=True):
-            value = self.value(value_node, store, frame)
+            value = self.evaluate(value_node, store, frame)
             if key_node is None:
                 if isinstance(value, DictValue):
                     content = joins.entries(value, store)
@@ -431,18 +423,18 @@ class Expressions:
                 else:
                     rest = self.interpreter.fresh("unpacked")
                 continue
-            items[self.value(key_node, store, frame)] = value
+            items[self.evaluate(key_node, store, frame)] = value
         return DictValue(self.interpreter.new_address(), Entries(tuple(items.items()), rest))
 
     def _joined(self, node: ast.JoinedStr, store: Store, frame: Frame) -> Value:
-        parts = [self.value(part, store, frame) for part in node.values]
+        parts = [self.evaluate(part, store, frame) for part in node.values]
         if all(isinstance(part, Const) for part in parts):
             return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
         return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
 
     def _formatted(self, node: ast.FormattedValue, store: Store, frame: Frame) -> Value:
-        value = self.value(node.value, store, frame)
-        spec = NONE if node.format_spec is None else self.value(node.format_spec, store, frame)
+        value = self.evaluate(node.value, store, frame)
+        spec = NONE if node.format_spec is None else self.evaluate(node.format_spec, store, frame)
         if (
             isinstance(value, Const)
             and spec == NONE
@@ -454,19 +446,19 @@ class Expressions:
         return self.interpreter.fresh("formatted", "str")
 
     def _starred(self, node: ast.Starred, store: Store, frame: Frame) -> Value:
-        self.value(node.value, store, frame)
+        self.evaluate(node.value, store, frame)
         return self.interpreter.fresh("starred")
 
     def _lambda(self, node: ast.Lambda, store: Store, frame: Frame) -> Value:
         return self.interpreter.define_function(node, store, frame)
 
     def _walrus(self, node: ast.NamedExpr, store: Store, frame: Frame) -> Value:
-        value = self.value(node.value, store, frame)
+        value = self.evaluate(node.value, store, frame)
         self.interpreter.bind(node.target, value, store, frame)
         return value
 
     def _await(self, node: ast.Await, store: Store, frame: Frame) -> Value:
-        return self.value(node.value, store, frame)
+        return self.evaluate(node.value, store, frame)
 
     def _yield(self, node: ast.Yield, store: Store, frame: Frame) -> Value:
         # Paths that leave the generator here stand on a layer that is not written any more.
@@ -478,7 +470,7 @@ class Expressions:
 
     def yielded(self, node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
         """Yield an item: the paths on which the next one is asked for."""
-        item = NONE if node.value is None else self.value(node.value, store, frame)
+        item = NONE if node.value is None else self.evaluate(node.value, store, frame)
         ends = [store] if frame.on_yield is None else frame.on_yield(item, store.fork())
         if not ends:
             self.interpreter.fail("GeneratorExit")
@@ -486,8 +478,8 @@ class Expressions:
 
     def _yield_from(self, node: ast.YieldFrom, store: Store, frame: Frame) -> Value:
         """``yield from``: as a loop that yields each item; of a generator with what it returns."""
-        value = self.value(node.value, store, frame)
-        generator = self.items.generator(value, node, store, frame)
+        value = self.evaluate(node.value, store, frame)
+        generator = self.interpreter.unasked_generator(value, node, store, frame)
         each = frame.on_yield
         base = store.copied()
         returns = None
@@ -506,19 +498,7 @@ class Expressions:
 
     # Iteration
 
-    def iterate(
-        self,
-        value: Value,
-        node: Node,
-        store: Store,
-        frame: Frame,
-        *,
-        whole: bool = True,
-    ) -> tuple[Value, ...] | Repeated:
-        """The items that iterating a value gives; `whole` says that it is certainly used up."""
-        return self.items.iterate(value, node, store, frame, whole=whole)
-
-    def spread_iterable(
+    def iterate_any(
         self,
         value: Value,
         node: Node,
@@ -530,7 +510,7 @@ class Expressions:
         """The items of a value that may be one of several."""
         whole = whole and not isinstance(value, Union)
         choices = [
-            self.iterate(choice.value, node, store, frame, whole=whole)
+            self.interpreter.iterate(choice.value, node, store, frame, whole=whole)
             for choice in joins.alternatives(value)
             if choice.value != NONE and store.allows(choice.facts)
         ]

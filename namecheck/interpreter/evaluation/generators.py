@@ -5,17 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Environment, Generator, Repeated, Value
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.parts import Content, Each
 
-# What is done with an item on a path: the paths on which the next one is asked for.
-Each: TypeAlias = Callable[[Value, Store], list[Store]]
-Content: TypeAlias = tuple[Value, ...] | Repeated
 # Variables of the loop that a ``yield from`` is: no program has any of these names.
 _ITEM: Final = "yield from: item"
 _ITEMS: Final = "yield from: items"
@@ -68,16 +67,15 @@ class Generators:
         def take_turns(item: Value, layer: Store) -> list[Store]:
             for change in generator.changes:
                 item = change(item, layer)
-            left, own = frame.left, self.interpreter.source
+            exits = frame.exits
             caught = list(inner.guards) if guarded else []
             frame.guards += caught
-            self.interpreter.source = source
             try:
-                return each(item, layer)
+                with self.interpreter.file.switched(source):
+                    return each(item, layer)
             finally:
-                self.interpreter.source = own
                 del frame.guards[len(frame.guards) - len(caught) :]
-                inner.escaped += frame.left != left
+                inner.escaped += frame.exits != exits
 
         inner.on_yield = take_turns
         ends = self.interpreter.run_body(generator.function, store.fork(), inner)
@@ -118,23 +116,19 @@ class Generators:
         """
         key = _collected(generator.environment)
         seen: list[list[Value]] = []
-        silent = self.interpreter.findings.silent
-        self.interpreter.findings.silent += not asked
+        findings, ledger = self.interpreter.findings, self.interpreter.context.ledger
+        with findings.until_silenced(silent=not asked) as silence, ledger.logging() as log:
 
-        def each(item: Value, layer: Store) -> list[Store]:
-            self.interpreter.findings.silent = max(self.interpreter.findings.silent, silent + 1)
-            content: Content = layer.get(key, ())
-            if not isinstance(content, Repeated):
-                seen[len(content) :] = seen[len(content) :] or [[]]
-                seen[len(content)].append(item)
-            layer.set(key, _appended(content, item, layer))
-            return [layer]
+            def each(item: Value, layer: Store) -> list[Store]:
+                silence()
+                content: Content = layer.get(key, ())
+                if not isinstance(content, Repeated):
+                    seen[len(content) :] = seen[len(content) :] or [[]]
+                    seen[len(content)].append(item)
+                layer.set(key, _appended(content, item, layer))
+                return [layer]
 
-        try:
-            with self.interpreter.context.ledger.logging() as log:
-                ends = self.run(generator, each, node, store, frame)
-        finally:
-            self.interpreter.findings.silent = silent
+            ends = self.run(generator, each, node, store, frame)
         store.absorb(merges.at_any_time(store, log).changes_since(store))
         if ends is None:
             self.abandon(generator, store)

@@ -3,48 +3,17 @@
 from __future__ import annotations
 
 import ast
-import builtins
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ClassValue, External, TupleValue, Value
-
-if TYPE_CHECKING:
-    from namecheck.interpreter.domain.store import Store
-    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Frame, Guard
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _ALL: Final = frozenset({"BaseException"})
 _BROAD: Final = frozenset({"Exception", "BaseException"})
-# What those raise that hold calls against annotations: jaxtyping, beartype, typeguard.
-_OF_CHECKERS: Final = ("TypeCheckError", "Beartype")
 _EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """The errors that are caught around a block, by the names of their types.
-
-    A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
-    is there for what nobody foresaw. One that raises what it catches `again` is no help. A test
-    demands an error (`demanded`): it may be one that only reading tells of.
-    """
-
-    types: frozenset[str]
-    deep: bool = True
-    again: bool = False
-    demanded: bool = False
-
-    def catches(self, error: str) -> bool:
-        """Whether an error of this built-in type is, or may be, caught."""
-        kind = getattr(builtins, error, None)
-        if not isinstance(kind, type):
-            return True
-        return any(base.__name__ in self.types for base in kind.__mro__)
-
-    def foresees(self) -> bool:
-        """Whether contradictions are expected that annotations tell of, and torch never raises."""
-        return self.demanded or any(name.startswith(_OF_CHECKERS) for name in self.types)
 
 
 ANY: Final = Guard(_ALL)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain.method_names import CHANGING
 from namecheck.interpreter.domain.scopes import children
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -33,11 +35,11 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
-from namecheck.interpreter.models.container_methods import CHANGING
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.calls import Call
+    from namecheck.interpreter.evaluation.frames import Call
 
 # How far values within values are followed.
 _DEEP: Final = 3
@@ -53,7 +55,7 @@ class Havoc:
         self._effects: dict[ast.AST, bool] = {}
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
-    def to_unknown(self, call: Call, name: str = "") -> None:
+    def arguments(self, call: Call, name: str = "") -> None:
         """The arguments of a call go to code of which nothing but its name is known."""
         given = (*call.args, *call.kwargs.values())
         self._hand_over(given, call.store, call.frame)
@@ -108,14 +110,11 @@ class Havoc:
         if self.interpreter.too_deep(function, frame) or not self.interpreter.budget.spend():
             return
         receiver = [value.receiver] if isinstance(value, BoundMethod) else []
-        self.interpreter.findings.silent += 1
-        try:
+        with self.interpreter.findings.silenced():
             for _ in range(_CALLS):
                 with self.interpreter.context.ledger.logging() as log:
                     self._call(function, receiver, store.fork(), frame)
                 store.absorb(merges.at_any_time(store, log).changes_since(store))
-        finally:
-            self.interpreter.findings.silent -= 1
 
     def _call(
         self,
@@ -124,13 +123,8 @@ class Havoc:
         store: Store,
         frame: Frame,
     ) -> None:
-        unknowns, errors = self.interpreter.progress.unknowns, set(self.interpreter.progress.errors)
-        try:
+        with self.interpreter.progress.unaffected(), suppress(PathEnds):
             self.interpreter.call_as_stranger(function, receiver, store, frame)
-        except PathEnds:
-            pass
-        finally:
-            self.interpreter.progress.unknowns, self.interpreter.progress.errors = unknowns, errors
 
     def _has_effects(self, function: FunctionValue) -> bool:
         """Whether a function may change anything but what it makes itself."""

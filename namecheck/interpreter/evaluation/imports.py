@@ -19,7 +19,8 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # The file that a dotted name stands for, None where it is none of the program's; a package is
 # its `__init__.py`.
@@ -195,12 +196,10 @@ class Imports:
         store.absorb(merges.merge(store, ends))
 
     def _run(self, source: Source, frame: Frame, store: Store) -> list[Store]:
-        outer = self.interpreter.source
-        self.interpreter.enter(source)
-        try:
-            return self.interpreter.execute(source.tree.body, [store], frame)
-        finally:
-            self.interpreter.source = outer
+        interpreter = self.interpreter
+        known = interpreter.context.files.sources.setdefault(source.tree, source)
+        with interpreter.file.switched(known):
+            return interpreter.execute(known.tree.body, [store], frame)
 
 
 def _is_package(source: Source) -> bool:

@@ -30,7 +30,8 @@ from namecheck.interpreter.domain.values import (
     size_of,
     sized,
 )
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _SOMEWHERE: Final = sized(symbol("?"))
 
@@ -231,7 +232,9 @@ class Items:
         else:
             joins.write(target, store, Repeated(self.interpreter.fresh("item")))
 
-    def generator(self, value: Value, node: Node, store: Store, frame: Frame) -> Generator | None:
+    def unasked_generator(
+        self, value: Value, node: Node, store: Store, frame: Frame
+    ) -> Generator | None:
         """The generator that gives the items of a value, if it is one that nobody asked yet."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__iter__", store)

@@ -14,7 +14,8 @@ from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Fact, Store, Written
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.interpreter import EarlyExits, Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import EarlyExits, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # How many items are followed one by one, in a loop, in one within it, and further in.
 _LIMITS: Final = (24, 8, 4)
@@ -134,14 +135,10 @@ class Loops:
         """Run the body; the paths that reach its end or ``continue``. Breaks go to `broken`."""
         frame.breaks.append([])
         frame.continues.append([])
-        outer, self.interpreter.progress.round = (
-            self.interpreter.progress.round,
-            self.interpreter.new_address(),
-        )
         try:
-            ends = self.interpreter.execute(body, stores, frame)
+            with self.interpreter.progress.in_round(self.interpreter.new_address()):
+                ends = self.interpreter.execute(body, stores, frame)
         finally:
-            self.interpreter.progress.round = outer
             broken.extend(frame.breaks.pop())
             continued = frame.continues.pop()
         return [*ends, *continued]
@@ -244,8 +241,7 @@ class Loops:
         rounds = _SILENT_ROUNDS if interpreter.findings.silent else _ROUNDS
         rounds = rounds if interpreter.budget.left > 0 else 0
         late: list[Store] = []
-        interpreter.findings.silent += 1
-        try:
+        with interpreter.findings.silenced():
             state = merges.merged(base, [s if s is not base else base.fork() for s in states])
             for round_ in range(rounds):
                 late = []
@@ -264,8 +260,6 @@ class Loops:
                 late += [state.fork()] if broken or late else []
             broken.extend(late)
             return state
-        finally:
-            interpreter.findings.silent -= 1
 
     def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
         """Give up what keeps changing."""

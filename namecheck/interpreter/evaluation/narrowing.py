@@ -6,14 +6,14 @@ import ast
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from types import NoneType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from namecheck.core import devices, dtypes
 from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.interpreter.domain import class_lookup, equalities, joins
+from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -32,11 +32,8 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-from namecheck.interpreter.evaluation.interpreter import PathEnds
-from namecheck.interpreter.models import torch_devices
-
-if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _LISTED: Final = 16
 
@@ -210,11 +207,7 @@ def _keep(
     """Leave a variable or attribute only those alternatives that a test allows."""
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return True
-    silent, interpreter.findings.silent = (
-        interpreter.findings.silent,
-        interpreter.findings.silent + 1,
-    )
-    try:
+    with interpreter.findings.silenced():
         value = interpreter.evaluate(node, store, frame)
         if not isinstance(value, Union):
             return keep(value)
@@ -227,8 +220,6 @@ def _keep(
             return False
         interpreter.bind(node, joins.union(kept, store.ledger), store, frame)
         return True
-    finally:
-        interpreter.findings.silent = silent
 
 
 def _refine_comparison(
@@ -349,9 +340,9 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
 
 def _learn_device(key: Key, other: Value, truth: bool, store: Store) -> None:
     """``x.device.type == "cuda"``, ``x.device == device``; what is not so tells nothing."""
-    asked = torch_devices.asked(key)
-    if truth and asked is not None and torch_devices.is_device(other):
-        _place(asked, devices.of_tensor(torch_devices.name_of(other)), store)
+    asked = device_values.asked(key)
+    if truth and asked is not None and device_values.is_device(other):
+        _place(asked, devices.of_tensor(device_values.name_of(other)), store)
 
 
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:

@@ -40,7 +40,8 @@ from namecheck.interpreter.domain.values import (
 from namecheck.operators import python_operators
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+    from namecheck.interpreter.evaluation.frames import Frame
+    from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _PURE: Final[Mapping[str, Callable[..., Any]]] = {
     "Add": operator.add,

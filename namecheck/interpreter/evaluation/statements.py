@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain import device_values, joins, merges
 from namecheck.interpreter.domain.store import FOREIGN, Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -27,11 +27,10 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation import guards, narrowing, python_operators
 from namecheck.interpreter.evaluation.declared import words_of
-from namecheck.interpreter.evaluation.guards import Guard
-from namecheck.interpreter.evaluation.interpreter import UNKNOWN_ERROR, Frame, Interpreter, PathEnds
+from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.loops import Loops
 from namecheck.interpreter.evaluation.match_statements import Patterns
-from namecheck.interpreter.models import torch_devices
 
 
 class Statements:
@@ -69,7 +68,7 @@ class Statements:
         if hasattr(ast, "TryStar"):
             self._cases[ast.TryStar] = self._try
 
-    def block(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
+    def execute(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
         """The paths that come out at the end of a block; none where all leave it."""
         entry = common(stores) if stores else None
         for statement in body:
@@ -161,7 +160,7 @@ class Statements:
         write: Callable[[Value, Store], None],
     ) -> list[Store]:
         """Follow each alternative of a value on a path of its own."""
-        if not isinstance(value, Union) or _is_foreign(value) or torch_devices.is_choice(value):
+        if not isinstance(value, Union) or _is_foreign(value) or device_values.is_choice(value):
             write(value, store)
             return [store]
         ends = []
@@ -313,18 +312,18 @@ class Statements:
     def _if(self, node: ast.If, store: Store, frame: Frame) -> list[Store]:
         holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
         if holds == [store] or fails == [store]:
-            return self.block(node.body if holds else node.orelse, [store], frame)
-        left = frame.left
+            return self.execute(node.body if holds else node.orelse, [store], frame)
+        left = frame.exits
         foreign = store.get(FOREIGN)
-        ends = self.block(node.body, holds, frame)
-        ends += self.block(node.orelse, fails, frame)
+        ends = self.execute(node.body, holds, frame)
+        ends += self.execute(node.orelse, fails, frame)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # Here the versions meet again.
             ends = [merges.merged(store, ends)]
             ends[0].set(FOREIGN, None)
         if len(ends) < 2 or merges.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
-        if frame.left == left:
+        if frame.exits == left:
             # No path left the branches early, so none stands on this store as it was before them.
             store.absorb(merges.merge(store, ends))
             return [store]
@@ -344,9 +343,8 @@ class Statements:
     # with, try
 
     def _with(self, node: ast.With, store: Store, frame: Frame) -> list[Store]:
-        contexts = self.interpreter.libraries.contexts
-        return contexts.around(
-            node.items, lambda layer: self.block(node.body, [layer], frame), store, frame
+        return self.interpreter.with_statements.around(
+            node.items, lambda layer: self.execute(node.body, [layer], frame), store, frame
         )
 
     def protected(
@@ -361,19 +359,17 @@ class Statements:
         The paths through it; what covers each state in which an error may have been raised, None
         where none can be; and the types of the errors that certainly end a path.
         """
-        interpreter = self.interpreter
-        unknowns, outer = interpreter.progress.unknowns, interpreter.progress.errors
-        raised: set[str] = set()
-        interpreter.progress.errors = raised
+        progress = self.interpreter.progress
+        unknowns = progress.unknowns
         frame.guards += wanted
         try:
-            with interpreter.context.ledger.logging() as log:
+            with progress.raising() as raised, self.interpreter.context.ledger.logging() as log:
                 ends = body(store.fork())
         finally:
-            interpreter.progress.errors = outer
             del frame.guards[len(frame.guards) - len(wanted) :]
-        outer.update(e for e in raised if not any(guard.catches(e) for guard in wanted))
-        if not raised and interpreter.progress.unknowns == unknowns:
+        escaping = (e for e in raised if not any(guard.catches(e) for guard in wanted))
+        progress.errors.update(escaping)
+        if not raised and progress.unknowns == unknowns:
             return ends, None, raised
         return ends, merges.at_any_time(store, log), raised
 
@@ -389,14 +385,14 @@ class Statements:
         ends = self._guarded(node, store, frame)
         for paths, count in zip(lists, before, strict=True):
             paths[count:] = self._finally(node, paths[count:], frame)
-        return self.block(node.finalbody, ends, frame) if ends else []
+        return self.execute(node.finalbody, ends, frame) if ends else []
 
     def _finally(self, node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
         """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
         left: list[Any] = []
         for path in paths:
             store = path[0] if isinstance(path, tuple) else path
-            for end in self.block(node.finalbody, [store.fork()], frame):
+            for end in self.execute(node.finalbody, [store.fork()], frame):
                 left.append((end, path[1]) if isinstance(path, tuple) else end)
         return left
 
@@ -406,10 +402,10 @@ class Statements:
         caught = [guards.of_handler(interpreter, h, store, frame) for h in node.handlers]
         wanted = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
-            lambda layer: self.block(node.body, [layer], frame), wanted, store, frame
+            lambda layer: self.execute(node.body, [layer], frame), wanted, store, frame
         )
         unsure = interpreter.progress.unknowns != unknowns
-        ends = self.block(node.orelse, ends, frame) if ends else []
+        ends = self.execute(node.orelse, ends, frame) if ends else []
         if handled is not None:
             left = set(raised)
             for handler, guard in zip(node.handlers, caught, strict=True):
@@ -422,14 +418,14 @@ class Statements:
                     self.bind_name(
                         handler.name, self.interpreter.fresh("error"), layer, frame.environment
                     )
-                ends.extend(self.block(handler.body, [layer], frame))
+                ends.extend(self.execute(handler.body, [layer], frame))
             if raised and node.finalbody and not node.handlers:
-                self.block(node.finalbody, [handled.fork()], frame)
+                self.execute(node.finalbody, [handled.fork()], frame)
         return merges.few(store, ends, self.interpreter.budget.paths)
 
     # Definitions
 
-    def function(
+    def define_function(
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         store: Store,
@@ -467,7 +463,7 @@ class Statements:
         ]
         for word in words_of(node):
             self.interpreter.evaluate(word, store, frame)
-        value: Value = self.function(node, store, frame)
+        value: Value = self.define_function(node, store, frame)
         for where, decorator in zip(
             reversed(node.decorator_list), reversed(decorators), strict=True
         ):
@@ -485,11 +481,10 @@ class Statements:
         return False
 
     def _class(self, node: ast.ClassDef, store: Store, frame: Frame) -> None:
-        libraries = self.interpreter.libraries
-        made: Value = libraries.classes.define(node, store, frame)
+        made: Value = self.interpreter.classes.define(node, store, frame)
         for decorator in reversed(node.decorator_list):
             value = self.interpreter.evaluate(decorator, store, frame)
-            made = libraries.decorate(value, made, decorator, store, frame)
+            made = self.interpreter.libraries.decorate(value, made, decorator, store, frame)
         if isinstance(made, ClassValue):
             self.interpreter.definitions.classes.append(made)
         self.bind_name(node.name, made, store, frame.environment)

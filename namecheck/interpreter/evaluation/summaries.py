@@ -28,7 +28,7 @@ from namecheck.interpreter.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.calls import Call
+    from namecheck.interpreter.evaluation.frames import Call
     from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # How many sets of arguments are remembered of one function.

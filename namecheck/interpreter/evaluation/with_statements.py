@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from namecheck.interpreter.domain import class_lookup, merges
 from namecheck.interpreter.domain.store import Store
@@ -18,14 +17,12 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import guards
-from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.interpreter import EarlyExits, Frame, Interpreter, PathEnds
-
-# What is done within a context: the paths that reach its end.
-Body: TypeAlias = Callable[[Store], list[Store]]
+from namecheck.interpreter.evaluation.frames import Call, EarlyExits, Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.parts import Body
 
 
-class Contexts:
+class WithStatements:
     """Enters and leaves the contexts of ``with`` statements."""
 
     def __init__(self, interpreter: Interpreter) -> None:
@@ -143,15 +140,14 @@ class Contexts:
             found = class_lookup.method(value, "__exit__", store)
         if found is None:
             return False
-        self.interpreter.findings.silent += 1
         layer = store.fork()
         error = [self.interpreter.fresh("error") for _ in range(3)]
+        method = BoundMethod(found, value)
         try:
-            answer = self.interpreter.call_values(
-                BoundMethod(found, value), error, item.context_expr, layer, frame
-            )
-            return self.interpreter.truth(answer, layer) is not False
+            with self.interpreter.findings.silenced():
+                answer = self.interpreter.call_values(
+                    method, error, item.context_expr, layer, frame
+                )
+                return self.interpreter.truth(answer, layer) is not False
         except PathEnds:
             return False
-        finally:
-            self.interpreter.findings.silent -= 1

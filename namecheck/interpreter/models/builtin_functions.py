@@ -31,7 +31,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import narrowing, python_operators
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _KINDS: Final[Mapping[str, str]] = {
@@ -524,9 +524,8 @@ class BuiltinFunctions:
     def _hasattr(self, call: Call) -> Value:
         value, name = call.argument(0), call.argument(1)
         if isinstance(name, Const) and isinstance(value, Instance):
-            if call.store.get((value.address, name.value)) is not None or (
-                class_lookup.attribute(value.cls, str(name.value), call.store) is not None
-            ):
+            own = call.store.get((value.address, name.value))
+            if own is not None or class_lookup.attribute(value.cls, str(name.value), call.store):
                 return TRUE
         if isinstance(value, External):
             return Opaque(("version", "hasattr", value, name), "bool")

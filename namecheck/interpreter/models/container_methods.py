@@ -25,7 +25,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
 )
 from namecheck.interpreter.evaluation import python_operators
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _TEXT_WORDS: Final = """
@@ -33,14 +33,6 @@ lower upper title capitalize swapcase strip lstrip rstrip replace split rsplit s
 startswith endswith removeprefix removesuffix index rindex find rfind count format zfill center
 ljust rjust partition rpartition isalpha isdigit isidentifier isupper islower isspace casefold
 """
-_CHANGING_WORDS: Final = """
-append add appendleft extend extendleft update insert pop popleft popitem remove discard clear
-reverse sort setdefault rotate intersection_update difference_update symmetric_difference_update
-"""
-# Methods that change a list, a set or a dict.
-CHANGING: Final = frozenset(_CHANGING_WORDS.split())
-# All that lists, sets and dicts have.
-OF_CONTAINERS: Final = frozenset({*dir(list), *dir(dict), *dir(set), *CHANGING})
 _OF_ITEMS: Final = frozenset({"__getitem__", "__setitem__", "__iter__", "__len__", "__contains__"})
 _TEXT: Final = frozenset(_TEXT_WORDS.split())
 

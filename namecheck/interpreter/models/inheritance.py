@@ -19,7 +19,7 @@ from namecheck.interpreter.domain.values import (
     TorchModule,
     Value,
 )
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.builtin_functions import BuiltinFunctions
 

@@ -16,10 +16,8 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.calls import Call
-from namecheck.interpreter.evaluation.classes import Classes
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
-from namecheck.interpreter.evaluation.with_statements import Contexts
+from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import registry, torch_functions
 from namecheck.interpreter.models.builtin_functions import BuiltinFunctions
 from namecheck.interpreter.models.inheritance import Inheritance
@@ -31,10 +29,8 @@ class Libraries:
     def __init__(self, interpreter: Interpreter) -> None:
         registry.discover()
         self.interpreter = interpreter
-        self.contexts = Contexts(interpreter)
         self.builtins = BuiltinFunctions(interpreter)
         self.inheritance = Inheritance(interpreter, self.builtins)
-        self.classes = Classes(interpreter, self.inheritance)
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
@@ -103,5 +99,5 @@ class Libraries:
     def call_wrapped(self, function: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""
         if function.kind == "contextmanager":
-            return self.contexts.make(function, call)
+            return self.interpreter.with_statements.make(function, call)
         return self.interpreter.call(function.function, call)

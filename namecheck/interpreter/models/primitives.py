@@ -8,7 +8,7 @@ from typing import TypeAlias
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ListValue, Repeated, Value
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 Content: TypeAlias = tuple[Value, ...] | Repeated

@@ -11,22 +11,20 @@ import pkgutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from namecheck.interpreter import models
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-if TYPE_CHECKING:
-    from namecheck.interpreter.domain.values import Value
-    from namecheck.interpreter.evaluation.calls import Call
-    from namecheck.interpreter.evaluation.interpreter import Interpreter
-
-Model: TypeAlias = "Callable[[Machine, Call], Value]"
+Model: TypeAlias = Callable[[Interpreter, Call], Value]
 """What a function or class of a library gives when it is called."""
 
-FamilyModel: TypeAlias = "Callable[[Machine, str, Call], Value]"
+FamilyModel: TypeAlias = Callable[[Interpreter, str, Call], Value]
 """The same for all of a library that has no model of its own, by its name in the library."""
 
-DecoratorModel: TypeAlias = "Callable[[Machine, Value], Value | None]"
+DecoratorModel: TypeAlias = Callable[[Interpreter, Value], Value | None]
 """What a decorator makes of a function or class; None where it is called like any function."""
 
 _T = TypeVar("_T")

@@ -24,7 +24,7 @@ from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.calls import Call
+    from namecheck.interpreter.evaluation.frames import Call
 
 # What a layer may be cast to, or made with where the default is another.
 LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import devices, dtypes
-from namecheck.core.devices import Chosen, Device
+from namecheck.core.devices import Device
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.device import asked_for
+from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
     Alternative,
     Const,
     Instance,
-    Key,
     Opaque,
     TensorValue,
     TorchModule,
@@ -27,98 +27,14 @@ from namecheck.interpreter.domain.values import (
 
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
-    from namecheck.interpreter.evaluation.calls import Call
-    from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+    from namecheck.interpreter.evaluation.frames import Call, Frame
+    from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _DEFAULT: Final = ("torch", "default device")
 # The methods of a module that cast its parameters as those of a tensor do, and the arguments of
 # others that may ask for a dtype.
 _CASTS: Final = ("float", "double", "half", "bfloat16")
 _CASTING: Final = ("dtype", "dst_type", "tensor")
-
-
-def is_device(value: Value) -> bool:
-    """Whether a value is a device, or a string that names one."""
-    if not isinstance(value, Const):
-        return False
-    if isinstance(value.value, Constant):
-        return value.value.kind == "device"
-    return devices.is_word(value.value)
-
-
-def is_choice(value: Value) -> bool:
-    """Whether a value is one of several devices."""
-    return isinstance(value, Union) and all(is_device(c.value) for c in value.alternatives)
-
-
-def name_of(value: Value) -> str:
-    """The device that a value is."""
-    assert isinstance(value, Const)
-    return value.value.name if isinstance(value.value, Constant) else str(value.value)
-
-
-def chosen(value: Union, store: Store) -> Constant | Chosen:
-    """One of several devices as `infer` takes it: those that the path allows."""
-    told = [(name_of(c.value), c.facts) for c in value.alternatives if store.allows(c.facts)]
-    names = dict.fromkeys(name for name, _ in told)
-    if len(names) == 1:
-        return Constant("device", next(iter(names)))
-    return Chosen(tuple(told))
-
-
-def resolved(tensor: Tensor, store: Store) -> Tensor:
-    """A tensor on a device that the program chose, as far as the path tells which that is."""
-    device = tensor.device
-    if not isinstance(device, Chosen):
-        return tensor
-    left = tuple(each for each in device.alternatives if store.allows(each[1]))
-    if len(left) == len(device.alternatives) or not left:
-        return tensor
-    names = {devices.of_tensor(name) for name, _ in left}
-    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(left))
-
-
-def answered(key: Key) -> Device:
-    """The device that an answer stands for: what ``x.device`` gives."""
-    found = asked(key) if key.parts[0] == "answer" else None
-    return UNKNOWN if found is None else found[1].device
-
-
-def lowered(key: Key) -> Constant | Chosen | None:
-    """What ``x.device`` gives as `infer` takes it; None where nothing is known of it."""
-    device = answered(key)
-    if isinstance(device, str):
-        return Constant("device", device)
-    return device if isinstance(device, Chosen) else None
-
-
-def attribute(value: Value, name: str) -> Value | None:
-    """``device.type`` and ``device.index``; None of any other value or attribute."""
-    if name not in ("type", "index"):
-        return None
-    if isinstance(value, Const) and isinstance(value.value, Constant):
-        if value.value.kind != "device":
-            return None
-        kind, index = devices.parted(value.value.name)
-        return Const(kind if name == "type" else index)
-    device = answered(value.key) if isinstance(value, Opaque) else UNKNOWN
-    if name == "index":
-        return None
-    if isinstance(device, Chosen):
-        parts = [(devices.parted(each)[0], facts) for each, facts in device.alternatives]
-        return Union(tuple(Alternative(Const(kind), facts) for kind, facts in parts))
-    kinds = devices.kinds(device)
-    return Const(next(iter(kinds))) if kinds is not None and len(kinds) == 1 else None
-
-
-def asked(key: Key) -> tuple[Hashable, Tensor] | None:
-    """The tensor of which ``x.device`` or ``x.device.type`` asks, with its address."""
-    match key.parts:
-        case ("attribute", Key() as inner, "type"):
-            return asked(inner)
-        case ("answer", "device" | "Tensor.device", (address, Tensor() as tensor)):
-            return address, tensor
-    return None
 
 
 def _is_dtype(value: Value) -> bool:
@@ -160,15 +76,15 @@ class Placement:
         """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
         kind = call.argument(0, "type", call.kwargs.get("device", NONE))
         index = call.argument(1, "index")
-        if isinstance(kind, Union) and is_choice(kind) and index == NONE:
+        if isinstance(kind, Union) and device_values.is_choice(kind) and index == NONE:
             parts = [
-                Alternative(Const(Constant("device", name_of(c.value))), c.facts)
+                Alternative(Const(Constant("device", device_values.name_of(c.value))), c.facts)
                 for c in kind.alternatives
             ]
             return Union(tuple(parts))
         if isinstance(kind, Const) and isinstance(kind.value, Constant):
             return kind
-        if isinstance(kind, Opaque) and lowered(kind.key) is not None:
+        if isinstance(kind, Opaque) and device_values.lowered(kind.key) is not None:
             return kind
         if isinstance(kind, Const) and isinstance(kind.value, str):
             return self._written(kind.value, index, call)
@@ -221,7 +137,7 @@ class Placement:
 
     def entered(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; what it was before, None of other contexts."""
-        if not is_device(value) and not is_choice(value):
+        if not device_values.is_device(value) and not device_values.is_choice(value):
             return None
         before: Value = store.get(_DEFAULT, NONE)
         store.write(_DEFAULT, NONE, value)
@@ -319,7 +235,7 @@ class Placement:
         if name == "cpu":
             return Const(Constant("device", devices.CPU))
         word = call.argument(0, "device")
-        if name in ("cuda", "xpu") and not is_device(word):
+        if name in ("cuda", "xpu") and not device_values.is_device(word):
             index = word.value if isinstance(word, Const) else UNKNOWN
             if index is UNKNOWN:
                 return self.interpreter.fresh("device")
@@ -327,7 +243,7 @@ class Placement:
         if self._check(word, call):
             return self.interpreter.fresh("device")
         cast = isinstance(word, Const) and isinstance(word.value, Constant)
-        if word == NONE or (cast and not is_device(word)):
+        if word == NONE or (cast and not device_values.is_device(word)):
             return None
         return word
 
@@ -338,7 +254,11 @@ class Placement:
         if name not in ("to", "type"):
             return None
         given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
-        casts = [v for v in given if not (is_device(v) or is_choice(v) or _says_nothing(v))]
+        casts = [
+            v
+            for v in given
+            if not (device_values.is_device(v) or device_values.is_choice(v) or _says_nothing(v))
+        ]
         if len(casts) == 1 and _is_dtype(casts[0]):
             return casts[0]
         return self.interpreter.fresh("dtype") if casts else None

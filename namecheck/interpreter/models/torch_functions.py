@@ -13,7 +13,7 @@ from namecheck.interpreter.domain.values import (
     TorchModule,
     Value,
 )
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import family, model, transparent
 
@@ -81,7 +81,7 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
         return _initialise(interpreter, path.removesuffix(".__init__"), call.args[0], call)
     operator = torch.function(path)
     if operator is None:
-        torch.placement.spoken(path, call)
+        interpreter.torch_devices.spoken(path, call)
         if name.startswith("nn.init."):
             return call.argument(0, "tensor")
         # What torch changes in place keeps its names.

@@ -19,7 +19,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
-from namecheck.interpreter.domain import equalities, joins
+from namecheck.interpreter.domain import device_values, equalities, joins
 from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
@@ -44,10 +44,9 @@ from namecheck.interpreter.domain.values import (
     sized,
 )
 from namecheck.interpreter.evaluation import narrowing
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
-from namecheck.interpreter.models import torch_devices
-from namecheck.interpreter.models.torch_defaults import Surroundings
 from namecheck.lints.following import Lints
 from namecheck.lints.query_key_roles import Sides
 
@@ -76,8 +75,6 @@ class TorchCalls:
         self.interpreter = interpreter
         self.lints = Lints(interpreter)
         self.sides = Sides(interpreter)
-        self.surroundings = Surroundings(interpreter)
-        self.placement = torch_devices.Placement(interpreter)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -130,7 +127,7 @@ class TorchCalls:
         """A value as `infer` takes it."""
         if isinstance(value, TensorValue):
             tensor = equalities.equated(joins.held(value, store).tensor, store)
-            return torch_devices.resolved(tensor, store)
+            return device_values.resolved(tensor, store)
         if isinstance(value, Const):
             return value.value
         if isinstance(value, Opaque):
@@ -147,8 +144,8 @@ class TorchCalls:
             )
         if isinstance(value, DictValue):
             return self._lower_dict(value, store)
-        if isinstance(value, Union) and torch_devices.is_choice(value):
-            return torch_devices.chosen(value, store)
+        if isinstance(value, Union) and device_values.is_choice(value):
+            return device_values.chosen(value, store)
         return UNKNOWN
 
     def _lower_opaque(self, value: Opaque, store: Store) -> Any:
@@ -157,7 +154,7 @@ class TorchCalls:
         size = size_of(value)
         if size is not None:
             return equalities.size(size, store)
-        device = torch_devices.lowered(value.key)
+        device = device_values.lowered(value.key)
         if device is not None:
             return device
         return SOME_NUMBERS[value.kind] if value.kind in _NUMBERS else UNKNOWN
@@ -194,7 +191,7 @@ class TorchCalls:
         every = (*args, *kwargs.values())
         if any(self._has_failed(value, store) for value in every):
             return self._nothing(operator, args, kwargs, node, store)
-        follow = self.placement.followed
+        follow = self.interpreter.torch_devices.followed
         given = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         words = {
             name: follow(value, self.lower(value, store), store, frame)
@@ -204,7 +201,7 @@ class TorchCalls:
         informed = all(map(_is_known, inputs))
         # It may raise an error that cannot be told: of names, or of sizes that do not fit.
         self.interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
-        answer = self._infer(operator, given, words, self.surroundings.around(store))
+        answer = self._infer(operator, given, words, self.interpreter.torch_defaults.around(store))
         if self.interpreter.context.recorder is not None:
             tells = answer.contradiction is not None or answer.result is not UNKNOWN
             sized = all(map(_is_sized, inputs))

@@ -14,8 +14,9 @@ from namecheck import operators
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.store import Ledger
+from namecheck.interpreter.evaluation.context import Context, Inferences
 from namecheck.interpreter.evaluation.imports import Finder, Imports, below, nothing_found
-from namecheck.interpreter.evaluation.interpreter import Inferences, Interpreter
 from namecheck.interpreter.evaluation.observations import (
     Application,
     Applications,
@@ -24,6 +25,8 @@ from namecheck.interpreter.evaluation.observations import (
     Recorder,
     Reveal,
 )
+from namecheck.interpreter.workspace.assembly import Assembly
+from namecheck.interpreter.workspace.file_facts import FileFacts
 from namecheck.interpreter.workspace.mistakes import told_once
 from namecheck.interpreter.workspace.program import Program
 from namecheck.interpreter.workspace.statistics import Loss, Statistics, collect
@@ -135,9 +138,8 @@ def briefly(
     inferences: Inferences,
 ) -> tuple[Finding, ...]:
     """What is found of attributes in one file, each function run by itself; raises as `check`."""
-    interpreter = Interpreter(source, semantics, operators.table() if rows is None else rows)
-    interpreter.context.inferences = inferences
-    program = Program(interpreter, lambda interpreter: Imports(interpreter, nothing_found))
+    interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
+    program = Program(interpreter)
     with _deep_recursion():
         program.run_briefly()
     found = [finding for finding in told_once(interpreter) if is_of_attributes(finding.code)]
@@ -184,13 +186,30 @@ def run_program(
     inferences: Inferences | None = None,
 ) -> tuple[Source, ...]:
     """Run one file as a program for a recorder, as `observe` does; the files that took part."""
-    table = operators.table() if rows is None else rows
-    interpreter = Interpreter(source, semantics, table, recorder)
-    if inferences is not None:
-        interpreter.context.inferences = inferences
+    interpreter = _alone(source, finder, semantics, rows, inferences, recorder)
     with _deep_recursion():
-        Program(interpreter, lambda interpreter: Imports(interpreter, finder)).run_main()
+        Program(interpreter).run_main()
     return tuple(interpreter.context.files.sources.values())
+
+
+def _alone(
+    source: Source,
+    finder: Finder,
+    semantics: Semantics,
+    rows: Mapping[str, Operator] | None,
+    inferences: Inferences | None,
+    recorder: Recorder | None,
+) -> Assembly:
+    """The interpreter of a program that is run from one file."""
+    context = Context(
+        semantics,
+        operators.table() if rows is None else rows,
+        FileFacts(),
+        Ledger(),
+        recorder,
+        {} if inferences is None else inferences,
+    )
+    return Assembly(source, context, lambda interpreter: Imports(interpreter, finder))
 
 
 @contextmanager

@@ -29,9 +29,9 @@ from namecheck.interpreter.domain.values import (
     Value,
     Wrapped,
 )
-from namecheck.interpreter.evaluation.calls import Arguments, Call
 from namecheck.interpreter.evaluation.declared import fields
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter, PathEnds
+from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # What analysing one function on unknown arguments may cost, however much is spent already.
 _LEAST: Final = 500
@@ -208,16 +208,11 @@ class EntryPoints:
     ) -> None:
         """Run ``__init__``; the first of the arguments is in the place of the instance."""
         arguments.args = arguments.args[1:]
-        self.interpreter.findings.silent += 1
-        try:
-            layer = store.fork()
-            call = Call(arguments, maker.node, layer, frame)
+        layer = store.fork()
+        call = Call(arguments, maker.node, layer, frame)
+        with self.interpreter.findings.silenced(), contextlib.suppress(PathEnds):
             self.interpreter.call(BoundMethod(maker, instance), call)
             store.absorb(layer.changes_since(store))
-        except PathEnds:
-            pass
-        finally:
-            self.interpreter.findings.silent -= 1
 
     def _made(self, cls: ClassValue, store: Store, frame: Frame) -> Instance:
         """An instance that somebody else has made: of its sizes and axes nothing is known."""

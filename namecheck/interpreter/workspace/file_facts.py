@@ -53,6 +53,10 @@ class FileFacts:
             self._relevant[source.tree] = relevant
         return node in relevant
 
+    def tells_of_attributes(self, node: ast.AST) -> bool:
+        """Whether a definition says anything of the attributes of tensors."""
+        return relevance.tells_of_attributes(node)
+
     def renames_in_place(self, source: Source) -> bool:
         """Whether a file changes the names that a tensor has, or their order."""
         renames = self._renames.get(source.tree)

@@ -18,8 +18,9 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
+from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.imports import Imports, nothing_found
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
+from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.workspace import Module, Workspace
@@ -80,7 +81,7 @@ class Links(Imports):
         return None if location is None else self._workspace.source(location)
 
     def _source(self, frame: Frame) -> Source:
-        return self.interpreter.source_of(frame.environment)
+        return self.interpreter.context.source_of(frame.environment)
 
     def _add_star(self, location: str, store: Store, environment: Environment) -> None:
         stars = self._stars(environment, store)

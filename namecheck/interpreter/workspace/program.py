@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Final
 
 from namecheck.core import tensors
 from namecheck.interpreter.domain import merges, scopes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Environment, FunctionValue, Held, Value
-from namecheck.interpreter.evaluation.attributes import Attributes
-from namecheck.interpreter.evaluation.calls import Calls
-from namecheck.interpreter.evaluation.declarations import Declarations
-from namecheck.interpreter.evaluation.expressions import Expressions
-from namecheck.interpreter.evaluation.generators import Generators
-from namecheck.interpreter.evaluation.havoc import Havoc
-from namecheck.interpreter.evaluation.imports import MAIN, Imports
-from namecheck.interpreter.evaluation.interpreter import Frame, Interpreter
-from namecheck.interpreter.evaluation.items import Items
-from namecheck.interpreter.evaluation.statements import Statements
-from namecheck.interpreter.models.container_methods import Natives
-from namecheck.interpreter.models.libraries import Libraries
-from namecheck.interpreter.models.torch_nn import Modules
-from namecheck.interpreter.models.torch_operators import TorchCalls
-from namecheck.interpreter.workspace.entry_points import EntryPoints
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.imports import MAIN
+from namecheck.interpreter.workspace.assembly import Assembly
 
 # What running the functions that the top level of a file calls may cost, if it names nothing.
 _FOR_OTHERS: Final = 2_000
@@ -33,22 +20,8 @@ _FOR_OTHERS: Final = 2_000
 class Program:
     """The run of one file."""
 
-    def __init__(self, interpreter: Interpreter, imports: Callable[[Interpreter], Imports]) -> None:
+    def __init__(self, interpreter: Assembly) -> None:
         self.interpreter = interpreter
-        interpreter.imports = imports(interpreter)
-        interpreter.expressions = Expressions(interpreter)
-        interpreter.expressions.attributes = Attributes(interpreter)
-        interpreter.expressions.items = Items(interpreter)
-        interpreter.statements = Statements(interpreter)
-        interpreter.torch = TorchCalls(interpreter)
-        interpreter.generators = Generators(interpreter)
-        interpreter.calls = Calls(interpreter)
-        interpreter.declarations = Declarations(interpreter)
-        interpreter.natives = Natives(interpreter)
-        interpreter.libraries = Libraries(interpreter)
-        interpreter.havoc = Havoc(interpreter)
-        interpreter.entry_points = EntryPoints(interpreter)
-        interpreter.torch_nn = Modules(interpreter)
         self.source = interpreter.source
         self.environment = Environment(interpreter.new_address(), interpreter.source.tree)
         self.store = Store(ledger=interpreter.context.ledger)
@@ -87,7 +60,7 @@ class Program:
         self.interpreter.budget.sparing = True
         frame = Frame(self.environment)
         for node, function in list(self.interpreter.definitions.functions.items()):
-            if self.interpreter.source_of(function.environment) is self.source:
+            if self.interpreter.context.source_of(function.environment) is self.source:
                 self._from_elsewhere(node, function, frame)
 
     def run_briefly(self) -> None:

@@ -20,8 +20,9 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Fact, Ledger, owner_of
 from namecheck.interpreter.domain.values import Environment
-from namecheck.interpreter.evaluation.interpreter import Inferences, Interpreter
+from namecheck.interpreter.evaluation.context import Context, Inferences
 from namecheck.interpreter.evaluation.observations import Recorder
+from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
 from namecheck.interpreter.workspace.linking import Links
 from namecheck.interpreter.workspace.program import Program
@@ -134,7 +135,7 @@ class Workspace:
         removed_api: bool = False,
     ) -> None:
         self.files = files
-        self.library = FileFacts(self._names, self._imported_words)
+        self.facts = FileFacts(self._names, self._imported_words)
         self._semantics = semantics
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
@@ -299,7 +300,7 @@ class Workspace:
             return None
         self._known.add(location)
         self._locations[source.tree] = location
-        module = Module(location, Program(self._interpreter(source), lambda m: Links(m, self)))
+        module = Module(location, Program(self._interpreter(source)))
         self._running[location] = module
         try:
             with self._used_by(module.uses):
@@ -311,15 +312,21 @@ class Workspace:
         self._lay(module.program)
         return module
 
-    def _interpreter(self, source: Source) -> Interpreter:
-        ledger = Ledger(next(self._blocks), self._ground)
-        recorder = self._recorder if not self._running else None
-        interpreter = Interpreter(
-            source, self._semantics, self._rows, recorder, self.library, ledger
+    def _interpreter(self, source: Source) -> Assembly:
+        context = Context(
+            self._semantics,
+            self._rows,
+            self.facts,
+            Ledger(next(self._blocks), self._ground),
+            self._recorder if not self._running else None,
+            self._inferences,
         )
-        interpreter.context.inferences = self._inferences
-        interpreter.native = {} if self._removed_api else None
-        return interpreter
+        return Assembly(
+            source,
+            context,
+            lambda interpreter: Links(interpreter, self),
+            removed_api=self._removed_api,
+        )
 
     def _lay(self, program: Program) -> None:
         """Make what a file has bound part of the ground.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from namecheck.interpreter.domain.values import Value, Wrapped
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import decorator, family, transparent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from namecheck.interpreter.domain.values import NONE, ClassValue, Const, DictValue, Value
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 

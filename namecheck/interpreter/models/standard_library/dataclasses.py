@@ -24,8 +24,8 @@ from namecheck.interpreter.domain.values import (
     TupleValue,
     Value,
 )
-from namecheck.interpreter.evaluation.calls import Arguments, Call
 from namecheck.interpreter.evaluation.classes import FIELD, MISSING
+from namecheck.interpreter.evaluation.frames import Arguments, Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import decorator, model
 from namecheck.interpreter.models.standard_library import types
@@ -65,7 +65,7 @@ def replace(interpreter: Interpreter, call: Call) -> Value:
     if not isinstance(value, Instance):
         return interpreter.fresh("replaced")
     arguments = Arguments([], {**_fields_of(interpreter, value, call.store), **call.kwargs})
-    classes = interpreter.libraries.classes
+    classes = interpreter.classes
     return classes.instantiate(value.cls, dataclasses.replace(call, arguments=arguments))
 
 

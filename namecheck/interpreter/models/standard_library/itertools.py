@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.values import NONE, Const, Operand, Repeated, TupleValue, Value
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.primitives import Content

@@ -7,7 +7,7 @@ from typing import Final
 
 from namecheck.interpreter.domain.values import Const, Repeated, Value
 from namecheck.interpreter.evaluation import python_operators
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import family, model

@@ -8,7 +8,7 @@ from typing import Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.values import Const, External, Operand, Partial, Value
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import family, model
 
@@ -95,8 +95,8 @@ def _attribute(interpreter: Interpreter, call: Call) -> Value:
     """The attribute of the last argument whose name is the first one."""
     if not isinstance(call.args[0], Const):
         return interpreter.fresh("operator")
-    name, reader = str(call.args[0].value), interpreter.expressions.attributes
-    return reader.read(call.args[-1], name, call.node, call.store, call.frame)
+    name = str(call.args[0].value)
+    return interpreter.read_attribute(call.args[-1], name, call.node, call.store, call.frame)
 
 
 @family("operator")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import BoundMethod, ClassValue, Instance, Value
-from namecheck.interpreter.evaluation.calls import Call
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 

@@ -1,0 +1,44 @@
+"""What a class of the program has under a name: its own attributes, then those of its bases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import ClassValue, External, Instance, Value
+
+
+def mro(cls: ClassValue) -> Iterator[Value]:
+    """The class and its bases, depth first, each once and after those derived from it."""
+    order: list[Value] = []
+
+    def visit(base: Value) -> None:
+        if base in order:
+            order.remove(base)
+        order.append(base)
+        if isinstance(base, ClassValue):
+            for inner in base.bases:
+                visit(inner)
+
+    visit(cls)
+    yield from order
+
+
+def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
+    """What a class or the first of its bases that has the name holds under it."""
+    for base in mro(cls):
+        if isinstance(base, ClassValue):
+            value: Value | None = store.get((base.address, name))
+            if value is not None:
+                return value
+    return None
+
+
+def method(receiver: Instance, name: str, store: Store) -> Value | None:
+    """The method that the class of an instance has under a name."""
+    return attribute(receiver.cls, name, store)
+
+
+def derives(cls: ClassValue, path: str) -> bool:
+    """Whether a class derives from a class of a library, by the last parts of its name."""
+    return any(isinstance(base, External) and base.path.endswith(path) for base in mro(cls))

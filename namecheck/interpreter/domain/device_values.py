@@ -1,0 +1,97 @@
+"""Devices as values: what a program writes and chooses, and what it asks tensors for."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from namecheck.core import devices
+from namecheck.core.devices import Chosen, Device
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import Constant, Tensor
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Alternative, Const, Key, Opaque, Union, Value
+
+
+def is_device(value: Value) -> bool:
+    """Whether a value is a device, or a string that names one."""
+    if not isinstance(value, Const):
+        return False
+    if isinstance(value.value, Constant):
+        return value.value.kind == "device"
+    return devices.is_word(value.value)
+
+
+def is_choice(value: Value) -> bool:
+    """Whether a value is one of several devices."""
+    return isinstance(value, Union) and all(is_device(c.value) for c in value.alternatives)
+
+
+def name_of(value: Value) -> str:
+    """The device that a value is."""
+    assert isinstance(value, Const)
+    return value.value.name if isinstance(value.value, Constant) else str(value.value)
+
+
+def chosen(value: Union, store: Store) -> Constant | Chosen:
+    """One of several devices as `infer` takes it: those that the path allows."""
+    told = [(name_of(c.value), c.facts) for c in value.alternatives if store.allows(c.facts)]
+    names = dict.fromkeys(name for name, _ in told)
+    if len(names) == 1:
+        return Constant("device", next(iter(names)))
+    return Chosen(tuple(told))
+
+
+def resolved(tensor: Tensor, store: Store) -> Tensor:
+    """A tensor on a device that the program chose, as far as the path tells which that is."""
+    device = tensor.device
+    if not isinstance(device, Chosen):
+        return tensor
+    left = tuple(each for each in device.alternatives if store.allows(each[1]))
+    if len(left) == len(device.alternatives) or not left:
+        return tensor
+    names = {devices.of_tensor(name) for name, _ in left}
+    return replace(tensor, device=names.pop() if len(names) == 1 else Chosen(left))
+
+
+def answered(key: Key) -> Device:
+    """The device that an answer stands for: what ``x.device`` gives."""
+    found = asked(key) if key.parts[0] == "answer" else None
+    return UNKNOWN if found is None else found[1].device
+
+
+def lowered(key: Key) -> Constant | Chosen | None:
+    """What ``x.device`` gives as `infer` takes it; None where nothing is known of it."""
+    device = answered(key)
+    if isinstance(device, str):
+        return Constant("device", device)
+    return device if isinstance(device, Chosen) else None
+
+
+def attribute(value: Value, name: str) -> Value | None:
+    """``device.type`` and ``device.index``; None of any other value or attribute."""
+    if name not in ("type", "index"):
+        return None
+    if isinstance(value, Const) and isinstance(value.value, Constant):
+        if value.value.kind != "device":
+            return None
+        kind, index = devices.parted(value.value.name)
+        return Const(kind if name == "type" else index)
+    device = answered(value.key) if isinstance(value, Opaque) else UNKNOWN
+    if name == "index":
+        return None
+    if isinstance(device, Chosen):
+        parts = [(devices.parted(each)[0], facts) for each, facts in device.alternatives]
+        return Union(tuple(Alternative(Const(kind), facts) for kind, facts in parts))
+    kinds = devices.kinds(device)
+    return Const(next(iter(kinds))) if kinds is not None and len(kinds) == 1 else None
+
+
+def asked(key: Key) -> tuple[Hashable, Tensor] | None:
+    """The tensor of which ``x.device`` or ``x.device.type`` asks, with its address."""
+    match key.parts:
+        case ("attribute", Key() as inner, "type"):
+            return asked(inner)
+        case ("answer", "device" | "Tensor.device", (address, Tensor() as tensor)):
+            return address, tensor
+    return None

@@ -1,0 +1,210 @@
+"""The findings of one analysis: where they are entered, and how a contradiction becomes one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, NoReturn, TypeAlias
+
+from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
+from namecheck.core.names import Contradiction
+from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain import scopes
+from namecheck.interpreter.domain.store import FOREIGN, Store
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.context import Context, Progress
+from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds
+
+# The codes of what only declarations tell.
+_DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
+
+# Where a finding stands, and its code; of a note its code and its text.
+Key: TypeAlias = tuple[str, Span, str]
+
+
+@dataclass(slots=True)
+class Findings:
+    """The sink: what was found, each once for its place and code.
+
+    `names` has the names that each finding is about; a note has none. While `silent` is not 0
+    nothing is entered.
+    """
+
+    entries: dict[Key, Finding] = field(default_factory=dict)
+    names: dict[Key, frozenset[str]] = field(default_factory=dict)
+    silent: int = 0
+
+    @contextmanager
+    def silenced(self) -> Iterator[None]:
+        """Enter nothing within the block."""
+        self.silent += 1
+        try:
+            yield
+        finally:
+            self.silent -= 1
+
+    @contextmanager
+    def until_silenced(self, *, silent: bool = False) -> Iterator[Callable[[], None]]:
+        """Enter findings within the block until what this yields is called, or none if `silent`."""
+        outer = self.silent
+        self.silent += silent
+
+        def silence() -> None:
+            self.silent = max(self.silent, outer + 1)
+
+        try:
+            yield silence
+        finally:
+            self.silent = outer
+
+    def add(self, finding: Finding, names: frozenset[str]) -> None:
+        """Enter a finding; the first one of its place and code stays."""
+        key = finding.filename, finding.span, finding.code
+        self.entries.setdefault(key, finding)
+        self.names.setdefault(key, names)
+
+    def add_note(self, note: Finding) -> None:
+        """Enter a note, once for each place and message."""
+        self.entries.setdefault((note.filename, note.span, f"{note.code} {note.message}"), note)
+
+
+class CurrentFile:
+    """The file whose code is being run."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    @contextmanager
+    def switched(self, source: Source) -> Iterator[None]:
+        """Run code of another file within the block."""
+        outer, self.source = self.source, source
+        try:
+            yield
+        finally:
+            self.source = outer
+
+
+class Reporter:
+    """Makes findings of contradictions, with the place, the origins and the calls that led there.
+
+    `brief` writes the dims of a value in few words, empty where nothing is known of them.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        findings: Findings,
+        progress: Progress,
+        file: CurrentFile,
+        brief: Callable[[Value, Store], str],
+    ) -> None:
+        self._context = context
+        self._findings = findings
+        self._progress = progress
+        self._file = file
+        self._brief = brief
+
+    def place(self, node: Node, message: str) -> Place:
+        """A stretch of the file that is being run, with a word on it."""
+        return _place(self._file.source, node, message)
+
+    def report(
+        self,
+        contradiction: Contradiction,
+        node: Node,
+        store: Store,
+        frame: Frame,
+        marks: tuple[Place, ...] = (),
+        origins: tuple[Place, ...] = (),
+        *,
+        by_axes: bool = False,
+        facts: Facts | None = None,
+    ) -> None:
+        """Enter a finding at a node; where an error is expected the path ends instead.
+
+        Of a path that another version of a library may be meant for nothing is certain.
+        """
+        progress, recorder = self._progress, self._context.recorder
+        progress.events += 1
+        judged = not self._findings.silent and store.get(FOREIGN) is None
+        code = contradiction.code
+        if code in _DECLARED or (by_axes and not is_of_sizes(code)):
+            expected = frame.foresees()
+            progress.unknowns += 1  # where sizes differ as names do, torch raises after all
+        else:
+            expected = frame.expects(contradiction.error)
+        if judged and (recorder is not None or not expected):
+            source = self._file.source
+            finding = Finding(
+                contradiction.code,
+                contradiction.message,
+                source.filename,
+                source.span(node),
+                contradiction.help,
+                marks,
+                (*origins, *self._calls(frame)),
+                contradiction.error,
+                by_axes,
+                facts or Facts(words=contradiction.names),
+            )
+            if recorder is not None:
+                recorder.finding(node, finding)
+            if not expected:
+                self._findings.add(finding, frozenset(contradiction.names))
+        if expected:
+            self.fail(contradiction.error)
+
+    def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
+        """End a path with an error of this built-in type."""
+        self._progress.events += 1
+        self._progress.errors.add(error)
+        raise PathEnds
+
+    def note(self, code: str, message: str, node: Node) -> None:
+        """Enter a note."""
+        self._progress.events += 1
+        if not self._findings.silent:
+            source = self._file.source
+            self._findings.add_note(Finding(code, message, source.filename, source.span(node)))
+
+    def _calls(self, frame: Frame) -> tuple[Place, ...]:
+        """The calls that led here, the nearest first."""
+        places: list[Place] = []
+        current: Frame | None = frame
+        while current is not None and current.caller is not None:
+            # A call as from another file has no place of its own, but that of the function.
+            if current.site is not None and current.site is not current.environment.scope:
+                source = self._context.source_of(current.caller.environment)
+                places.append(_place(source, current.site, self._call_message(current, source)))
+            current = current.caller
+        return tuple(places)
+
+    def _call_message(self, frame: Frame, source: Source) -> str:
+        """What is said at a call: from where, if that is another file, and with which tensors."""
+        here, there = f"'{frame.name}' is called", ""
+        if source is not self._context.source_of(frame.environment):
+            line = source.span(frame.site).line if frame.site else 0
+            there = f" from {os.path.basename(source.filename)}:{line}"
+        tensors = self._tensors(frame)
+        with_ = f" with {', '.join(tensors)}" if tensors else ""
+        return f"{here}{there or ' here'}{with_}"
+
+    def _tensors(self, frame: Frame) -> list[str]:
+        """The tensors that a function was given, each by its parameter: ``x: [N C]``."""
+        call, node = frame.call, frame.environment.scope
+        if call is None or not isinstance(node, scopes.FUNCTIONS):
+            return []
+        arguments = list(call.kwargs.items())
+        parameters = (p.arg for p in (*node.args.posonlyargs, *node.args.args))
+        arguments[:0] = zip(parameters, call.args, strict=False)
+        shown = ((name, self._brief(value, call.store)) for name, value in arguments)
+        return [f"{name}: [{dims}]" for name, dims in shown if dims]
+
+
+def _place(source: Source, node: Node, message: str) -> Place:
+    return Place(source.filename, source.span(node), message)

@@ -1,0 +1,288 @@
+"""What the evaluation asks of the models of libraries, as protocols (see `interpreter`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from namecheck.core.devices import Device
+from namecheck.core.dtypes import Around
+from namecheck.core.findings import Given, Place
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Address,
+    Instance,
+    ListValue,
+    Opaque,
+    Operand,
+    Repeated,
+    TensorValue,
+    TorchModule,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.observations import Begun
+
+
+class Builtins(Protocol):
+    """Calls built-in functions and types."""
+
+    def call(self, name: str, call: Call) -> Value:
+        """Call a built-in function, or the constructor of a built-in type."""
+
+    def reveal_names(self, call: Call) -> Value:
+        """``reveal_names(x)``: a note of what is known of the dims of a tensor."""
+
+    def reveal_type(self, call: Call) -> Value:
+        """``reveal_type(x.names)``: the same, of the names of a tensor."""
+
+    def ordered(self, content: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
+        """The items in the order that ``sorted`` and ``list.sort`` give them."""
+
+    def list_(self, call: Call) -> Value:
+        """``list(items)``, ``deque(items)``."""
+
+    def set_(self, call: Call) -> Value:
+        """``set(items)``, ``frozenset(items)``."""
+
+    def tuple_(self, call: Call) -> Value:
+        """``tuple(items)``."""
+
+    def dict_(self, call: Call) -> Value:
+        """``dict(items, key=value)``."""
+
+
+class Inheritance(Protocol):
+    """What classes of the program have from classes of libraries."""
+
+    def makes(self, path: str) -> bool:
+        """Whether it is known what a class of a library makes."""
+
+    def instance(self, path: str, call: Call) -> Value:
+        """Call a class of torch that makes a container of layers or parameters."""
+
+    def base(self, bases: Iterable[Value]) -> str | None:
+        """The class of a library among some bases that is known, by its dotted name."""
+
+    def initialise(self, instance: Instance, path: str, call: Call) -> None:
+        """What the ``__init__`` of a class of a library does to an instance."""
+
+
+class Libraries(Protocol):
+    """Calls functions and classes of libraries, and applies decorators."""
+
+    @property
+    def builtins(self) -> Builtins:
+        """The built-in functions and types."""
+
+    @property
+    def inheritance(self) -> Inheritance:
+        """What classes of the program have from classes of libraries."""
+
+    def call(self, path: str, call: Call) -> Value:
+        """Call a function or class of a library."""
+
+    def super_of(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+        """``super()``, with or without arguments."""
+
+    def decorate(
+        self, decorator: Value, value: Value, node: Node, store: Store, frame: Frame
+    ) -> Value:
+        """What a decorator makes of a function or class."""
+
+    def call_wrapped(self, function: Wrapped, call: Call) -> Value:
+        """Call what a decorator of the standard library made."""
+
+
+class ContainerMethods(Protocol):
+    """Calls methods of strings, tuples, lists, sets and dicts."""
+
+    def call(self, receiver: Value, name: str, call: Call) -> Value:
+        """``receiver.name(…)``."""
+
+
+class TorchOperators(Protocol):
+    """Applies operators of the table to abstract values."""
+
+    def call(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        node: Node,
+        store: Store,
+        frame: Frame,
+        operands: Sequence[Operand] = (),
+        begun: Begun | None = None,
+    ) -> Value:
+        """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
+
+    def forget(
+        self, operator: str, args: Sequence[Value], kwargs: Mapping[str, Value], store: Store
+    ) -> None:
+        """A call of which nothing is known may have written to its tensors."""
+
+    def function(self, path: str) -> str | None:
+        """The operator that a function of torch runs, by its dotted name."""
+
+    def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
+        """Arguments to which a star adds unknown ones: those of a list become one unknown value."""
+
+    def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
+        """What is known of the tensors among some operands."""
+
+    def has(self, operator: str, forms: str) -> bool:
+        """Whether the table has the operator in one of these forms."""
+
+    def lift(
+        self, answer: Any, before: Mapping[str, Place], node: Node, query: tuple[Hashable, ...] = ()
+    ) -> Value:
+        """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+
+    def lower(self, value: Value, store: Store) -> Any:
+        """A value as `infer` takes it."""
+
+    def method(self, name: str) -> str | None:
+        """The operator that a method of a tensor runs; None where the table has none."""
+
+    def of_tensors_only(self, name: str) -> bool:
+        """Whether an unknown value that has a method of this name is a tensor."""
+
+    def origins_of(
+        self, labels: Sequence[str], values: Sequence[Value], store: Store
+    ) -> tuple[Place, ...]:
+        """Where the names that a contradiction is about came from, one place for each span."""
+
+    def promote(self, value: Opaque, store: Store) -> TensorValue:
+        """An unknown value, seen as the tensor that it must be."""
+
+    def replace_data(self, target: TensorValue, store: Store) -> None:
+        """``x.data = y``: of what x is made now, and where, nothing is known."""
+
+    def show(self, value: Value, store: Store) -> str:
+        """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
+
+    def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
+        """A new tensor."""
+
+    def brief(self, value: Value, store: Store) -> str:
+        """The names of a tensor in few words: ``N C``, empty where nothing is known."""
+
+
+class TorchNN(Protocol):
+    """Modules of ``torch.nn``."""
+
+    def attribute(self, value: Value, name: str, store: Store) -> Value | None:
+        """What every module has under a name; None where that is nothing."""
+
+    def call(self, receiver: Value, name: str, call: Call) -> Value:
+        """A method of a module."""
+
+    def given_away(self, receiver: Value, store: Store) -> None:
+        """Unknown code has a module, and may move it."""
+
+    def is_module(self, value: Value) -> bool:
+        """Whether a value is certainly a module."""
+
+    def run(self, layers: ListValue, call: Call) -> Value:
+        """Call the layers of an ``nn.Sequential``, one on what the other gives."""
+
+    def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
+        """An attribute of a module was set: it may be a submodule."""
+
+    def names(self, module: Instance, store: Store) -> tuple[str, ...]:
+        """The names of the submodules that are set as attributes, in order."""
+
+    def name_layers(self, module: Instance, names: tuple[Value, ...], store: Store) -> None:
+        """The layers of a sequence have names of their own."""
+
+
+class TorchDevices(Protocol):
+    """Makes devices, and remembers what is made on which."""
+
+    def aim(self, name: str, call: Call) -> Value | None:
+        """Where a method of a module moves its parameters; None where it does not."""
+
+    def belongs(self, tensor: TensorValue) -> None:
+        """A tensor is a parameter, or a buffer."""
+
+    def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
+        """The parameters of a layer are of this dtype now."""
+
+    def default(self, spoken: Device, store: Store) -> Device:
+        """The default device on this path, where the files speak of one."""
+
+    def device(self, call: Call) -> Value:
+        """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
+
+    def dtype_aim(self, name: str, call: Call) -> Value | None:
+        """What a method of a module casts its parameters to; None where it does not."""
+
+    def entered(self, value: Value, store: Store) -> Value | None:
+        """``with device:`` sets the default device; what it was before, None of other contexts."""
+
+    def forget(self, address: Address, store: Store) -> None:
+        """Nothing is known any more of where a layer is, nor of what dtype or order."""
+
+    def lay(self, address: Address, order: Value, store: Store, frame: Frame) -> None:
+        """The weights of a layer are of this memory format now."""
+
+    def left(self, before: Value, store: Store) -> None:
+        """The end of such a block."""
+
+    def made(self, layer: TorchModule, call: Call) -> None:
+        """A layer is made: its parameters are on the device that is asked for, or the default."""
+
+    def move(self, address: Address, where: Value, store: Store, frame: Frame) -> None:
+        """The parameters of a layer, or the tensor of a module, are on this device now."""
+
+    def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
+        """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_device(device)``."""
+
+    def spoken(self, path: str, call: Call) -> None:
+        """A call of torch that is not followed; some of them take a device first."""
+
+    def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
+        """The addresses of the parameters and buffers that are attributes of a module."""
+
+    def written(self, target: Value, store: Store) -> None:
+        """A layer, or a tensor that it holds, is given another tensor."""
+
+    def followed(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
+        """An operand; what belongs to a module is where the module was moved to."""
+
+
+class TorchDefaults(Protocol):
+    """Tells the default dtype and device, and hears of what changes them."""
+
+    def around(self, store: Store) -> Around:
+        """What holds on this path, in the code that is being run."""
+
+    def default(self, call: Call) -> Value:
+        """``torch.get_default_dtype()``."""
+
+    def limits(self, call: Call, *, floating: bool) -> Value:
+        """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
+
+    def of_module(self, value: Value, store: Store) -> Value:
+        """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
+
+    def parameter(self, call: Call) -> Value:
+        """``nn.Parameter(x)`` has the names of x."""
+
+    def set_default(self, call: Call) -> Value:
+        """``torch.set_default_dtype(dtype)``."""
+
+
+class NameListener(Protocol):
+    """Is told under which words the program reads its values."""
+
+    def named(self, value: Value, word: str, node: Node) -> Value:
+        """The value that was read under a word."""

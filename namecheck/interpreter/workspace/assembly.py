@@ -1,0 +1,157 @@
+"""Puts the parts of an interpreter together: the evaluation, and the models of libraries."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.values import FunctionValue, Opaque, Value, has_failed, is_foreign
+from namecheck.interpreter.evaluation.attributes import Attributes
+from namecheck.interpreter.evaluation.calls import Calls
+from namecheck.interpreter.evaluation.classes import Classes
+from namecheck.interpreter.evaluation.context import Budget, Context, Definitions, Progress
+from namecheck.interpreter.evaluation.declarations import Declarations
+from namecheck.interpreter.evaluation.expressions import Expressions
+from namecheck.interpreter.evaluation.findings import CurrentFile, Findings, Reporter
+from namecheck.interpreter.evaluation.generators import Generators
+from namecheck.interpreter.evaluation.havoc import Havoc
+from namecheck.interpreter.evaluation.imports import Imports
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.items import Items
+from namecheck.interpreter.evaluation.statements import Statements
+from namecheck.interpreter.evaluation.with_statements import WithStatements
+from namecheck.interpreter.models.container_methods import Natives
+from namecheck.interpreter.models.libraries import Libraries
+from namecheck.interpreter.models.torch_defaults import Surroundings
+from namecheck.interpreter.models.torch_devices import Placement
+from namecheck.interpreter.models.torch_nn import Modules
+from namecheck.interpreter.models.torch_operators import TorchCalls
+from namecheck.interpreter.workspace.entry_points import EntryPoints
+
+MakeImports: TypeAlias = Callable[[Interpreter], Imports]
+
+
+class Assembly:
+    """The interpreter of one file: it has all that the protocol `Interpreter` names.
+
+    What a part offers under a verb is bound here once, so that a call through the protocol costs
+    what a call of the part itself does.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        context: Context,
+        make_imports: MakeImports,
+        *,
+        removed_api: bool = False,
+    ) -> None:
+        self.context = context
+        self.findings = Findings()
+        self.budget = Budget()
+        self.progress = Progress()
+        self.definitions = Definitions()
+        self.file = CurrentFile(context.files.sources.setdefault(source.tree, source))
+        self.native: dict[ast.AST, str] | None = {} if removed_api else None
+
+        self.fresh = context.ledger.fresh
+        self.new_address = context.ledger.new
+        self.scope = context.files.scope
+
+        self._assemble_models()
+        self._assemble_reporter()
+        self._assemble_evaluation(make_imports)
+
+    @property
+    def source(self) -> Source:
+        """The file whose code is being run."""
+        return self.file.source
+
+    def made_of(self, values: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
+        """A fresh opaque value; a foreign or a failed one if one of these is."""
+        made = self.fresh(reason, kind)
+        sources = [value for value in values if is_foreign(value) or has_failed(value)]
+        return Opaque(("made", made, *sources), kind) if sources else made
+
+    def can_matter(self, function: FunctionValue) -> bool:
+        """Whether a function can matter to names."""
+        files = self.context.files
+        if self.budget.brief:
+            return files.tells_of_attributes(function.node)
+        return files.can_matter(function.node, self.context.source_of(function.environment))
+
+    def _assemble_models(self) -> None:
+        self.torch_defaults = Surroundings(self)
+        self.torch_devices = Placement(self)
+        self.torch = TorchCalls(self)
+        self.lints = self.torch.lints
+        self.query_key_roles = self.torch.sides
+        self.torch_nn = Modules(self)
+        self.natives = Natives(self)
+        self.libraries = Libraries(self)
+
+    def _assemble_reporter(self) -> None:
+        reporter = Reporter(self.context, self.findings, self.progress, self.file, self.torch.brief)
+        self.place = reporter.place
+        self.report = reporter.report
+        self.note = reporter.note
+        self.fail = reporter.fail
+
+    def _assemble_evaluation(self, make_imports: MakeImports) -> None:
+        self.imports = make_imports(self)
+        self.generators = Generators(self)
+        self.declarations = Declarations(self)
+        self.classes = Classes(self)
+        self.with_statements = WithStatements(self)
+
+        expressions = Expressions(self)
+        self.evaluate = expressions.evaluate
+        self.truth = expressions.truth
+        self.negate = expressions.negate
+        self.spread = expressions.spread
+        self.operate = expressions.operate
+        self.owner_of = expressions.owner_of
+        self.yielded = expressions.yielded
+        self.iterate_any = expressions.iterate_any
+
+        attributes = Attributes(self)
+        self.read_attribute = attributes.read
+        self.write_attribute = attributes.write
+        self.set_attribute = attributes.set
+        self.forget_attributes = attributes.forget
+        self.attribute_truth = attributes.truth
+
+        items = Items(self)
+        self.iterate = items.iterate
+        self.read_item = items.read
+        self.write_item = items.write
+        self.unasked_generator = items.unasked_generator
+
+        statements = Statements(self)
+        self.execute = statements.execute
+        self.bind = statements.bind
+        self.bind_name = statements.bind_name
+        self.define_function = statements.define_function
+        self.augment = statements.augment
+        self.protected = statements.protected
+        self.unroll_limit = statements.unroll_limit
+
+        calls = Calls(self)
+        self.call = calls.call
+        self.call_values = calls.call_values
+        self.call_operator = calls.call_operator
+        self.call_unknown = calls.call_unknown
+        self.call_function = calls.call_function
+        self.evaluate_call = calls.evaluate_call
+        self.leave_function = calls.leave_function
+        self.run_body = calls.run_body
+        self.too_deep = calls.too_deep
+
+        havoc = Havoc(self)
+        self.havoc_arguments = havoc.arguments
+        self.havoc_containers = havoc.containers
+        entry_points = EntryPoints(self)
+        self.call_from_elsewhere = entry_points.call
+        self.call_as_stranger = entry_points.call_once
