@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from namecheck.core.findings import Code, Kind, register
-from namecheck.fixes import registry as fixes
+from namecheck.fixing import registry as fixes
 from namecheck.operators import Operator, table
 from namecheck.rules import registry
 

@@ -286,7 +286,7 @@ def _read(path: str) -> bytes:
 
 def _rule(arguments: argparse.Namespace) -> int:
     from namecheck.core import findings
-    from namecheck.fixes import registry
+    from namecheck.fixing import registry
     from namecheck.project import settings
     from namecheck.report import handbook
 

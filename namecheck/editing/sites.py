@@ -106,6 +106,10 @@ class Site:
             return statement.value if self.scope(same[0]) is scope else None
         return None
 
+    def value(self, node: ast.expr | None) -> ast.expr | None:
+        """An expression, or what a variable is given for this use alone."""
+        return self.assigned(node) if isinstance(node, ast.Name) else node
+
     def ending(self, node: ast.expr) -> Span | None:
         """Where the attribute that ends an expression stands, or its call: ``.x``, ``.x(…)``."""
         called = node.func if isinstance(node, ast.Call) else node

@@ -1,1 +1,1 @@
-"""One file a fix."""
+"""The fixes: each module of this folder is one, with its examples in it; they are discovered."""

@@ -118,8 +118,8 @@ class _Kept:
 
 def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> None:
     """Try the fixes of findings, until so many bytes were checked."""
-    from namecheck.fixes.registry import FIXES
     from namecheck.fixing.proposals import Proposals
+    from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials
 
     trials = Trials(kept.entries)
@@ -131,7 +131,7 @@ def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str
         return kept.patience if attempt.given_up else attempt.fix
 
     for finding in findings:
-        if finding.code not in FIXES:
+        if finding.code not in fixers():
             kept.learn(finding, None, Reads())
         elif trials.spent <= limit:
             kept.learn(finding, *trials.noted(lambda: tried(finding)))  # noqa: B023

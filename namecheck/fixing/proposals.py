@@ -13,7 +13,7 @@ from namecheck.core.syntax import Refused
 from namecheck.editing.documents import CannotWrite, Document, read
 from namecheck.editing.edits import Overlap, applied, difference
 from namecheck.editing.sites import Site
-from namecheck.fixes.registry import FIRST, FIXES
+from namecheck.fixing.registry import fixers
 from namecheck.fixing.trials import Shift, Trials, come, stays
 from namecheck.project.files import Reads
 
@@ -112,7 +112,7 @@ class Proposals:
         """Try the fixes of a finding: none holds where it cannot be told which one is meant."""
         location = self._trials.location(finding.filename)
         document = None if location is None else self.document(location)
-        if location is None or document is None or finding.code not in FIXES:
+        if location is None or document is None or finding.code not in fixers():
             return Attempt()
         trial = _Trial(self, self._trials, location, finding)
         try:
@@ -219,11 +219,11 @@ class _Trial:
 
         Raises `_TooLong`.
         """
-        for maker in FIXES.get(finding.code, ()):
-            if state.fixes and maker in FIRST:
+        for fixer in fixers().get(finding.code, ()):
+            if state.fixes and fixer.searches:
                 continue
             mended: list[State] = []
-            for fix in maker(finding, self._proposals.site(state.document)):
+            for fix in fixer.fixes(finding, self._proposals.site(state.document)):
                 result = self._tried(state, fix, links)
                 if isinstance(result, State):
                     mended.append(result)

@@ -1,9 +1,8 @@
-"""Fixes: each program of fixtures/fixes becomes the one beside it, and no fix spoils anything."""
+"""Fixes: each example becomes what it is to become, and no fix spoils anything."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,68 +15,87 @@ from namecheck.core.findings import Finding, Kind, register
 from namecheck.core.semantics import Semantics
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import applied
-from namecheck.fixes.registry import FIXES
 from namecheck.fixing import offers
+from namecheck.fixing.proposals import Proposals
+from namecheck.fixing.registry import fixers
 from namecheck.fixing.rounds import Mending, Wishes, mend
+from namecheck.fixing.trials import Trials
 from namecheck.project import Entry
 from namecheck.project.settings import Settings
+from tests.fixes.programs import PROGRAMS, FixedProgram
 from tests.fixture_reader import FIXTURES
 
-PROGRAMS: Final = sorted(
-    path for path in (FIXTURES / "fixes").glob("*.py") if not path.name.endswith(".fixed.py")
-)
 SAFE: Final = Wishes(safe=True)
 ALL: Final = Wishes(safe=True, unsafe=True)
 
-_HEADER: Final = re.compile(r"# (code|fix|semantics|torch): (.*)")
-
-
-def header(path: Path) -> dict[str, str]:
-    return dict(_HEADER.findall(path.read_text("utf-8")))
+every_program: Final = pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.name)
 
 
 def entry_of(path: Path) -> Entry:
-    told = header(path)
-    semantics = Semantics(told.get("semantics", "namecheck"))
-    found = Settings(str(path.parent), semantics, torch=told.get("torch", ""))
-    return Entry(str(path), str(path), found, path.stat().st_size, True)
+    native = "\n# semantics: torch-2.12\n" in f"\n{path.read_text('utf-8')}"
+    semantics = Semantics.NATIVE if native else Semantics.NAMECHECK
+    settings = Settings(str(path.parent), semantics)
+    return Entry(str(path), str(path), settings, path.stat().st_size, True)
 
 
-def mended(data: bytes, path: Path, wishes: Wishes) -> tuple[bytes, Mending]:
+def mended(data: bytes, program: FixedProgram, wishes: Wishes) -> tuple[bytes, Mending]:
     """What fixes make of the contents of a file."""
-    entry, held = entry_of(path), {str(path): data}
+    entry, held = program.entry, {program.location: data}
     result = project.check([entry], jobs=1, overlay=held)
     mending = mend([entry], result.findings, wishes, held)
     return (mending.changes[0].after.data if mending.changes else data), mending
 
 
-def named(path: Path) -> str:
-    return path.name
-
-
-@pytest.mark.parametrize("path", PROGRAMS, ids=named)
-def test_a_program_becomes_the_one_beside_it(path: Path) -> None:
-    fixed = path.with_name(path.name.replace(".py", ".fixed.py")).read_bytes()
-    told = header(path)
-    found = project.check([entry_of(path)], jobs=1).findings
-    assert told["code"] in {finding.code for finding in found}
-    data, mending = mended(path.read_bytes(), path, ALL)
-    assert data.decode() == fixed.decode()
+@every_program
+def test_a_program_becomes_what_is_shown(program: FixedProgram) -> None:
+    data = program.before.encode()
+    found = project.check([program.entry], jobs=1, overlay={program.location: data}).findings
+    assert program.code in {finding.code for finding in found}
+    after, mending = mended(data, program, ALL)
+    assert after.decode() == program.after
     assert not mending.left
-    data, mending = mended(path.read_bytes(), path, SAFE)
-    assert (data == fixed) == (told["fix"] == "safe")
-    assert (mending.unsafe > 0) == (told["fix"] == "unsafe")
+    after, mending = mended(data, program, SAFE)
+    assert (after.decode() == program.after) == program.safe
+    assert (mending.unsafe > 0) == (not program.safe)
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=named)
-def test_a_second_time_changes_nothing(path: Path) -> None:
-    data, _ = mended(path.read_bytes(), path, ALL)
-    assert mended(data, path, ALL) == (data, Mending((), 0, (), 0, 0))
+@every_program
+def test_a_second_time_changes_nothing(program: FixedProgram) -> None:
+    data = program.after.encode()
+    after, mending = mended(data, program, ALL)
+    assert after == data
+    counts = mending.fixed, mending.unsafe, mending.ignored
+    assert (mending.changes, mending.left, counts) == ((), (), (0, 0, 0))
+
+
+def test_there_are_enough() -> None:
+    assert len(PROGRAMS) >= 51
 
 
 def test_every_code_that_has_fixes_has_a_program() -> None:
-    shown = {header(path)["code"] for path in PROGRAMS}
-    assert shown >= set(FIXES)
+    shown = {program.code for program in PROGRAMS}
+    assert shown >= set(fixers())
+
+
+@pytest.mark.parametrize(
+    "program", [one for one in PROGRAMS if one.fixer], ids=lambda one: one.name
+)
+def test_an_example_shows_its_own_fix(program: FixedProgram) -> None:
+    """Among the changes that its fix proposes is one that the run makes."""
+    held = {program.location: program.before.encode()}
+    found = project.check([program.entry], jobs=1, overlay=held).findings
+    fixes = offers.offer([program.entry], found, 10**9, held).fixes
+    trials = Trials([program.entry])
+    trials.held.update(held)
+    site = Proposals(trials, 10**9).site(Document.of(program.before.encode(), program.location))
+    assert program.fixer is not None
+    proposed = {
+        fix.message
+        for finding in found
+        if finding.code in program.fixer.codes
+        for fix in program.fixer.fixes(finding, site)
+    }
+    assert any(fix.message.startswith(tuple(proposed)) for fix in fixes.values())
 
 
 FORMS: Final[dict[str, Callable[[bytes], bytes]]] = {
@@ -95,16 +113,18 @@ FORMS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 def formed() -> Iterator[object]:
     """The programs in their forms; of nine forms each program has three every day."""
-    for row, path in enumerate(PROGRAMS):
+    for row, program in enumerate(PROGRAMS):
         for column, (name, form) in enumerate(FORMS.items()):
             if os.environ.get("NAMECHECK_ALL_FILES") or (row + column) % 3 == 0:
-                yield pytest.param(path, form, id=f"{path.name}-{name}")
+                yield pytest.param(program, form, id=f"{program.name}-{name}")
 
 
-@pytest.mark.parametrize(("path", "form"), list(formed()))
-def test_outside_the_edits_nothing_changes(path: Path, form: Callable[[bytes], bytes]) -> None:
-    fixed = path.with_name(path.name.replace(".py", ".fixed.py")).read_bytes()
-    assert mended(form(path.read_bytes()), path, ALL)[0] == form(fixed)
+@pytest.mark.parametrize(("program", "form"), list(formed()))
+def test_outside_the_edits_nothing_changes(
+    program: FixedProgram, form: Callable[[bytes], bytes]
+) -> None:
+    before, after = program.before.encode(), program.after.encode()
+    assert mended(form(before), program, ALL)[0] == form(after)
 
 
 def programs_with_findings() -> Iterator[Path]:

@@ -11,24 +11,18 @@ from pathlib import Path
 import pytest
 
 from namecheck import project
-from namecheck.core.semantics import Semantics
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import applied
 from namecheck.fixing import offers
 from namecheck.project import Entry
 from namecheck.project.settings import Settings
+from tests.fixes.programs import PROGRAMS, FixedProgram
 from tests.fixture_reader import FIXTURES, Program, pairs
 from tests.runtime.fixture_runner import run
 
-INSTALLING = FIXTURES / "fixes" / "install_names.fixed.py"
-FIXED = sorted({*(FIXTURES / "fixes").glob("*.fixed.py")} - {INSTALLING})
+INSTALLING = next(one for one in PROGRAMS if one.code == "NC701")
+FIXED = [one for one in PROGRAMS if one.code != "NC701"]
 BUGS = [pair.bug for pair in pairs("programs")][::5]
-
-
-def program_of(path: Path) -> Program:
-    text = path.read_text("utf-8")
-    native = "# semantics: torch-2.12\n" in text
-    return Program(path, text, Semantics.NATIVE if native else Semantics.NAMECHECK)
 
 
 def raised(program: Program) -> list[str]:
@@ -36,26 +30,25 @@ def raised(program: Program) -> list[str]:
     return [error.show() for error in run(program, "cpu").raised]
 
 
-def is_raised_by_torch(program: Program) -> bool:
+def is_raised_by_torch(program: FixedProgram) -> bool:
     """Whether the program calls what it defines, and needs more than annotations to fail."""
-    told = program.text.splitlines()
-    return "# fix: safe" in told and "# code: NC010" not in told and "print(" in program.text
+    return program.safe and program.code != "NC010" and "print(" in program.before
 
 
-@pytest.mark.parametrize("path", FIXED, ids=lambda path: path.name)
-def test_a_fixed_program_raises_nothing(path: Path) -> None:
-    before = program_of(path.with_name(path.name.replace(".fixed.py", ".py")))
-    if is_raised_by_torch(before):
-        assert raised(before)
-    if "# code: NC010" not in before.text:  # what is suppressed is raised all the same
-        assert not raised(program_of(path))
+@pytest.mark.parametrize("program", FIXED, ids=lambda program: program.name)
+def test_a_fixed_program_raises_nothing(program: FixedProgram) -> None:
+    if is_raised_by_torch(program):
+        assert raised(Program(program.path, program.before, program.semantics))
+    if program.code != "NC010":  # what is suppressed is raised all the same
+        assert not raised(Program(program.path, program.after, program.semantics))
 
 
-def test_a_program_that_gets_its_install_runs() -> None:
+def test_a_program_that_gets_its_install_runs(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(FIXTURES.parent)}
-    before = INSTALLING.with_name(INSTALLING.name.replace(".fixed.py", ".py"))
     command = [sys.executable, "-W", "ignore"]
-    for path, status in ((before, 1), (INSTALLING, 0)):
+    path = tmp_path / "program.py"
+    for text, status in ((INSTALLING.before, 1), (INSTALLING.after, 0)):
+        path.write_text(text)
         ran = subprocess.run(
             [*command, str(path)], env=environment, capture_output=True, check=False
         )

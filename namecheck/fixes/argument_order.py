@@ -1,0 +1,74 @@
+"""The dims of an argument are brought into the order that is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from typing import Final
+
+from namecheck.core.findings import Finding, Given
+from namecheck.editing.sites import Site, quoted
+from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
+
+_RANK: Final = 4
+
+
+@fix(
+    "NC112",
+    safety=Safety.NEVER,
+    order=90,
+    searches=True,
+    examples=(
+        Example(
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def scale(images: Annotated[Tensor, "N C"]) -> Annotated[Tensor, "N C"]:
+                return images * 2
+
+
+            x = torch.zeros(3, 2, names=("C", "N"))
+            print(scale(x).names)
+            """,
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def scale(images: Annotated[Tensor, "N C"]) -> Annotated[Tensor, "N C"]:
+                return images * 2
+
+
+            x = torch.zeros(3, 2, names=("C", "N"))
+            print(scale(x.align_to("N", "C")).names)
+            """,
+        ),
+    ),
+)
+def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
+    """Brings the dims of an argument into the order that is declared: `.align_to()`, `.mT`."""
+    for argument in finding.facts.given if finding.facts else ():
+        node, names = site.expression(argument.span), argument.names or ()
+        if node is None or not 2 <= len(names) <= _RANK:
+            continue
+        text = site.line(node)
+        for order in _orders(argument, site.quote(node)):
+            yield Proposal(f"Reorder the dims of `{text}`: `{order}`.", site.behind(node, order))
+
+
+def _orders(operand: Given, quote: str) -> Iterator[str]:
+    """The ways to bring the dims of a tensor into another order: by their labels, or two alone."""
+    names = operand.names or ()
+    if operand.labelled:
+        for order in permutations(names):
+            if order != names and None not in order:
+                yield f".align_to({', '.join(quoted(str(name), quote) for name in order)})"
+        return
+    for i, j in combinations(range(len(names)), 2):
+        yield ".mT" if i == len(names) - 2 else f".transpose({i}, {j})"

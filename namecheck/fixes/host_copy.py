@@ -1,0 +1,52 @@
+"""A tensor is copied to the CPU before NumPy sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from namecheck.core.findings import Finding
+from namecheck.editing.sites import Site
+from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
+from namecheck.fixes.shared.devices import WITHOUT_DATA
+
+
+@fix(
+    "NC403",
+    safety=Safety.ALWAYS,
+    examples=(
+        Example(
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def mean(x: Annotated[Tensor, "n", torch.device("cuda")]) -> float:
+                return float(x.mean().numpy())
+            """,
+            """
+            from typing import Annotated
+
+            import torch
+            from torch import Tensor
+
+
+            def mean(x: Annotated[Tensor, "n", torch.device("cuda")]) -> float:
+                return float(x.mean().cpu().numpy())
+            """,
+            safe=True,
+        ),
+    ),
+)
+def copy_to_host(finding: Finding, site: Site) -> Iterator[Proposal]:
+    """Copies a tensor to the CPU before NumPy sees it: `.cpu()`.
+
+    It is safe, as what is there already is not copied.
+    """
+    given = finding.facts.given[:1] if finding.facts else ()
+    for own in given:
+        node = site.expression(own.span)
+        if node is not None and own.device not in WITHOUT_DATA:
+            text = site.line(node)
+            yield Proposal(f"Copy `{text}` to the CPU: `.cpu()`.", site.behind(node, ".cpu()"))

@@ -1,0 +1,17 @@
+"""What calls are written with: the name that is called, and the views that have a copying twin."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+COPYING: Final = {"view": "reshape", "view_as": "reshape_as"}
+"""Methods that must give a view, each with the one that copies where it must."""
+
+
+def called_name(call: ast.Call) -> str:
+    """The last word of what is called: ``sum`` of ``x.sum()`` and ``torch.sum(x)``."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

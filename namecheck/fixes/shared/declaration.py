@@ -1,0 +1,114 @@
+"""How a function becomes a fix: ``@fix(…)`` says which codes it serves, and shows it at work."""
+
+from __future__ import annotations
+
+import enum
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from namecheck.core.findings import Edit, Finding, Fix
+
+if TYPE_CHECKING:
+    from namecheck.editing.sites import Site
+
+
+class Safety(enum.Enum):
+    """When a fix is safe, so that ``--fix`` writes it without ``--unsafe-fixes``.
+
+    A fix is safe where it changes nothing of what runs (``ALWAYS``), or where the program cannot
+    run past the finding, whoever calls it, and the fix can mean nothing else: where the names of
+    the operands are settled (``SETTLED``, see `Facts.settled`).
+    """
+
+    ALWAYS = "always"
+    SETTLED = "settled"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Edits that may remove a finding, and what they do, in a sentence.
+
+    One that is not `certain` is unsafe, though the names of the operands are settled.
+    """
+
+    message: str
+    edits: tuple[Edit, ...]
+    certain: bool = True
+
+
+Propose: TypeAlias = "Callable[[Finding, Site], Iterator[Proposal]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program with a finding, and what fixes make of it: the fix's test.
+
+    `code` is that of the finding; by default the only one that the fix serves. `safe` tells whether
+    the fix is safe in this program. `semantics` and `torch` are the settings of these names.
+    """
+
+    before: str
+    after: str
+    code: str = ""
+    safe: bool = False
+    semantics: str = "namecheck"
+    torch: str = ""
+
+    @property
+    def programs(self) -> tuple[str, str]:
+        """The two programs, without the indentation that they have in the file of the fix."""
+        before, after = (textwrap.dedent(text).lstrip("\n") for text in (self.before, self.after))
+        return before, after
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fixer:
+    """One fix, as it is declared.
+
+    `codes` are those of the findings that it may remove; of the fixes for one code those of lower
+    `order` are tried first. One that `searches` tries many ways: it is for the finding itself,
+    never for one that shows once another is gone.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    safety: Safety
+    examples: tuple[Example, ...]
+    order: int
+    searches: bool
+    summary: str
+    propose: Propose
+
+    def fixes(self, finding: Finding, site: Site) -> Iterator[Fix]:
+        """The fixes that are proposed for a finding; a trial decides which of them holds."""
+        for proposal in self.propose(finding, site):
+            yield Fix(proposal.message, self._is_safe(finding, proposal), proposal.edits)
+
+    def _is_safe(self, finding: Finding, proposal: Proposal) -> bool:
+        if self.safety is Safety.SETTLED:
+            return proposal.certain and finding.facts is not None and finding.facts.settled
+        return self.safety is Safety.ALWAYS
+
+
+def fix(
+    *codes: str,
+    safety: Safety,
+    examples: tuple[Example, ...],
+    order: int = 0,
+    searches: bool = False,
+) -> Callable[[Propose], Fixer]:
+    """Declare a function as the fix of its module.
+
+    The first sentence of its docstring is what ``namecheck rule CODE`` prints.
+    """
+
+    def declare(propose: Propose) -> Fixer:
+        name = propose.__module__.rpartition(".")[2]
+        first = (propose.__doc__ or "").split("\n\n")[0]
+        summary = " ".join(first.split()).replace("``", "`")
+        return Fixer(name, codes, safety, examples, order, searches, summary, propose)
+
+    return declare

@@ -1,0 +1,29 @@
+"""Operands that are on the CPU where another is elsewhere."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import permutations
+from typing import Final
+
+from namecheck.core.findings import Finding, Given
+from namecheck.editing.sites import Site, is_stable
+
+HOST: Final = "cpu"
+WITHOUT_DATA: Final = ("", "meta", HOST)
+"""Devices that nothing is moved to or from: an unknown one, ``meta``, and the CPU itself."""
+
+
+def operands_on_host(finding: Finding, site: Site) -> Iterator[tuple[ast.expr, str]]:
+    """The operands that are on the CPU, each with how the device of another is written."""
+    given = finding.facts.given if finding.facts else ()
+    seen: set[Given] = set()
+    for own, model in permutations(given, 2):
+        node, other = site.expression(own.span), site.expression(model.span)
+        if node is None or other is None or own in seen or not is_stable(other):
+            continue
+        elsewhere = model.device not in WITHOUT_DATA and " or " not in model.device
+        if own.device == HOST and elsewhere:
+            seen.add(own)
+            yield node, f"{site.text(other)}.device"

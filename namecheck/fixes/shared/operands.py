@@ -1,0 +1,58 @@
+"""Operands that must line up, as they broadcast or are joined, and their alignment by name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from namecheck.core.findings import Edit, Finding, Given
+from namecheck.editing.sites import Site, is_stable, quoted
+from namecheck.fixes.shared.declaration import Proposal
+
+BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc")
+"""How the rules begin of the operators that broadcast their operands."""
+
+JOINS: Final = ("cat", "stack", "hstack", "vstack", "dstack")
+"""How the rules begin of the operators that put tensors together along a dim."""
+
+
+def operands(finding: Finding, site: Site, rules: tuple[str, ...]) -> Sequence[Given]:
+    """The operands of an operator that follows one of these rules; none of another operator."""
+    facts = finding.facts
+    row = site.row(facts.operator) if facts else None
+    return facts.given if facts and row is not None and row.names.startswith(rules) else ()
+
+
+def align_by_labels(
+    operand: Given, model: Given, site: Site, *, certain: bool
+) -> Iterator[Proposal]:
+    """Give an operand the order of another that has all of its names, by ``align_as``."""
+    node, other = site.expression(operand.span), site.expression(model.span)
+    if node is None or other is None or operand.names is None or model.names is None:
+        return
+    if None in operand.names or not set(operand.names) <= set(model.names):
+        return
+    if is_stable(other):
+        call = f".align_as({site.text(other)})"
+    elif None not in model.names:
+        quote = site.quote(node)
+        call = f".align_to({', '.join(quoted(str(name), quote) for name in model.names)})"
+    else:
+        return
+    edits = _in_place_of_another(node, call, site) or site.behind(node, call)
+    yield appended(f"Align `{site.text(node)}` by its names", edits, call, certain=certain)
+
+
+def _in_place_of_another(node: ast.expr, call: str, site: Site) -> tuple[Edit, ...]:
+    """The edit that puts an alignment in place of one that ends an expression."""
+    ending = site.ending(node)
+    if ending is None:
+        return ()
+    aligns = site.source.segment(ending).startswith((".align_as(", ".align_to("))
+    return (Edit(ending, call),) if aligns else ()
+
+
+def appended(what: str, changes: tuple[Edit, ...], code: str, *, certain: bool) -> Proposal:
+    """A proposal to put some code behind an operand."""
+    return Proposal(f"{' '.join(what.split())}: `{code}`.", changes, certain)

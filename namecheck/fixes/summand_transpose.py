@@ -1,0 +1,56 @@
+"""The second of two operands whose last two dims are swapped is transposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from namecheck.core.findings import Finding
+from namecheck.editing.sites import Site
+from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
+from namecheck.fixes.shared.transposition import PRODUCTS, transposed
+
+
+@fix(
+    "NC101",
+    "NC102",
+    safety=Safety.NEVER,
+    order=60,
+    examples=(
+        Example(
+            """
+            from typing import Annotated
+
+            from torch import Tensor
+
+
+            def join(
+                a: Annotated[Tensor, "rows cols"], b: Annotated[Tensor, "cols rows"]
+            ) -> Tensor:
+                return a + b
+            """,
+            """
+            from typing import Annotated
+
+            from torch import Tensor
+
+
+            def join(
+                a: Annotated[Tensor, "rows cols"], b: Annotated[Tensor, "cols rows"]
+            ) -> Tensor:
+                return a + b.mT
+            """,
+            code="NC101",
+        ),
+    ),
+)
+def transpose_summand(finding: Finding, site: Site) -> Iterator[Proposal]:
+    """Transposes the second of two operands that have the same last two dims in another order."""
+    facts = finding.facts
+    if facts is None or facts.operator in PRODUCTS or len(facts.given) != 2:
+        return
+    first, second = facts.given
+    if not first.names or second.names is None or len(second.names) < 2 or second.labelled:
+        return
+    swapped = (*second.names[:-2], second.names[-1], second.names[-2])
+    if first.names[-len(swapped) :] == swapped:
+        yield from transposed(second, site)

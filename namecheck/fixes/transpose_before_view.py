@@ -1,0 +1,61 @@
+"""Dims that a view merges are brought side by side by a transposition before it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import combinations
+
+from namecheck.core.findings import Edit, Finding
+from namecheck.editing.sites import Site
+from namecheck.fixes.shared.calls import COPYING
+from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
+
+
+@fix(
+    "NC115",
+    safety=Safety.NEVER,
+    order=20,
+    searches=True,
+    examples=(
+        Example(
+            """
+            from typing import Annotated
+
+            from torch import Tensor
+
+
+            def merge_heads(
+                x: Annotated[Tensor, "batch heads seq dim"],
+            ) -> Annotated[Tensor, "batch seq heads*dim"]:
+                batch, heads, seq, dim = x.shape
+                return x.view(batch, seq, heads * dim)
+            """,
+            """
+            from typing import Annotated
+
+            from torch import Tensor
+
+
+            def merge_heads(
+                x: Annotated[Tensor, "batch heads seq dim"],
+            ) -> Annotated[Tensor, "batch seq heads*dim"]:
+                batch, heads, seq, dim = x.shape
+                return x.transpose(1, 2).reshape(batch, seq, heads * dim)
+            """,
+        ),
+    ),
+)
+def transpose_before_view(finding: Finding, site: Site) -> Iterator[Proposal]:
+    """Brings the dims that are to be merged side by side before: `.transpose()`."""
+    call, given = site.expression(finding.span), finding.facts.given if finding.facts else ()
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return
+    names = given[0].names if given else None
+    function = call.func
+    for i, j in combinations(range(len(names or ())), 2):
+        ending = f".transpose({i}, {j})"
+        name = COPYING.get(function.attr, function.attr)
+        at = site.source.span(function).tail(len(function.attr))
+        edits = (*site.behind(function.value, ending), Edit(at, name))
+        yield Proposal(f"Bring what is merged side by side: `{ending}`.", edits)

@@ -1,0 +1,70 @@
+"""The fixes that there are, by the codes that they serve: every module of `namecheck.fixes` is one.
+
+Where more than one proposal of a fix holds, none is offered, as it cannot be told which is meant;
+the fixes of a code are tried in their order.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from types import ModuleType
+
+from namecheck import fixes
+from namecheck.core.findings import register
+from namecheck.fixes.shared.declaration import Fixer
+
+
+class FixError(Exception):
+    """A fix that is declared wrongly; the message names its module and what is wrong."""
+
+
+@cache
+def fixers() -> Mapping[str, tuple[Fixer, ...]]:
+    """The fixes of each code, in the order in which they are tried; raises `FixError`."""
+    return by_code(discover(fixes))
+
+
+def described(code: str) -> tuple[str, ...]:
+    """What the fixes of a code do, a sentence each."""
+    return tuple(fixer.summary for fixer in fixers().get(code, ()))
+
+
+def discover(package: ModuleType) -> Iterator[Fixer]:
+    """The fix of each module of a package; raises `FixError` where there is not exactly one."""
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if module.ispkg:
+            continue
+        values = vars(importlib.import_module(module.name)).values()
+        declared = [value for value in values if isinstance(value, Fixer)]
+        if len(declared) != 1:
+            raise FixError(f"{module.name} declares {len(declared)} fixes; it must be one")
+        yield declared[0]
+
+
+def by_code(declared: Iterable[Fixer]) -> Mapping[str, tuple[Fixer, ...]]:
+    """Fixes by the codes that they serve; raises `FixError` where one is declared wrongly."""
+    table: defaultdict[str, list[Fixer]] = defaultdict(list)
+    for fixer in sorted(declared, key=lambda one: (one.order, one.name)):
+        _check(fixer)
+        for code in fixer.codes:
+            if any(other.order == fixer.order for other in table[code]):
+                clashing = ", ".join([*(one.name for one in table[code]), fixer.name])
+                raise FixError(f"two fixes of {code} have the same order {fixer.order}: {clashing}")
+            table[code].append(fixer)
+    return {code: tuple(listed) for code, listed in sorted(table.items())}
+
+
+def _check(fixer: Fixer) -> None:
+    """Raise `FixError` where a declaration lacks something, or names a code that does not exist."""
+    if not fixer.codes or not fixer.examples or not fixer.summary:
+        raise FixError(f"{fixer.name} has no code, no example or no docstring")
+    for code in fixer.codes:
+        if code not in register():
+            raise FixError(f"{fixer.name}: there is no code {code}")
+    for example in fixer.examples:
+        if example.code not in fixer.codes and (example.code or len(fixer.codes) > 1):
+            raise FixError(f"{fixer.name}: an example must name one of {', '.join(fixer.codes)}")
