@@ -29,7 +29,7 @@ from namecheck.core import memory_order
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.operators import Inference, infer, signatures, table
-from namecheck.runtime.core.tensor_attributes import described
+from namecheck.runtime.core.tensor_attributes import abstract_value
 
 DTYPES: Final = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64),
@@ -78,7 +78,7 @@ class Call:
 def lowered(value: Any) -> Any:
     """An argument as `infer` takes it."""
     if isinstance(value, torch.Tensor):
-        return described(value)
+        return abstract_value(value)
     if isinstance(value, _CONSTANTS):
         kind = type(value).__name__
         return Constant(kind, str(value).removeprefix("torch."))
@@ -104,7 +104,7 @@ def differences(told: Any, real: Any) -> Iterator[str]:
 
 
 def _of_tensor(told: Tensor, real: torch.Tensor) -> Iterator[str]:
-    known = described(real)
+    known = abstract_value(real)
     for facet in ("dtype", "device", "layout"):
         one, other = getattr(told, facet), getattr(known, facet)
         if isinstance(one, str) and one != other:

@@ -162,10 +162,10 @@ def _made(semantics: Semantics) -> list[Patch | Deferred]:
     Making them takes longer than most blocks, and what torch.compile has compiled is compiled for
     the functions that it met.
     """
-    known = TABLE.made.get(semantics)
+    known = TABLE.prepared.get(semantics)
     if known is None or any(before is not _before(patch) for patch, before in known):
         known = [(patch, _before(patch)) for patch in patches(semantics)]
-        TABLE.made[semantics] = known
+        TABLE.prepared[semantics] = known
     return [patch for patch, _ in known]
 
 
@@ -201,16 +201,16 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     yield from overriding_classes.patches()
     yield from processes.patches(enter_worker)
     for target in targets.all_targets(rows):
-        site = Site(target, semantics, said=not recording)
+        site = Site(target, semantics, assume_unnamed=not recording)
         yield Patch(target.owner, target.attribute, _replacement(target, site, make))
     for target in targets.of_modules(rows):
-        site = Site(target, semantics, said=not recording)
+        site = Site(target, semantics, assume_unnamed=not recording)
         if semantics is Semantics.NATIVE:  # whose refusals are those of the first operator in it
             yield Patch(target.owner, target.attribute, wrappers.make_recorder(site))
         elif target.row.layer == "whole":
             yield Patch(target.owner, target.attribute, make(site))
     for target in naming_api.targets(rows):
-        site = Site(target, semantics, said=not recording)
+        site = Site(target, semantics, assume_unnamed=not recording)
         namer = make if recording else wrappers.make_namer
         # Where torch has names of its own, it would give them to a tensor that has none of ours.
         quick = target.attribute == "flatten" and not native_names.IS_NATIVE
@@ -233,7 +233,7 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     row = operators.table()["names="]
     move = naming_api.nothing
     target = Target(torch.Tensor, "names", "names=", row, "s", move, move=move, by_name=True)
-    site = Site(target, semantics, said=not recording)
+    site = Site(target, semantics, assume_unnamed=not recording)
     set_names = wrappers.make_recorder(site)
     names = naming_api.names_property(set_names)
     yield Patch(torch.Tensor, "names", names)
@@ -242,5 +242,5 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     yield Patch(torch.Tensor, "data", naming_api.data_property())
     if not native_names.IS_NATIVE:  # which shows names by itself, and makes layers with them
         yield Patch(torch.Tensor, "__repr__", naming_api.show)
-        made = naming_api.taking_pairs(torch.nn.Unflatten._require_tuple_int)
+        made = naming_api.accepting_pairs(torch.nn.Unflatten._require_tuple_int)
         yield Patch(torch.nn.Unflatten, "_require_tuple_int", made)

@@ -230,7 +230,7 @@ def test_the_verdict_on_a_dtype(told: list[dict[str, Any]], verdict: str) -> Non
 )
 def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
     x = torch.zeros(3, 2)
-    seen = tensor_attributes.described(x.T)
+    seen = tensor_attributes.abstract_value(x.T)
     known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
     [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
     assert one.attributes["memory"].value == verdict
@@ -243,7 +243,7 @@ def test_the_verdict_on_the_order_in_memory(told: Any, verdict: str) -> None:
     [(Gapped((4, 2), ()), "agree"), (Gapped((4, 1), ()), "incorrect"), ((), "incorrect")],
 )
 def test_the_verdict_on_strides(told: Any, verdict: str) -> None:
-    seen = tensor_attributes.described(torch.zeros(3, 4)[:, ::2])
+    seen = tensor_attributes.abstract_value(torch.zeros(3, 4)[:, ::2])
     known = replace(tensor(UNKNOWN, UNKNOWN), memory=told)
     [one] = join.sides({PLACE: {AT: inferred(known)}}, {PLACE: {AT: saw(seen)}})
     assert one.attributes["memory"].value == verdict
@@ -265,7 +265,7 @@ def test_the_verdict_on_strides(told: Any, verdict: str) -> None:
     ],
 )
 def test_the_order_that_is_seen(made: torch.Tensor, order: Any) -> None:
-    assert tensor_attributes.described(made).memory == order
+    assert tensor_attributes.abstract_value(made).memory == order
 
 
 def test_a_dtype_of_another_tensor_does_not_excuse_it() -> None:

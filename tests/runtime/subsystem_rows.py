@@ -67,7 +67,7 @@ def _outcome(tensor: torch.Tensor) -> str:
     names = tensor_names.names_of(tensor)
     if names is None or all(name is None for name in names):
         return "dropped"
-    return "unknown" if set(names) <= {tensor_names.UNSAID, None} else "kept"
+    return "unknown" if set(names) <= {tensor_names.UNKNOWN_NAME, None} else "kept"
 
 
 def images() -> torch.Tensor:

@@ -122,7 +122,7 @@ def test_a_block_that_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
         yield Patch(torch, "add", None)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(TABLE, "made", {})
+    monkeypatch.setattr(TABLE, "prepared", {})
     monkeypatch.setattr(tensor_conversions, "patches", broken)
     with pytest.raises(ZeroDivisionError):
         runtime().__enter__()
@@ -133,7 +133,7 @@ def test_a_block_that_cannot_be_put_in_place(monkeypatch: pytest.MonkeyPatch) ->
         yield Patch(torch, "add", None)
         yield Patch(int, "names", None)
 
-    monkeypatch.setattr(TABLE, "made", {})
+    monkeypatch.setattr(TABLE, "prepared", {})
     monkeypatch.setattr(tensor_conversions, "patches", broken)
     with pytest.raises(TypeError, match="immutable type"):
         runtime().__enter__()

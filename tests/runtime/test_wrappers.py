@@ -122,7 +122,7 @@ def test_many_kinds_of_calls_are_not_all_remembered() -> None:
         x.roll(shift, 0)
     site = wrapper.__globals__.get("learn", wrapper.__closure__ and _site_of(wrapper))
     site = getattr(site, "__self__", site)
-    assert site.kept <= MOST_PLANS
+    assert site.entries <= MOST_PLANS
     assert len(site.plans) <= MOST_PLANS
 
 
@@ -134,7 +134,7 @@ def _site_of(wrapper: Any) -> Any:
 def test_what_torch_takes_by_keyword_alone_is_never_passed_by_place() -> None:
     wrong = []
     for target, shape in EXACT:
-        places = {name for name, _ in shape.places[1:]}
+        places = {name for name, _ in shape.positional[1:]}
         if isinstance(target.original, FunctionType) or target.special:
             continue
         schemas = torch._C._jit_get_schemas_for_operator(f"aten::{target.attribute}")

@@ -37,7 +37,7 @@ def given(value: Any) -> Value:
         return UNKNOWN
     names = getattr(value, tensor_names.ATTRIBUTE, None)
     if names is None or len(names) != len(shape):
-        names = (tensor_names.UNSAID if names else None,) * len(shape)
+        names = (tensor_names.UNKNOWN_NAME if names else None,) * len(shape)
     sizes = [size if type(size) is int else UNKNOWN for size in shape]
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
     device = str(getattr(value, "device", ""))
@@ -73,7 +73,7 @@ def refuse_result(contradiction: Contradiction, function: FunctionType) -> None:
 
 def _running(message: str) -> Place | None:
     """The call that the user's program is at."""
-    expression = call_sites.users()
+    expression = call_sites.user_expression()
     if expression is None:
         return None
     return Place(expression.filename, call_sites.span_of(expression), message)
@@ -89,7 +89,7 @@ def _tell(contradiction: Contradiction, place: Place, related: Sequence[Place]) 
         related=tuple(related),
         error=contradiction.error,
     )
-    reporting.deliver(found, TABLE.default if TABLE.installed or TABLE.hosted else "error")
+    reporting.handle(found, TABLE.default if TABLE.installed or TABLE.hosted else "error")
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,16 +146,16 @@ def telling(tx: Any) -> Iterator[None]:
         try:
             yield
         finally:
-            if traced.passed_over:
+            if traced.ignored:
                 install_guard(GlobalStateSource().make_guard(_in_this_mode))
 
 
 def _in_this_mode(builder: Any, guard: Any) -> None:
     """A guard for a contradiction that was passed over: the mode is still the same."""
-    mode = reporting.in_force(TABLE.default)
+    mode = reporting.current_mode(TABLE.default)
     same = f"namecheck mode {mode!r}"
     builder.guard_manager.root.add_lambda_guard(
-        lambda _: reporting.in_force(TABLE.default) == mode, [same], guard.user_stack
+        lambda _: reporting.current_mode(TABLE.default) == mode, [same], guard.user_stack
     )
 
 
@@ -242,7 +242,7 @@ def _wrapping_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if TABLE.applied and is_tensor and isinstance(e, torch.Tensor):
             names: Names | None = e._names  # type: ignore[attr-defined]
             setattr(fake, _ENTERED, names)
-            tensor_names.give(fake, names)
+            tensor_names.set_names(fake, names)
             if _is_read(source) and not more.get("parent_context"):
                 guard = GuardBuilder.CONSTANT_MATCH if names is None else GuardBuilder.EQUALS_MATCH
                 install_guard(AttrSource(source, ATTRIBUTE).make_guard(guard))
@@ -324,7 +324,7 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
         lowering.drop_aliases(gm)
         for node in gm.graph.nodes:
             for value in _flat(node.meta.get("example_value")):
-                tensor_names.give(value, None)
+                tensor_names.set_names(value, None)
         compiled = original(self, gm, example_inputs)
         if plain_graphs.is_graph(compiled, gm):
             compiled = plain_graphs.plain(gm)
@@ -380,7 +380,11 @@ def _call(tx: Any, function: Any, variable: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _read_names(self: Any, tx: Any) -> Any:
-    return VariableTracker.build(tx, tensor_names.shown(_fake(self))) if TABLE.applied else None
+    return (
+        VariableTracker.build(tx, tensor_names.visible_names(_fake(self)))
+        if TABLE.applied
+        else None
+    )
 
 
 def _read_data(self: Any, tx: Any) -> Any:
@@ -388,7 +392,7 @@ def _read_data(self: Any, tx: Any) -> Any:
     get_data: Any = torch._C._autograd._get_data_attr  # type: ignore[attr-defined]
     result = TorchInGraphFunctionVariable(get_data).call_function(tx, [self], {})
     if TABLE.applied:
-        tensor_names.give(_fake(result), tensor_names.names_of(_fake(self)))
+        tensor_names.set_names(_fake(result), tensor_names.names_of(_fake(self)))
     return result
 
 
@@ -422,7 +426,7 @@ def _by_index(original: Callable[..., Any]) -> Callable[..., Any]:
         dim = given[0].as_python_constant() if given and given[0].is_python_constant() else None
         if not (TABLE.applied and isinstance(dim, str)):
             return original(self, tx, *args, **kwargs)
-        names = tensor_names.shown(_fake(self))
+        names = tensor_names.visible_names(_fake(self))
         if dim not in names:
             _call(
                 tx,

@@ -78,12 +78,12 @@ def _unnamed(values: tuple[Any, ...]) -> Iterator[None]:
     """For a block, the tensors among values have no names."""
     named = [(tensor, tensor_names.names_of(tensor)) for tensor in _tensors(values)]
     for tensor, _ in named:
-        tensor_names.give(tensor, None)
+        tensor_names.set_names(tensor, None)
     try:
         yield
     finally:
         for tensor, names in named:
-            tensor_names.give(tensor, names)
+            tensor_names.set_names(tensor, names)
 
 
 def speaks(wrapper: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
@@ -95,7 +95,7 @@ def speaks(wrapper: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool
 
 def _speaks_of_names(values: Sequence[Any]) -> bool:
     """Whether any value is, or holds, the name of a dim of a tensor among them."""
-    names = {name for tensor in _tensors(values) for name in tensor_names.shown(tensor)}
+    names = {name for tensor in _tensors(values) for name in tensor_names.visible_names(tensor)}
     return bool(names) and _holds(values, names - {None})
 
 

@@ -1,4 +1,4 @@
-"""What is raised at run time where names contradict: native torch's types and words."""
+"""The exceptions of contradictions at run time, of the types that native torch raises."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from namecheck.core.findings import Finding, register
 
 
 class Contradicted(Exception):
-    """A contradiction that was met at run time; `finding` tells all that is known of it."""
+    """A contradiction at run time; `finding` has its code, message, position and operands."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.message)
@@ -21,19 +21,19 @@ class Contradicted(Exception):
 
 
 class NameMismatch(Contradicted, RuntimeError):
-    """Names that cannot go together: native torch raises a RuntimeError."""
+    """Names that do not match: native torch raises a RuntimeError."""
 
 
 class NameTypeError(Contradicted, TypeError):
-    """An argument that names or counts dims and is of the wrong type."""
+    """An argument that names or counts dims has a wrong type."""
 
 
 class NameIndexError(Contradicted, IndexError):
-    """A dim or an index that the tensor does not have."""
+    """The tensor does not have this dim or index."""
 
 
 class NameValueError(Contradicted, ValueError):
-    """A value that native torch refuses with a ValueError."""
+    """A value for which native torch raises a ValueError."""
 
 
 _TYPES: Final[dict[str | None, type[Contradicted]]] = {
@@ -49,18 +49,18 @@ def error_of(finding: Finding) -> Contradicted:
 
 
 def _notes(finding: Finding) -> list[str]:
-    met = " and ".join(mark.message for mark in finding.marks)
+    operands = " and ".join(mark.message for mark in finding.marks)
     name = register()[finding.code].name
-    lines = [f"  = {finding.code} {name}{': between ' if len(finding.marks) > 1 else ''}{met}"]
+    lines = [f"  = {finding.code} {name}{': between ' if len(finding.marks) > 1 else ''}{operands}"]
     if finding.help:
         lines.append(f"  = help: {finding.help}")
     return lines
 
 
 class UntestedTorchWarning(UserWarning):
-    """A version of torch that namecheck was not tested with."""
+    """Warns of a version of torch that namecheck was not tested with."""
 
 
-# A traceback shows them by the name under which they are imported.
+# A traceback shows the name from which users import them.
 for _public in (NameMismatch, NameTypeError, NameIndexError, NameValueError):
     _public.__module__ = "namecheck"

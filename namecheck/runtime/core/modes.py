@@ -1,8 +1,9 @@
-"""What happens where names contradict: an error, a warning, a record, or nothing.
+"""The mode says what a contradiction of names leads to: an error, a warning, a record, nothing.
 
-A mode is in force in the context (thread, task) that entered it, innermost last; elsewhere the
-process's default is: ``error`` after `install`, ``off`` before. A generator that is suspended in
-a ``with`` block leaves its mode in force until it goes on or is closed.
+A context (thread or task) has a stack of modes; the innermost one applies. A context without a
+mode of its own uses the default of the process: ``error`` after `install`, ``off`` before. A
+generator that is suspended inside a ``with`` block keeps the mode of that block active until the
+generator resumes or is closed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ SWITCH: Final = "NAMECHECK"
 
 @dataclass(slots=True)
 class Tally:
-    """One finding, and how often it was met at its place."""
+    """One finding and the number of times it was reported."""
 
     finding: Finding
     count: int = 0
@@ -31,36 +32,36 @@ class Tally:
 
 @dataclass(slots=True)
 class Record:
-    """The findings met, each place and message once, with a count."""
+    """The findings that were reported, one entry for each position and message, with a count."""
 
     tallies: dict[tuple[str, Span, str], Tally] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, finding: Finding) -> bool:
-        """Enter a finding; whether it is the first of its kind at its place."""
+        """Count a finding; True if its position and message are new."""
         key = (finding.filename, finding.span, finding.message)
         with self.lock:
             tally = self.tallies.setdefault(key, Tally(finding))
             tally.count += 1
             return tally.count == 1
 
-    def overhear(self, finding: Finding) -> None:
-        """Hear of a finding that another record takes."""
+    def observe(self, finding: Finding) -> None:
+        """Called with each finding that goes to another record; does nothing here."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Every finding once, in the order in which they were met."""
+        """Every finding once, in the order of their first report."""
         return tuple(tally.finding for tally in self.tallies.values())
 
     @property
     def counts(self) -> tuple[tuple[Finding, int], ...]:
-        """Every finding with how often it was met."""
+        """Every finding with the number of its reports."""
         return tuple((tally.finding, tally.count) for tally in self.tallies.values())
 
 
 @dataclass(slots=True)
 class Entered:
-    """A mode that was entered, and whether it still counts."""
+    """A mode on the stack of a context; `active` is False once its block has ended."""
 
     mode: Mode
     record: Record
@@ -70,15 +71,15 @@ class Entered:
 _entered: ContextVar[tuple[Entered, ...]] = ContextVar("namecheck_modes", default=())
 
 
-def enter(mode: Mode, record: Record) -> Entered:
-    """Put a mode in force in this context."""
-    entry = Entered(mode, record)
+def enter(mode: Mode, log: Record) -> Entered:
+    """Push a mode on the stack of this context. `log` receives its findings."""
+    entry = Entered(mode, log)
     _entered.set((*_current(), entry))
     return entry
 
 
 def leave(entry: Entered) -> None:
-    """End a mode wherever it was entered; others that were entered meanwhile stay."""
+    """End a mode, in whatever context; modes that were entered later stay active."""
     entry.active = False
     _entered.set(_current())
 
@@ -88,19 +89,19 @@ def _current() -> tuple[Entered, ...]:
 
 
 def innermost() -> Entered | None:
-    """The mode that this context has entered last and not left."""
+    """The active mode that this context entered last, if any."""
     return next((entry for entry in reversed(_entered.get()) if entry.active), None)
 
 
 def switched_off() -> bool:
-    """Whether the environment turns every check off."""
+    """Whether the environment variable NAMECHECK turns every check off."""
     return os.environ.get(SWITCH, "").lower() in ("off", "0", "false", "no")
 
 
 def warn(finding: Finding) -> None:
-    """Tell of a finding on standard error, as ``file:line:column: code message``."""
-    place = f"{finding.filename}:{finding.span.line}:{finding.span.column}"
+    """Print a finding on standard error as ``file:line:column: code message``."""
+    position = f"{finding.filename}:{finding.span.line}:{finding.span.column}"
     message = finding.message.replace("\n", "\n    ")
-    print(f"{place}: {finding.code} {message}", file=sys.stderr)
+    print(f"{position}: {finding.code} {message}", file=sys.stderr)
     if finding.help:
         print(f"    help: {finding.help}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Carrying names from one tensor to another that torch makes of it."""
+"""Copies names from a tensor to another one that torch makes of it."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from namecheck.runtime.core import tensor_names
 from namecheck.runtime.core.tensor_names import Names
 
 
-def keeping(original: Callable[..., Any], place: int, word: str) -> Callable[..., Any]:
-    """A function whose result has the names of its argument at a place, or under a keyword."""
+def copying_names(original: Callable[..., Any], index: int, keyword: str) -> Callable[..., Any]:
+    """A wrapper whose result gets the names of one argument, given by position or keyword."""
 
     @functools.wraps(original)
-    def keeps(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
         if not torch.compiler.is_compiling():
-            carry(args[place] if len(args) > place else kwargs.get(word), result)
+            copy_names(args[index] if len(args) > index else kwargs.get(keyword), result)
         return result
 
-    return keeps
+    return wrapper
 
 
-def carry(source: Any, target: Any) -> None:
-    """Give a tensor of which nothing was said yet the names of another of its rank."""
-    names = said_of(source)
-    if names is not None and isinstance(target, torch.Tensor) and said_of(target) is None:
+def copy_names(source: Any, target: Any) -> None:
+    """Copy names to a tensor that has none, if both have the same rank."""
+    names = names_or_none(source)
+    if names is not None and isinstance(target, torch.Tensor) and names_or_none(target) is None:
         with torch._C.DisableTorchFunction():
             if len(names) == target.dim():
-                tensor_names.give(target, names)
+                tensor_names.set_names(target, names)
 
 
-def said_of(value: Any) -> Names | None:
-    """The names that a value carries, None where it is no tensor or has none."""
+def names_or_none(value: Any) -> Names | None:
+    """The names of a value; None if it is no tensor or has none."""
     if not isinstance(value, torch.Tensor):
         return None
     with torch._C.DisableTorchFunction():

@@ -1,4 +1,4 @@
-"""The patch table: what of torch is replaced, and what stood there before."""
+"""The patch table: which attributes of torch are replaced, and their original values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ABSENT: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One attribute of an object, or item of a dict, and what replaces it."""
+    """One attribute of an object, or one item of a dict, and its replacement."""
 
     owner: Any
     attribute: Any
@@ -30,9 +30,10 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """Patches of a module that costs too much to be imported before the program does it.
+    """The patches of a module that is too expensive to import before the program does.
 
-    A `bare` one is imported while torch's own functions are in their places.
+    `patches` is called with the module after its import. A module marked `bare` is imported
+    while the table is suspended, so that it sees torch's original functions.
     """
 
     module: str
@@ -42,13 +43,14 @@ class Deferred:
 
 @dataclass(slots=True)
 class PatchTable:
-    """The attributes that are replaced now, and for whom; the one piece of global state.
+    """The patches in force and their users. This is the only global state of the shim.
 
-    `default` is the mode outside of every `runtime` block, `holders` counts those who need the
-    patches: `install` and each block, all of them in one `semantics`. `deferred` has, by its
-    name, every module that is to be patched when it has been imported, for which the `watcher`
-    waits. `generation` counts how often patches were applied, `made` has those of a semantics
-    that was in force before, each with what stood there when it was made.
+    `originals` are the values before patching, in patch order. `deferred` maps the name of each
+    module that is patched after its import to its patches; the `watcher` waits for that import.
+    `default` is the mode outside of every `runtime` block, `record` collects its findings.
+    `holders` counts the users of the patches, which are `install`, `host` and each open block;
+    all of them share one `semantics`. `generation` counts the calls of `apply`. `prepared` caches
+    the patches of each semantics, each with the value that it replaced when it was prepared.
     """
 
     originals: list[Patch] = field(default_factory=list)
@@ -61,7 +63,7 @@ class PatchTable:
     hosted: bool = False
     holders: int = 0
     generation: int = 0
-    made: dict[Semantics, list[tuple[Patch | Deferred, Any]]] = field(default_factory=dict)
+    prepared: dict[Semantics, list[tuple[Patch | Deferred, Any]]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -70,10 +72,10 @@ class PatchTable:
         return bool(self.originals)
 
     def apply(self, patches: Iterable[Patch | Deferred]) -> None:
-        """Replace attributes, remembering what stood in the owner itself."""
+        """Apply patches in order, and keep the value that each owner itself had."""
         with self.lock:
             self.generation += 1
-            # All are made before the first is put in place: they are made of the originals.
+            # Prepare all patches before the first is applied: wrappers are made of the originals.
             for patch in list(patches):
                 if isinstance(patch, Patch):
                     before = read(patch.owner, patch.attribute)
@@ -91,25 +93,27 @@ class PatchTable:
             sys.meta_path.insert(0, self.watcher)
 
     def imported(self, module: ModuleType) -> None:
-        """Patch a module that has just been imported."""
+        """Apply the deferred patches of a module that has just been imported."""
         with self.lock:
             patch = self.deferred.pop(module.__name__, None)
             if patch is not None:
                 self.apply(patch.patches(module))
 
     def importing(self, name: str) -> AbstractContextManager[None]:
-        """What a module that is waited for is imported in."""
+        """The context in which a module is imported: suspended if its patches are `bare`."""
         with self.lock:
             bare = name in self.deferred and self.deferred[name].bare
         return self.suspended() if bare else nullcontext()
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
-        """torch's own functions in their places, for a block; what torch lacks stays there."""
+        """Restore torch's own functions for a block; attributes that torch lacks stay."""
         with self.lock:
-            own = [patch for patch in self.originals if not _is_new(patch)]
-            replaced = [Patch(p.owner, p.attribute, read(p.owner, p.attribute)) for p in own]
-            for patch in reversed(own):
+            replaceable = [patch for patch in self.originals if not _is_new(patch)]
+            replaced = [
+                Patch(p.owner, p.attribute, read(p.owner, p.attribute)) for p in replaceable
+            ]
+            for patch in reversed(replaceable):
                 _write(patch.owner, patch.attribute, patch.replacement)
         try:
             yield
@@ -119,11 +123,11 @@ class PatchTable:
                     _write(patch.owner, patch.attribute, patch.replacement)
 
     def restore(self) -> None:
-        """Put every original back, the last replaced first."""
+        """Undo every patch, in reverse order, and stop watching imports."""
         with self.lock:
             while self.originals:
-                original = self.originals.pop()
-                _write(original.owner, original.attribute, original.replacement)
+                patch = self.originals.pop()
+                _write(patch.owner, patch.attribute, patch.replacement)
             self.deferred.clear()
             if self.watcher in sys.meta_path:
                 sys.meta_path.remove(self.watcher)
@@ -131,7 +135,7 @@ class PatchTable:
 
 
 def read(owner: Any, attribute: Any) -> Any:
-    """What stands in the owner itself."""
+    """The value that the owner itself has, without inheritance; ABSENT if it has none."""
     return (owner if isinstance(owner, dict) else vars(owner)).get(attribute, ABSENT)
 
 
@@ -144,35 +148,35 @@ def _write(owner: Any, attribute: Any, value: Any) -> None:
         setattr(owner, attribute, value)
 
 
-def _is_new(original: Patch) -> bool:
-    """Whether there was nothing of the name, in the owner or in a class that it inherits from."""
-    bases = original.owner.__mro__[1:] if isinstance(original.owner, type) else ()
-    inherited = any(original.attribute in vars(base) for base in bases)
-    return original.replacement is ABSENT and not inherited
+def _is_new(patch: Patch) -> bool:
+    """Whether an entry of `originals` is of a name that neither owner nor base class had."""
+    bases = patch.owner.__mro__[1:] if isinstance(patch.owner, type) else ()
+    inherited = any(patch.attribute in vars(base) for base in bases)
+    return patch.replacement is ABSENT and not inherited
 
 
 class Watcher(MetaPathFinder):
-    """Finds the modules that a table waits for as Python would, and tells it of their import."""
+    """Finds the modules with deferred patches as Python does, and notifies the table."""
 
     def __init__(self, table: PatchTable) -> None:
         self.table = table
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """The spec that the next finder has, with a loader that tells the table."""
+        """The spec of the next finder, with a loader that notifies the table."""
         if fullname not in self.table.deferred:
             return None
         finders = [finder for finder in sys.meta_path if finder is not self]
-        found = (finder.find_spec(fullname, path, target) for finder in finders)
-        spec = next(filter(None, found), None)
+        specs = (finder.find_spec(fullname, path, target) for finder in finders)
+        spec = next(filter(None, specs), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _TellingLoader(spec.loader, self.table)
+            spec.loader = _NotifyingLoader(spec.loader, self.table)
         return spec
 
 
-class _TellingLoader(Loader):
-    """Loads a module as its own loader does, and leaves it to that loader thereafter."""
+class _NotifyingLoader(Loader):
+    """Loads a module with its own loader, then applies the deferred patches."""
 
     def __init__(self, loader: Loader, table: PatchTable) -> None:
         self.loader = loader
@@ -192,7 +196,7 @@ class _TellingLoader(Loader):
 
 TABLE: Final = PatchTable()
 
-# A process that is forked has this table as it is when nobody is at work on it.
+# Hold the lock while forking: the child process gets a table that is not half changed.
 os.register_at_fork(
     before=TABLE.lock.acquire,
     after_in_parent=TABLE.lock.release,

@@ -1,4 +1,4 @@
-"""A contradiction at run time becomes a finding: raised, told, recorded or passed over."""
+"""Reports a contradiction at run time as a finding: raised, printed, recorded or ignored."""
 
 from __future__ import annotations
 
@@ -15,75 +15,76 @@ from namecheck.runtime.core.errors import Contradicted, error_of
 from namecheck.runtime.core.modes import Mode
 from namecheck.runtime.core.patch_table import TABLE
 
-# Of what is about sizes torch cannot know these, as its tensors have no names.
+# Codes of size contradictions that torch cannot report, as its tensors have no names.
 _ABOUT_NAMES: Final = frozenset({"NC205"})
 
 
-def is_ours(contradiction: Contradiction, semantics: Semantics, *, names_dims: bool) -> bool:
-    """Whether torch would not see a contradiction by itself.
+def is_reported(contradiction: Contradiction, semantics: Semantics, *, names_dims: bool) -> bool:
+    """Whether namecheck reports a contradiction; False where torch itself raises an error.
 
-    Of other arguments than names it may know more than the table.
+    `names_dims` is True for a call with names among its arguments. Of other arguments torch may
+    accept more than the table.
     """
     if contradiction.code == "NC114" and semantics is Semantics.NAMECHECK:
         return names_dims
     if contradiction.code in _ABOUT_NAMES:
         return True
-    # Sizes are torch's own business: it refuses them itself, in the same words.
+    # torch checks sizes itself, with the same messages.
     return not is_of_sizes(contradiction.code)
 
 
-def stands(contradiction: Contradiction, semantics: Semantics) -> bool:
-    """Whether a contradiction of sizes holds though torch took the call: torch 2.12 did not."""
+def holds_after_success(contradiction: Contradiction, semantics: Semantics) -> bool:
+    """Whether to report a size contradiction though torch accepted the call: torch 2.12 did not."""
     return semantics is Semantics.NATIVE or bool(contradiction.names)
 
 
-def judge(contradiction: Contradiction, values: Sequence[Any]) -> None:
-    """Do what the mode in force says; raises a `Contradicted` in the mode ``error``."""
+def report(contradiction: Contradiction, values: Sequence[Any]) -> None:
+    """Report a contradiction as the mode says; raises a `Contradicted` in the mode ``error``."""
     if call_sites.inside_torch():
         return
-    if in_force(TABLE.default) == "off":
-        call_sites.pass_over()
+    if current_mode(TABLE.default) == "off":
+        call_sites.note_ignored()
     else:
-        deliver(finding_of(contradiction, values), TABLE.default)
+        handle(finding_of(contradiction, values), TABLE.default)
 
 
-def in_force(default: Mode) -> Mode:
-    """The mode of this context; `default` is that of no block."""
+def current_mode(process_mode: Mode) -> Mode:
+    """The mode of this context; outside of every block it is `process_mode`."""
     if modes.switched_off():
         return "off"
     entry = modes.innermost()
-    return default if entry is None else entry.mode
+    return process_mode if entry is None else entry.mode
 
 
-def deliver(finding: Finding, default: Mode) -> None:
-    """Raise, tell or record a finding, as the mode in force says."""
-    mode = in_force(default)
+def handle(finding: Finding, process_mode: Mode) -> None:
+    """Raise, print or record a finding, as the mode of this context says."""
+    mode = current_mode(process_mode)
     if mode == "off":
         return
     if mode == "error":
         raise error_of(finding)
-    call_sites.pass_over()
+    call_sites.note_ignored()
     entry = modes.innermost()
     record = entry.record if entry is not None else TABLE.record
     if record is not TABLE.record:
-        TABLE.record.overhear(finding)
+        TABLE.record.observe(finding)
     if record.add(finding) and mode == "warn":
         modes.warn(finding)
 
 
 def error_for(contradiction: Contradiction, values: Sequence[Any]) -> Contradicted:
-    """The exception for a call that cannot be made at all, in whatever mode."""
+    """The exception for a call that is impossible in every mode."""
     return error_of(finding_of(contradiction, values))
 
 
 def finding_of(contradiction: Contradiction, values: Sequence[Any]) -> Finding:
-    """The finding, at the user's expression that is running, with the operands' names."""
-    expression = call_sites.users()
+    """The finding at the running expression of the user, with the operands' names and sizes."""
+    expression = call_sites.user_expression()
     filename, span = "<unknown>", Span(1, 1, 1, 1)
     if expression is not None:
         filename, span = expression.filename, call_sites.span_of(expression)
     tensors = [value for value in _flat(values) if isinstance(value, torch.Tensor)]
-    marks = tuple(Place(filename, span, told) for told in map(_told, tensors))
+    marks = tuple(Place(filename, span, text) for text in map(_names_and_sizes, tensors))
     return Finding(
         contradiction.code,
         contradiction.message,
@@ -95,16 +96,16 @@ def finding_of(contradiction: Contradiction, values: Sequence[Any]) -> Finding:
     )
 
 
-def _told(tensor: torch.Tensor) -> str:
-    names = show(tensor_names.lift(tensor_names.names_of(tensor) or tensor_names.shown(tensor)))
-    return f"{names} of sizes {list(tensor.shape)}"
+def _names_and_sizes(tensor: torch.Tensor) -> str:
+    names = tensor_names.names_of(tensor) or tensor_names.visible_names(tensor)
+    return f"{show(tensor_names.lift(names))} of sizes {list(tensor.shape)}"
 
 
 def _flat(values: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
+    flat: list[Any] = []
     for value in values:
         if isinstance(value, (list, tuple)):
-            found += _flat(value)
+            flat += _flat(value)
         else:
-            found.append(value)
-    return found
+            flat.append(value)
+    return flat

@@ -1,4 +1,4 @@
-"""All that can be seen of a real tensor, as the rules tell of it: dims, dtype, place, order."""
+"""Real tensors as abstract values: dims, dtype, device, layout and memory order."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from namecheck.core.tensors import Tensor
 from namecheck.runtime.core import tensor_names
 
 
-def described(value: Any) -> Any:
-    """The tensors in a real value; UNKNOWN for whatever else is in it."""
+def abstract_value(value: Any) -> Any:
+    """The abstract value of a tensor or a sequence of tensors; UNKNOWN for anything else."""
     if isinstance(value, torch.Tensor):
-        known: Tensor = tensor_names.abstract(value, said=False)
+        described: Tensor = tensor_names.abstract(value, assume_unnamed=False)
         return replace(
-            known, device=str(value.device), layout=layout_of(value), memory=order_of(value)
+            described,
+            device=str(value.device),
+            layout=layout_of(value),
+            memory=memory_order_of(value),
         )
     if isinstance(value, (tuple, list)):
-        return tuple(map(described, value))
+        return tuple(map(abstract_value, value))
     return UNKNOWN
 
 
-def order_of(tensor: torch.Tensor) -> Memory:
-    """The order in which a real tensor lies in memory; unknown of one that has no strides."""
+def memory_order_of(tensor: torch.Tensor) -> Memory:
+    """The memory order of a real tensor; UNKNOWN without strides, or with symbolic sizes."""
     if tensor.layout is not torch.strided or tensor.is_nested:
         return UNKNOWN
     if all(type(size) is int for size in tensor.shape):
@@ -37,12 +40,12 @@ def order_of(tensor: torch.Tensor) -> Memory:
 
 
 def layout_of(tensor: torch.Tensor) -> str:
-    """The layout of a real tensor: ``strided``."""
+    """The layout of a real tensor, as torch names it: ``strided``."""
     return str(tensor.layout).removeprefix("torch.")
 
 
 def key_of(value: Any) -> Hashable:
-    """What of a value tells it from others: a description takes longer to make."""
+    """A cheap key: values with equal keys have equal abstract values."""
     if isinstance(value, torch.Tensor):
         steps = value.stride() if value.layout is torch.strided and not value.is_nested else ()
         kind = value.dtype, value.device, value.layout

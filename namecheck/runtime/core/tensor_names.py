@@ -1,8 +1,8 @@
-"""The names that a real tensor carries, and real values as `infer` takes them.
+"""The names of a real tensor, and real values as abstract values for `infer`.
 
-The names of a tensor are one plain attribute, ``_names``: a tuple with a label, None or ``"?"``
-(unknown) for each dim, or None where nothing was ever said of them. A plain attribute is what
-copy, pickle and ``torch.save`` keep by themselves; ``torch.load(weights_only=True)`` takes it too.
+The names of a tensor are the plain attribute ``_names``: a tuple with a label, None (unnamed) or
+``"?"`` (unknown) for each dim, or None if the tensor was never named. copy, pickle and
+``torch.save`` keep plain attributes, and ``torch.load(weights_only=True)`` accepts them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from namecheck.core.tensors import Constant, Many, Tensor
 Names: TypeAlias = tuple[str | None, ...]
 
 ATTRIBUTE: Final = "_names"
-UNSAID: Final = "?"
+UNKNOWN_NAME: Final = "?"
 
 
 class _Overriding:
-    """What a class of tensors has in the place of names if it overrides torch's functions.
+    """The ``_names`` of a tensor class that overrides torch's functions.
 
-    It lets a wrapper take the long way; its length is the rank of no tensor.
+    It differs from every rank and every key, so that a wrapper takes its slow path.
     """
 
     def __len__(self) -> int:
@@ -36,8 +36,8 @@ class _Overriding:
 OVERRIDING: Final = _Overriding()
 
 
-class _Unremembered(tuple[str | None, ...]):
-    """The names of a tensor of such a class, under which no memo has anything."""
+class _UncachedNames(tuple[str | None, ...]):
+    """The names of a tensor of such a class; no memo has an entry for them."""
 
     __slots__ = ()
 
@@ -49,37 +49,37 @@ class _Unremembered(tuple[str | None, ...]):
 
 
 def names_of(tensor: torch.Tensor) -> Names | None:
-    """The names that a tensor carries, None where it has none.
+    """The names of a tensor, None if it has none.
 
-    Names that do not fit its rank, because something changed the tensor underneath, are unknown.
-    Where nothing is installed any more the attribute itself may be missing.
+    All names are unknown if their number is not the rank of the tensor, which happens when other
+    code changed its shape. After `uninstall` the attribute itself may be missing.
     """
-    names: Names | _Overriding | None = getattr(tensor, ATTRIBUTE, None)
-    if names is None or names is OVERRIDING:
+    carried: Names | _Overriding | None = getattr(tensor, ATTRIBUTE, None)
+    if carried is None or carried is OVERRIDING:
         return None
     rank = tensor.dim()
-    return tuple(cast(Names, names)) if len(names) == rank else (UNSAID,) * rank
+    return tuple(cast(Names, carried)) if len(carried) == rank else (UNKNOWN_NAME,) * rank
 
 
-def shown(tensor: torch.Tensor) -> Names:
-    """What ``tensor.names`` says: one entry for every dim; what is unknown shows as None."""
+def visible_names(tensor: torch.Tensor) -> Names:
+    """The value of ``tensor.names``: one entry for each dim, None where a name is unknown."""
     names = names_of(tensor)
     if names is None:
         return (None,) * tensor.dim()
-    return tuple(None if name == UNSAID else name for name in names)
+    return tuple(None if name == UNKNOWN_NAME else name for name in names)
 
 
-def give(tensor: torch.Tensor, names: Names | None) -> None:
-    """Let a tensor carry these names."""
+def set_names(tensor: torch.Tensor, names: Names | None) -> None:
+    """Set the names of a tensor; None removes them."""
     if names is None:
         vars(tensor).pop(ATTRIBUTE, None)
         return
     overrides = getattr(type(tensor), ATTRIBUTE, None) is OVERRIDING
-    tensor._names = _Unremembered(names) if overrides else names  # type: ignore[attr-defined]
+    tensor._names = _UncachedNames(names) if overrides else names  # type: ignore[attr-defined]
 
 
 class _Originals:
-    """torch's own functions, as they are before anything is patched."""
+    """torch's functions, read before they are patched."""
 
     view_as: Any = torch.Tensor.view_as
     clone: Any = torch.Tensor.clone
@@ -87,9 +87,9 @@ class _Originals:
 
 
 def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-    """The same data as a tensor of its own, as native ``rename`` gives it.
+    """Another tensor with the same data, as native ``rename`` returns it.
 
-    torch has no view of a sparse or a nested tensor: one that requires a gradient is copied.
+    torch has no view of a sparse or nested tensor: it is copied if it requires a gradient.
     """
     if tensor.layout is torch.strided and not tensor.is_nested:
         return cast(torch.Tensor, _Originals.view_as(tensor, tensor))
@@ -97,52 +97,52 @@ def alias(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
     return cast(torch.Tensor, copied(tensor))
 
 
-def lift(names: Iterable[str | None]) -> tuple[Name, ...]:
-    """Carried names as values of the algebra."""
-    return tuple(UNKNOWN if name == UNSAID else name for name in names)
+def lift(real_names: Iterable[str | None]) -> tuple[Name, ...]:
+    """The names of a real tensor as names of an abstract one."""
+    return tuple(UNKNOWN if name == UNKNOWN_NAME else name for name in real_names)
 
 
-def lower(names: Iterable[Name]) -> Names:
-    """Names of the algebra as a tensor carries them."""
-    return tuple(UNSAID if name is UNKNOWN else word(name) for name in names)
+def lower(abstract_names: Iterable[Name]) -> Names:
+    """The names of an abstract tensor as names of a real one."""
+    return tuple(UNKNOWN_NAME if name is UNKNOWN else word(name) for name in abstract_names)
 
 
-def dims_of(tensor: torch.Tensor, *, sized: bool, said: bool) -> Dims:
+def dims_of(tensor: torch.Tensor, *, sized: bool, assume_unnamed: bool) -> Dims:
     """The dims of a real tensor.
 
-    With `sized` they have their sizes; with `said` a tensor of which no names were ever said is
-    unnamed, else its names are unknown.
+    With `sized` they have their sizes. The dims of a tensor that was never named are unnamed with
+    `assume_unnamed`, else of unknown names.
     """
     names = names_of(tensor)
     if names is None:
-        names = ((None if said else UNSAID),) * tensor.dim()
+        names = ((None if assume_unnamed else UNKNOWN_NAME),) * tensor.dim()
     sizes = _sizes(tensor) if sized else [UNKNOWN] * len(names)
     return Dims.of(*lift(names), sizes=sizes)
 
 
 def _sizes(tensor: torch.Tensor) -> list[Any]:
-    """The size of each dim as far as it is one number; some nested tensors have none at all."""
+    """The size of each dim, UNKNOWN if it is symbolic; some nested tensors have no sizes."""
     try:
-        return [_size(size) for size in tensor.shape]
+        return [_size(extent) for extent in tensor.shape]
     except RuntimeError:
         return [UNKNOWN] * tensor.dim()
 
 
-def _size(size: Any) -> Any:
-    return size if type(size) is int else UNKNOWN
+def _size(value: Any) -> Any:
+    return value if type(value) is int else UNKNOWN
 
 
-def abstract(value: Any, *, sized: bool = True, said: bool = True) -> Any:
-    """A real argument as `infer` takes it."""
+def abstract(value: Any, *, sized: bool = True, assume_unnamed: bool = True) -> Any:
+    """The abstract value of an argument, as `infer` takes it."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
-        return Tensor(dims_of(value, sized=sized, said=said), dtype)
+        return Tensor(dims_of(value, sized=sized, assume_unnamed=assume_unnamed), dtype)
     if value is None or isinstance(value, (str, bool, int, float, complex)) or value is ...:
         return value
     if isinstance(value, torch.Size):
         return tuple(map(_size, value))
     if isinstance(value, (list, tuple)):
-        parts = [abstract(part, sized=sized, said=said) for part in value]
+        parts = [abstract(part, sized=sized, assume_unnamed=assume_unnamed) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
     if isinstance(value, slice):
         return slice(abstract(value.start), abstract(value.stop), abstract(value.step))
@@ -166,46 +166,47 @@ _CONSTANTS: Final = {
 }
 
 
-def stamp(value: Any, answer: Any, *, said: bool) -> None:
-    """Give a real result the names that `infer` answered, its parts those of the answer's parts.
+def set_inferred_names(value: Any, answer: Any, *, assume_unnamed: bool) -> None:
+    """Set the names that `infer` returned on a real result, and on the parts of a sequence.
 
-    Where `said` is false a tensor that has no names says so with a tuple of None.
+    Without `assume_unnamed` an unnamed result gets a tuple of None, to tell it from a tensor that
+    was never named.
     """
     if isinstance(value, torch.Tensor):
-        _stamp_one(value, answer, said=said)
+        _set_names_of_one(value, answer, assume_unnamed=assume_unnamed)
     elif isinstance(value, (tuple, list)):
         parts = answer if isinstance(answer, (tuple, list)) else [answer] * len(value)
         if isinstance(answer, Many):
             parts = [answer.each] * len(value)
-        for part, told in zip(value, parts, strict=False):
-            stamp(part, told, said=said)
+        for part, part_answer in zip(value, parts, strict=False):
+            set_inferred_names(part, part_answer, assume_unnamed=assume_unnamed)
 
 
-def apart(tensor: torch.Tensor, answer: Any) -> torch.Tensor:
-    """The tensor, or another one of the same data where an answer gives it other names."""
-    names = answered(answer, tensor.dim())
+def alias_if_renamed(tensor: torch.Tensor, answer: Any) -> torch.Tensor:
+    """The tensor, or an alias of it if the inferred names are not the present ones."""
+    names = inferred_names(answer, tensor.dim())
     present = names_of(tensor) or (None,) * tensor.dim()
     return tensor if names == present else alias(tensor)
 
 
-def answered(answer: Any, rank: int) -> Names:
-    """The names that an answer gives to a tensor of this rank."""
-    return fitted(answer.dims if isinstance(answer, Tensor) else OPEN, rank)
+def inferred_names(answer: Any, rank: int) -> Names:
+    """The names that an answer of `infer` has for a tensor of this rank."""
+    return names_of_rank(answer.dims if isinstance(answer, Tensor) else OPEN, rank)
 
 
-def _stamp_one(tensor: torch.Tensor, answer: Any, *, said: bool) -> None:
-    names = answered(answer, tensor.dim())
-    silent = said and all(name is None for name in names)
-    give(tensor, None if silent else names)
+def _set_names_of_one(tensor: torch.Tensor, answer: Any, *, assume_unnamed: bool) -> None:
+    names = inferred_names(answer, tensor.dim())
+    silent = assume_unnamed and all(name is None for name in names)
+    set_names(tensor, None if silent else names)
 
 
-def fitted(dims: Dims, rank: int) -> Names:
-    """The names of dims on a tensor of this rank; unknown wherever they do not tell."""
+def names_of_rank(dims: Dims, rank: int) -> Names:
+    """The names of dims for a tensor of this rank; unknown where the dims leave them open."""
     if not dims.open:
-        return lower(dims.names) if dims.rank == rank else (UNSAID,) * rank
+        return lower(dims.names) if dims.rank == rank else (UNKNOWN_NAME,) * rank
     missing = rank - dims.min_rank
     if missing < 0:
-        return (UNSAID,) * rank
+        return (UNKNOWN_NAME,) * rank
     front = lower(dim.name for dim in dims.prefix)
     back = lower(dim.name for dim in dims.suffix)
-    return (*front, *(UNSAID,) * missing, *back)
+    return (*front, *(UNKNOWN_NAME,) * missing, *back)

@@ -1,4 +1,4 @@
-"""Tracebacks as they would be without namecheck: the frames of its own code are left out."""
+"""Tracebacks without the frames of namecheck."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from namecheck.runtime.core.call_sites import is_ours
 
 
 def clean(error: BaseException) -> None:
-    """Leave our frames out of the traceback of an error, and of those that it came from."""
-    seen: set[int] = set()
+    """Remove our frames from the tracebacks of an error, its causes and its contexts."""
+    cleaned: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
         each = waiting.pop()
-        if each is None or id(each) in seen:
+        if each is None or id(each) in cleaned:
             continue
-        seen.add(id(each))
+        cleaned.add(id(each))
         each.__traceback__ = without_ours(each.__traceback__)
         waiting += [each.__cause__, each.__context__]
         if isinstance(each, BaseExceptionGroup):
@@ -23,13 +23,13 @@ def clean(error: BaseException) -> None:
 
 
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without the frames of our code."""
-    kept: list[TracebackType] = []
+    """A copy of a traceback without the frames of namecheck."""
+    remaining: list[TracebackType] = []
     while traceback is not None:
         if not is_ours(traceback.tb_frame.f_code):
-            kept.append(traceback)
+            remaining.append(traceback)
         traceback = traceback.tb_next
     following: TracebackType | None = None
-    for each in reversed(kept):
+    for each in reversed(remaining):
         following = TracebackType(following, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return following

@@ -68,7 +68,7 @@ def name_after(source: Any, result: Any) -> None:
     elif isinstance(source, torch.Tensor) and isinstance(result, torch.Tensor):
         names = getattr(source, tensor_names.ATTRIBUTE, None)
         if names != getattr(result, tensor_names.ATTRIBUTE, None):
-            tensor_names.give(result, names)
+            tensor_names.set_names(result, names)
 
 
 def _named_after_first(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from torch._guards import detect_fake_mode
 from namecheck.core.names import Contradiction, show
 from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.patch_table import TABLE
-from namecheck.runtime.core.tensor_names import UNSAID, Names
+from namecheck.runtime.core.tensor_names import UNKNOWN_NAME, Names
 
 # What one rank has: the names of each tensor, by what the tensor is called in the message.
 Entries: TypeAlias = tuple[tuple[str, Names], ...]
@@ -53,7 +53,7 @@ def compare(
         return
     found = contradiction(_gather(entries, groups), done)
     if found is not None:
-        reporting.deliver(reporting.finding_of(found, []), TABLE.default)
+        reporting.handle(reporting.finding_of(found, []), TABLE.default)
 
 
 def _has_data(tensors: Iterable[torch.Tensor]) -> bool:
@@ -104,7 +104,7 @@ def contradiction(known: Mapping[int, Entries], done: str) -> Contradiction | No
 def _differ(one: Names, other: Names) -> bool:
     if len(one) != len(other):
         return True
-    return any(a != b and UNSAID not in (a, b) for a, b in zip(one, other, strict=True))
+    return any(a != b and UNKNOWN_NAME not in (a, b) for a, b in zip(one, other, strict=True))
 
 
 def _told(names: Mapping[int, Names]) -> Iterable[str]:

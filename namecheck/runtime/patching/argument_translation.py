@@ -1,4 +1,4 @@
-"""Names among the arguments of a call become what torch takes now: the indices of dims."""
+"""Replaces names among the arguments of a call by the indices of dims, which torch takes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from namecheck.operators.signatures import Parameter
 from namecheck.runtime.core import tensor_names
 from namecheck.runtime.patching.targets import is_fresh
 
-# Parameters that name dims.
+# Kinds of parameters that name dims.
 NAMING: Final = frozenset({"dim", "dims", "name", "names"})
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is passed in the place of some arguments, and which are not passed on."""
+    """Replacements of positional and keyword arguments, and the arguments that are dropped."""
 
     positional: tuple[tuple[int, Any], ...] = ()
     keywords: tuple[tuple[str, Any], ...] = ()
@@ -31,13 +31,13 @@ class Changes:
     def apply(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], dict[str, Any]]:
-        """The arguments as torch takes them."""
+        """The arguments as torch takes them, the positional ones first."""
         values = dict(self.positional)
-        given = [
-            values.get(place, arg) for place, arg in enumerate(args) if place not in self.dropped
+        positional = [
+            values.get(index, arg) for index, arg in enumerate(args) if index not in self.dropped
         ]
-        words = kwargs | dict(self.keywords)
-        return given, {key: value for key, value in words.items() if key not in self.dropped}
+        keywords = kwargs | dict(self.keywords)
+        return positional, {key: arg for key, arg in keywords.items() if key not in self.dropped}
 
 
 UNCHANGED: Final = Changes()
@@ -46,27 +46,27 @@ UNCHANGED: Final = Changes()
 def translated(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    places: Sequence[Parameter | None],
-    words: Mapping[str, Parameter],
+    positional_parameters: Sequence[Parameter | None],
+    keyword_parameters: Mapping[str, Parameter],
 ) -> Changes:
-    """The changes to a call whose arguments are for these parameters.
+    """The changes to a call, given the parameter of each argument.
 
-    Raises `Contradiction` where a name is not among those of the call's first tensor.
+    Raises `Contradiction` if the first tensor of the call has no dim of a name.
     """
     receiver = _receiver((*args, *kwargs.values()))
     positional: list[tuple[int, Any]] = []
     keywords: list[tuple[str, Any]] = []
     dropped: list[int | str] = []
-    for index, (arg, parameter) in enumerate(zip(args, places, strict=False)):
+    for index, (arg, parameter) in enumerate(zip(args, positional_parameters, strict=False)):
         if parameter is not None and is_fresh(parameter):
             dropped.append(index)
         elif parameter is not None and parameter.kinds & NAMING and speaks(arg):
-            positional.append((index, _index(arg, receiver)))
-    for key, parameter in words.items():
+            positional.append((index, _indices(arg, receiver)))
+    for key, parameter in keyword_parameters.items():
         if is_fresh(parameter):
             dropped.append(key)
         elif parameter.kinds & NAMING and speaks(kwargs[key]):
-            keywords.append((key, _index(kwargs[key], receiver)))
+            keywords.append((key, _indices(kwargs[key], receiver)))
     return Changes(tuple(positional), tuple(keywords), tuple(dropped))
 
 
@@ -78,7 +78,7 @@ def speaks(value: Any) -> bool:
 
 
 def _receiver(values: Sequence[Any]) -> torch.Tensor | None:
-    """The tensor in whose names a call looks its dims up: the first."""
+    """The tensor whose names the arguments refer to: the first one."""
     return next(_tensors(values), None)
 
 
@@ -90,22 +90,22 @@ def _tensors(values: Sequence[Any]) -> Iterator[torch.Tensor]:
             yield from _tensors(value)
 
 
-def _index(value: Any, tensor: torch.Tensor | None) -> Any:
-    """An argument with the index of each name in the name's place."""
+def _indices(value: Any, tensor: torch.Tensor | None) -> Any:
+    """An argument with each name replaced by the index of its dim."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_index(part, tensor) for part in value)
-    return place_of(value, tensor) if isinstance(value, str) else value
+        return type(value)(_indices(part, tensor) for part in value)
+    return index_of(value, tensor) if isinstance(value, str) else value
 
 
-def place_of(name: str, tensor: torch.Tensor | None) -> int:
-    """The index of the dim with this name; raises `Contradiction` where it is not known."""
-    names = tensor_names.shown(tensor) if tensor is not None else ()
+def index_of(name: str, tensor: torch.Tensor | None) -> int:
+    """The index of the dim with this name; raises `Contradiction` if there is none."""
+    names = tensor_names.visible_names(tensor) if tensor is not None else ()
     if name in names:
         return names.index(name)
-    held = tensor_names.names_of(tensor) if tensor is not None else None
+    labels = tensor_names.names_of(tensor) if tensor is not None else None
     raise Contradiction(
         "NC103",
-        f"Name '{name}' not found in Tensor{show(tensor_names.lift(held or names))}.",
+        f"Name '{name}' not found in Tensor{show(tensor_names.lift(labels or names))}.",
         names=(name,),
         help="A name that shows as ? is not known: give the index of the dim, or name the tensor "
         "with `refine_names` first.",

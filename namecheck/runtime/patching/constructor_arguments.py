@@ -1,4 +1,4 @@
-"""What a module of torch.nn was made with, as far as its attributes tell."""
+"""The constructor arguments of a module of torch.nn, read from its attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from namecheck.operators import Operator, signatures
 
 
-def made_with(row: Operator, module: torch.nn.Module) -> Mapping[str, Any]:
-    """The arguments of the constructor that the table names, by keyword."""
-    named = [p.name for p in signatures.parse(row.ctor) if not (p.variadic or p.mapping)]
-    return {name: getattr(module, name) for name in named if hasattr(module, name)}
+def constructor_arguments(row: Operator, torch_module: torch.nn.Module) -> Mapping[str, Any]:
+    """The arguments that the row's constructor signature names, by keyword, as far as set."""
+    names = [p.name for p in signatures.parse(row.ctor) if not (p.variadic or p.mapping)]
+    return {name: getattr(torch_module, name) for name in names if hasattr(torch_module, name)}

@@ -1,26 +1,30 @@
-"""The part of the old API that torch has no function for any more: names read, set and moved.
+"""The functions of the naming API that torch no longer has: they read, set and align names.
 
-Every function here only moves data; what the result is called, and whether the call is allowed,
-`infer` has told before.
+The functions here only move data. `infer` has already computed the names of the result, and
+whether the call is valid.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias, cast
 
 import torch
+from torch import Tensor
 
 from namecheck.operators import Operator
 from namecheck.runtime.core import tensor_names
-from namecheck.runtime.core.tensor_names import Names, shown
+from namecheck.runtime.core.tensor_names import Names, visible_names
 from namecheck.runtime.patching import argument_translation
 from namecheck.runtime.patching.targets import Target
 
+# Denotes a dim in a call: its index, or its name.
+DimArgument: TypeAlias = int | str
+
 
 class _Originals:
-    """torch's own functions, as they are before anything is patched."""
+    """torch's functions, read before they are patched."""
 
     permute: Any = torch.Tensor.permute
     unsqueeze: Any = torch.Tensor.unsqueeze
@@ -30,79 +34,81 @@ class _Originals:
     data: Any = torch.Tensor.data
 
 
-def itself(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
-    """The tensor, whose names alone change."""
+def itself(tensor: Tensor, *_: Any, **__: Any) -> Tensor:
+    """The tensor itself: only its names change."""
     return tensor
 
 
-def nothing(tensor: torch.Tensor, value: Any) -> None:
-    """What is left to do where names are set: they are given as they were inferred."""
+def nothing(tensor: Tensor, value: Any) -> None:
+    """Move no data: setting ``tensor.names`` only changes names, which were inferred."""
 
 
-def align_to(tensor: torch.Tensor, *names: Any) -> torch.Tensor:
-    """The dims in the order of `names`, an Ellipsis for the rest, new ones of size 1."""
-    present = shown(tensor)
-    rest = [dim for dim, name in enumerate(present) if name is None or name not in names]
+def align_to(tensor: Tensor, *dim_names: Any) -> Tensor:
+    """The tensor with its dims in the order of `dim_names`; new dims have size 1.
+
+    An Ellipsis stands for the dims that are not listed.
+    """
+    present = visible_names(tensor)
+    rest = [dim for dim, name in enumerate(present) if name is None or name not in dim_names]
     order: list[int | None] = []
-    for name in names:
+    for name in dim_names:
         if name is ... or name == "...":
             order += rest
         else:
             order.append(present.index(name) if name in present else None)
-    result: torch.Tensor = _Originals.permute(tensor, [dim for dim in order if dim is not None])
-    for place, dim in enumerate(order):
+    aligned: Tensor = _Originals.permute(tensor, [dim for dim in order if dim is not None])
+    for index, dim in enumerate(order):
         if dim is None:
-            result = _Originals.unsqueeze(result, place)
-    return result
+            aligned = _Originals.unsqueeze(aligned, index)
+    return aligned
 
 
-def align_as(tensor: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """The dims in the order of those of `other`."""
-    return align_to(tensor, *shown(other))
+def align_as(tensor: Tensor, other: Tensor) -> Tensor:
+    """The tensor with its dims in the order of those of `other`."""
+    return align_to(tensor, *visible_names(other))
 
 
-def align_tensors(*tensors: Any) -> tuple[torch.Tensor, ...]:
-    """All tensors in the order of the one with the most dims."""
-    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    longest = max(given, key=torch.Tensor.dim)
-    return tuple(align_to(tensor, *shown(longest)) for tensor in given)
+def align_tensors(*args: Any) -> tuple[Tensor, ...]:
+    """All tensors, given one by one or in a sequence, aligned to the one with the most dims."""
+    is_sequence = len(args) == 1 and isinstance(args[0], (list, tuple))
+    tensors = args[0] if is_sequence else args
+    longest = max(tensors, key=torch.Tensor.dim)
+    return tuple(align_to(tensor, *visible_names(longest)) for tensor in tensors)
 
 
-def flatten(
-    input: torch.Tensor, start_dim: Any = 0, end_dim: int = -1, *, dims: Sequence[int] = ()
-) -> torch.Tensor:
-    """``flatten`` of the dims from one to another, or of a list of them."""
-    listed = start_dim if isinstance(start_dim, (list, tuple)) else dims
+def flatten(input: Tensor, start_dim: Any = 0, end_dim: int = -1, **kwargs: Any) -> Tensor:
+    """``flatten`` of the dims from `start_dim` to `end_dim`, or of a sequence, the `dims`."""
+    listed = start_dim if isinstance(start_dim, (list, tuple)) else kwargs.get("dims", ())
     if listed:
         start_dim, end_dim = listed[0], listed[-1]
-    return cast(torch.Tensor, _Originals.flatten(input, start_dim, end_dim))
+    return cast(Tensor, _Originals.flatten(input, start_dim, end_dim))
 
 
-def unflatten(input: torch.Tensor, dim: Any, sizes: Any, names: Any = None) -> torch.Tensor:
-    """``unflatten`` into sizes, or into pairs of names and sizes."""
+def unflatten(input: Tensor, dim: DimArgument, sizes: Any, *_: Any, **__: Any) -> Tensor:
+    """``unflatten`` into sizes, or into pairs of a name and a size."""
     pairs = list(sizes.items()) if isinstance(sizes, Mapping) else sizes
     if pairs and isinstance(pairs[0], (tuple, list)):
         pairs = [size for _, size in pairs]
-    place = argument_translation.place_of(dim, input) if isinstance(dim, str) else dim
-    return cast(torch.Tensor, _Originals.unflatten(input, place, pairs))
+    index = argument_translation.index_of(dim, input) if isinstance(dim, str) else dim
+    return cast(Tensor, _Originals.unflatten(input, index, pairs))
 
 
-def taking_pairs(original: Callable[..., None]) -> Callable[..., None]:
-    """How ``nn.Unflatten`` looks at its sizes: they may be pairs of names and sizes again."""
+def accepting_pairs(original: Callable[..., None]) -> Callable[..., None]:
+    """A wrapper of the check of ``nn.Unflatten`` that also accepts pairs of a name and a size."""
 
     @functools.wraps(original)
-    def require(module: torch.nn.Unflatten, sizes: Any) -> None:
+    def require(unflatten_module: torch.nn.Unflatten, sizes: Any) -> None:
         pairs = isinstance(sizes, tuple) and all(isinstance(one, tuple) for one in sizes)
         if not pairs:
-            original(module, sizes)
+            original(unflatten_module, sizes)
 
     return require
 
 
-def has_names(tensor: torch.Tensor) -> bool:
+def has_names(tensor: Tensor) -> bool:
     """Whether any dim has a name."""
     with torch._C.DisableTorchFunction():
-        return any(name is not None for name in shown(tensor))
+        return any(name is not None for name in visible_names(tensor))
 
 
 MOVES: Final[Mapping[str, Callable[..., Any]]] = {
@@ -118,7 +124,7 @@ MOVES: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
-    """The functions and methods of the old API, each with the function that moves its data."""
+    """The functions and methods of the naming API, each with the function that moves its data."""
     for key, move in MOVES.items():
         row = rows[key]
         for form in row.forms:
@@ -137,41 +143,43 @@ def targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
             )
 
 
-def names_property(set_names: Callable[[torch.Tensor, Any], Any]) -> property:
-    """``tensor.names``."""
+def names_property(set_names: Callable[[Tensor, Any], Any]) -> property:
+    """The property ``tensor.names``."""
 
-    def read(tensor: torch.Tensor) -> Names:
+    def read(tensor: Tensor) -> Names:
         with torch._C.DisableTorchFunction():
-            return shown(tensor)
+            return visible_names(tensor)
 
     return property(read, set_names, doc="The name of each dim, None where it has none.")
 
 
 def data_property() -> property:
-    """``tensor.data``: reading keeps the names; what is assigned brings its own, if it has any."""
-    original: Any = _Originals.data
+    """The property ``tensor.data``: reading keeps the names, assigning takes those of the value.
 
-    def read(tensor: torch.Tensor) -> torch.Tensor:
-        result: torch.Tensor = original.__get__(tensor)
+    Assigning an unnamed value of the same rank keeps the names of the tensor.
+    """
+
+    def read(tensor: Tensor) -> Tensor:
+        shared: Tensor = _Originals.data.__get__(tensor)
         names = tensor_names.names_of(tensor)
         if names is not None:
-            tensor_names.give(result, names)
-        return result
+            tensor_names.set_names(shared, names)
+        return shared
 
-    def write(tensor: torch.Tensor, value: torch.Tensor) -> None:
-        before, told = tensor_names.names_of(tensor), tensor_names.names_of(value)
-        original.__set__(tensor, value)
-        names = told if has_names(value) else before
+    def write(tensor: Tensor, value: Any) -> None:
+        previous = tensor_names.names_of(tensor)
+        _Originals.data.__set__(tensor, value)
+        names = tensor_names.names_of(value) if has_names(value) else previous
         fits = names is not None and len(names) == tensor.dim()
-        tensor_names.give(tensor, names if fits else None)
+        tensor_names.set_names(tensor, names if fits else None)
 
-    return property(read, write, doc=original.__doc__)
+    return property(read, write, doc=_Originals.data.__doc__)
 
 
-def show(tensor: torch.Tensor, *, tensor_contents: Any = None) -> str:
+def show(tensor: Tensor, *, tensor_contents: Any = None) -> str:
     """``repr(tensor)``, with its names before the closing bracket."""
     text: str = _Originals.repr(tensor, tensor_contents=tensor_contents)
-    names: Sequence[str | None] = shown(tensor)
+    names: Names = visible_names(tensor)
     if not text.endswith(")") or all(name is None for name in names):
         return text
     last = text.rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""On a torch that has names of its own, as 2.12 still did: what there stands in the way of ours."""
+"""Patches for a torch with names of its own (2.12 and earlier), which conflict with ours."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from namecheck.runtime.core.patch_table import Patch
 
 IS_NATIVE: Final = hasattr(torch.Tensor, "refine_names")
 
-# Where torch refuses to pickle a tensor that has names.
+# The modules in which torch refuses to pickle a named tensor.
 _REFUSING: Final = ("torch._tensor", "torch.multiprocessing.reductions")
 _REFUSAL: Final = "check_serializing_named_tensor"
 
 
-def patches(names: property) -> Iterator[Patch]:
-    """What has to be replaced there; `names` is the property of ours."""
+def patches(names_property: property) -> Iterator[Patch]:
+    """The patches, none for a torch without names. `names_property` is our ``Tensor.names``."""
     if not IS_NATIVE:
         return
     if "names" in vars(FakeTensor):
-        yield Patch(FakeTensor, "names", names)
+        yield Patch(FakeTensor, "names", names_property)
     for module in map(sys.modules.get, _REFUSING):
         if module is not None and hasattr(module, _REFUSAL):
-            yield Patch(module, _REFUSAL, _pickles)
+            yield Patch(module, _REFUSAL, _accept)
 
 
-def _pickles(tensor: torch.Tensor) -> None:
-    """Names of ours are a plain attribute, which pickle keeps."""
+def _accept(tensor: torch.Tensor) -> None:
+    """Refuse nothing: our names are a plain attribute, which pickle keeps."""

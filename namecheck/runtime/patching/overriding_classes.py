@@ -1,9 +1,9 @@
-"""Classes that override torch's functions: each is told of the function that its program knows.
+"""Tensor classes with a ``__torch_function__`` of their own.
 
-A ``__torch_function__`` often looks up what it is told of in a table. The table of a class that was
-there before the shim holds torch's own functions, that of a class that came later what stands in
-their places; torch tells of a function the one, of a method the other. So the older classes hear
-of the originals whatever they are told of, and a function goes to all of them by our hand.
+A ``__torch_function__`` often looks its ``func`` up in a table. A class that was defined before
+the patches has torch's original functions in that table, a later class has our wrappers. torch
+passes the original for a function, and the wrapper for a method. So the handlers of older classes
+are patched to receive the original in every case, and we dispatch functions ourselves.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ HANDLER: Final = "__torch_function__"
 
 
 def patches() -> Iterator[Patch]:
-    """Marks of the tensor classes that override torch's functions, of those to come as well."""
+    """Patches that mark and adapt the present overriding classes, and mark future ones."""
     for kind in _subclasses(torch.Tensor):
         if _overrides(kind):
             yield Patch(kind, ATTRIBUTE, OVERRIDING)
-            yield Patch(kind, HANDLER, classmethod(_hearing(kind)))
-    yield Patch(torch.Tensor, "__init_subclass__", classmethod(_made))
+            yield Patch(kind, HANDLER, classmethod(_receiving_originals(kind)))
+    yield Patch(torch.Tensor, "__init_subclass__", classmethod(_init_subclass))
 
 
 def _subclasses(kind: Any) -> Iterator[Any]:
@@ -44,65 +44,63 @@ def _overrides(kind: Any) -> bool:
     return handler is not None and handler is not default.__func__
 
 
-def _made(kind: Any, /, **settings: Any) -> None:
-    """Mark a class of tensors that has just been made."""
-    above: Any = super(torch.Tensor, kind)
-    above.__init_subclass__(**settings)
+def _init_subclass(kind: Any, /, **settings: Any) -> None:
+    """Mark a new tensor class if it overrides torch's functions."""
+    parent: Any = super(torch.Tensor, kind)
+    parent.__init_subclass__(**settings)
     if _overrides(kind):
         TABLE.apply([Patch(kind, ATTRIBUTE, OVERRIDING)])
 
 
-def _hearing(kind: Any) -> Callable[..., Any]:
-    """A handler that hears of torch's own functions, whatever stands in their places."""
+def _receiving_originals(kind: Any) -> Callable[..., Any]:
+    """The handler of a class, called with the original function instead of our wrapper."""
     original = getattr(kind, HANDLER).__func__
 
     @functools.wraps(original)
-    def torch_function(
-        kind: type, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def torch_function(kind: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return original(kind, _original(func), types, args, kwargs or {})
 
     return torch_function
 
 
-def _original(function: Any) -> Any:
-    ours = function.__class__ is FunctionType and call_sites.is_ours(function.__code__)
-    return getattr(function, "__wrapped__", function) if ours else function
+def _original(func: Any) -> Any:
+    is_wrapper = func.__class__ is FunctionType and call_sites.is_ours(func.__code__)
+    return getattr(func, "__wrapped__", func) if is_wrapper else func
 
 
-def among(values: Iterable[Any]) -> bool:
-    """Whether there are tensors among these values that override torch's functions."""
+def any_overriding(values: Iterable[Any]) -> bool:
+    """Whether any value is, or contains, a tensor of an overriding class."""
     for value in values:
         if getattr(value.__class__, ATTRIBUTE, None) is OVERRIDING:
             return True
-        if value.__class__ in (list, tuple) and among(value):
+        if value.__class__ in (list, tuple) and any_overriding(value):
             return True
     return False
 
 
-def named(values: Iterable[Any]) -> bool:
-    """Whether any of these values carries names of its own."""
+def any_named(values: Iterable[Any]) -> bool:
+    """Whether any value is, or contains, a tensor with names."""
     for value in values:
         if isinstance(getattr(value, ATTRIBUTE, None), tuple):
             return True
-        if value.__class__ in (list, tuple) and named(value):
+        if value.__class__ in (list, tuple) and any_named(value):
             return True
     return False
 
 
-def teller(function: Callable[..., Any], values: Sequence[Any]) -> Callable[..., Any] | None:
-    """What tells all that overrides torch's functions of a call of this one.
+def dispatcher(func: Any, values: Sequence[Any]) -> Callable[..., Any] | None:
+    """A callable that passes a call of `func` to the handlers of the overriding values.
 
-    None where nothing does, as within a handler that calls what it was told of.
+    None if no value overrides at present, as inside of a handler that calls `func` itself.
     """
-    concerned = [value for value in _flat(values) if has_torch_function((value,))]
-    if not concerned:
+    overriding = [value for value in _flat(values) if has_torch_function((value,))]
+    if not overriding:
         return None
-    return functools.partial(handle_torch_function, function, concerned)
+    return functools.partial(handle_torch_function, func, overriding)
 
 
-def foreign(values: Iterable[Any]) -> bool:
-    """Whether something that is no tensor overrides torch's functions."""
+def any_overriding_object(values: Iterable[Any]) -> bool:
+    """Whether a value that is no tensor overrides torch's functions."""
     return any(
         hasattr(value.__class__, HANDLER) and not isinstance(value, torch.Tensor)
         for value in _flat(values)

@@ -1,4 +1,4 @@
-"""Names between processes: what is sent to another one, and the workers of a ``DataLoader``."""
+"""Names between processes: tensors that are sent, and the workers of a ``DataLoader``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils.data._utils import worker
 from namecheck.core.semantics import Semantics
 from namecheck.runtime.core import modes, tensor_names
 from namecheck.runtime.core.modes import Mode
-from namecheck.runtime.core.name_propagation import said_of
+from namecheck.runtime.core.name_propagation import names_or_none
 from namecheck.runtime.core.patch_table import TABLE, Patch
 from namecheck.runtime.core.tensor_names import Names
 
@@ -28,27 +28,27 @@ def patches(enter: Entrance) -> Iterator[Patch]:
     """
     reducers: dict[type, Callable[[torch.Tensor], Any]] = vars(ForkingPickler)["_extra_reducers"]
     for kind in (torch.Tensor, torch.nn.Parameter):
-        yield Patch(reducers, kind, _sending(reducers[kind]))
+        yield Patch(reducers, kind, _with_names(reducers[kind]))
     yield Patch(worker, "_worker_loop", _WorkerLoop(worker._worker_loop, enter))
 
 
-def _sending(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
-    """What is sent in a tensor's place; its names stand before all else."""
+def _with_names(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A wrapper of a reducer of torch, which pickles the names before all else."""
 
     def reduce(tensor: torch.Tensor) -> Any:
         reduced = original(tensor)
-        names = said_of(tensor)
-        return reduced if names is None else (received, (names, *reduced))
+        names = names_or_none(tensor)
+        return reduced if names is None else (rebuild_named, (names, *reduced))
 
     return reduce
 
 
-def received(
-    names: Names, rebuild: Callable[..., torch.Tensor], arguments: tuple[Any, ...]
+def rebuild_named(
+    names: Names, rebuild: Callable[..., torch.Tensor], args: tuple[Any, ...]
 ) -> torch.Tensor:
-    """A tensor that another process has sent, with its names."""
-    tensor = rebuild(*arguments)
-    tensor_names.give(tensor, names)
+    """Rebuild a tensor that another process sent, with its names."""
+    tensor = rebuild(*args)
+    tensor_names.set_names(tensor, names)
     return tensor
 
 

@@ -1,9 +1,9 @@
-"""One patched callable of torch: what a call of it needs, learnt once for each kind of call.
+"""One patched callable of torch, with a plan for each kind of call.
 
-A `Plan` is what `infer` answered, made ready: the arguments with indices in the place of names,
-and the names of what comes back. It holds for every call with the same names, dtypes and plain
-arguments; where the answer without sizes leaves a name open, for the same sizes as well. That the
-answer without sizes may be taken for all sizes is the law of sound forgetting (tests/laws/).
+A `Plan` holds the answer of `infer` for a kind of call: the arguments with names replaced by
+indices, and the names of the results. It applies to every call with the same names, dtypes and
+plain arguments, and only to the same sizes if the answer without sizes leaves a name open. The
+law of sound forgetting (tests/laws/) says that an answer without sizes holds for all sizes.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from namecheck.runtime.patching.wrapper_source import LONGEST
 
 __all__ = ["NAMING", "Plan", "Site"]
 
-# More kinds of calls than that are no kinds: their arguments are data. Then all are forgotten.
+# A site with more kinds of calls has data among its arguments; its memos are then cleared.
 MOST_PLANS: Final = 4096
-# Lists that are longer hold data.
+# Longer lists are taken for data, and their calls are not remembered.
 _LONGEST: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to make one kind of call: what of it changes, and what the tensors are called.
+    """How to make one kind of call: the changed arguments, and the answer of `infer`.
 
-    `sized` where that holds for these sizes alone; `doubt` is a contradiction that torch itself
-    is to refuse, `names` those of the one result, where the answer tells all of them.
+    `sized` if the plan holds for these sizes only. `unconfirmed` is a contradiction that torch
+    itself should report. `names` are those of a single result if all of them are known.
     """
 
     changes: Changes
     inference: Inference
     sized: bool = False
-    doubt: Contradiction | None = None
+    unconfirmed: Contradiction | None = None
     names: Names | None = None
 
 
 def _memos() -> tuple[dict[Hashable, Any], ...]:
-    """A memo for each number of arguments of which a wrapper knows, besides the tensor."""
+    """One memo for each number of arguments besides the tensor that an exact wrapper handles."""
     return tuple({} for _ in range(LONGEST + 1))
 
 
@@ -66,123 +66,136 @@ def _memos() -> tuple[dict[Hashable, Any], ...]:
 class Site:
     """One patched callable; `call` runs it with names.
 
-    `said` is false where tensors without any names are of unknown names (a recording); `quick` is
-    what an exact wrapper looks up, `whole` what any other does, `kept` the number of entries.
+    `assume_unnamed` is False in a recording: a tensor that was never named then has unknown names.
+    `exact_memos` are the memos of an exact wrapper (`wrapper_source`), `general_memo` that of any
+    other, `entries` is the number of entries in all of them.
     """
 
     target: Target
     semantics: Semantics
-    said: bool = True
+    assume_unnamed: bool = True
     original: Callable[..., Any] = field(init=False)
     wrapper: Callable[..., Any] = field(init=False)
     names_result: bool = field(init=False)
     plans: dict[Hashable, Plan] = field(default_factory=dict)
-    quick: tuple[dict[Hashable, Any], ...] = field(default_factory=_memos)
-    whole: dict[Hashable, Any] = field(default_factory=dict)
-    kept: int = 0
+    exact_memos: tuple[dict[Hashable, Any], ...] = field(default_factory=_memos)
+    general_memo: dict[Hashable, Any] = field(default_factory=dict)
+    entries: int = 0
 
     def __post_init__(self) -> None:
         self.original = self.target.original
         self.names_result = targets.names_result(self.target.row)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call in which names may matter."""
-        if overriding_classes.among((*args, *kwargs.values())):
+        """Run a call that may involve names."""
+        if overriding_classes.any_overriding((*args, *kwargs.values())):
             return self._overridden(args, kwargs)
-        return self.perform(self._found(args, kwargs), args, kwargs)
+        return self.perform(self._plan_or_raise(args, kwargs), args, kwargs)
 
     def _overridden(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call with tensors that override torch's functions.
+        """Run a call with tensors of overriding classes.
 
-        torch itself tells them of a method, of functions we do.
+        torch itself passes methods to their handlers; we pass functions.
         """
         values = (*args, *kwargs.values())
         is_function = self.target.form not in "mia"
-        teller = overriding_classes.teller(self.wrapper, values) if is_function else None
-        run = teller or self.original
-        if overriding_classes.named(values) or any(map(speaks, values)):
-            return self.perform(self._found(args, kwargs), args, kwargs, run)
+        dispatcher = overriding_classes.dispatcher(self.wrapper, values) if is_function else None
+        run = dispatcher or self.original
+        if overriding_classes.any_named(values) or any(map(speaks, values)):
+            return self.perform(self._plan_or_raise(args, kwargs), args, kwargs, run)
         return run(*args, **kwargs)
 
-    def learn(self, key: tuple[Hashable, ...], args: tuple[Any, ...], told: tuple[int, ...]) -> Any:
-        """Make a call, and remember under `key` what the next of its kind needs.
+    def learn_exact(
+        self, key_path: Sequence[Hashable], args: tuple[Any, ...], translated: Sequence[int]
+    ) -> Any:
+        """Run a call, and remember in the exact memo, under `key_path`, what the next one needs.
 
-        That is the arguments at the places `told`, with indices for names, and the result's names.
-        A traced call (torch.jit) is made in the same way each time: its lines are compared. One of
-        tensors that override torch's functions is, too.
+        The entry has the arguments at the indices `translated`, with names replaced by indices of
+        dims, and the names of the result. Calls that torch.jit traces are not remembered, because
+        it compares the lines of repeated traces; nor are calls of overriding classes.
         """
-        if overriding_classes.among(args):
+        if overriding_classes.any_overriding(args):
             return self._overridden(args, {})
-        plan = self._found(args, {})
+        plan = self._plan_or_raise(args, {})
         result = self.perform(plan, args, {})
-        if torch._C._get_tracing_state() is not None or overriding_classes.among((result,)):
+        if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
+            (result,)
+        ):
             return result
-        if plan is not None and isinstance(result, torch.Tensor) and _is_quick(plan, key):
+        if plan is not None and isinstance(result, torch.Tensor) and _is_memoizable(plan, key_path):
             values = dict(plan.changes.positional)
             names = getattr(result, tensor_names.ATTRIBUTE, None)
-            known = tuple(values.get(place, args[place]) for place in told)
-            with contextlib.suppress(TypeError):  # of a list among the arguments
-                self._keep(self.quick[len(args) - 1], key, (*known, names) if told else names)
+            arguments = (values.get(index, args[index]) for index in translated)
+            entry = (*arguments, names) if translated else names
+            with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
+                self._remember_call(self.exact_memos[len(args) - 1], key_path, entry)
         return result
 
-    def study(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call of any signature, and remember under all of its values how.
+    def learn_general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call of any signature, and remember it in the general memo.
 
-        That is the arguments after the first, None where they are passed on as they are, and the
-        result's names.
+        The entry has the arguments after the first (None if they do not change), and the names of
+        the result.
         """
-        if overriding_classes.among((*args, *kwargs.values())):
+        if overriding_classes.any_overriding((*args, *kwargs.values())):
             return self._overridden(args, kwargs)
-        plan = self._found(args, kwargs)
-        before: Hashable = tensor_names.names_of(args[0])
-        if before is None:
-            before = args[0].dim()
+        plan = self._plan_or_raise(args, kwargs)
+        names = tensor_names.names_of(args[0])
+        before = args[0].dim() if names is None else names
         result = self.perform(plan, args, kwargs)
         key = (before, args[1:], tuple(kwargs.items()))
-        if plan is None or not _is_quick(plan, key) or not isinstance(result, torch.Tensor):
+        if plan is None or not _is_memoizable(plan, key) or not isinstance(result, torch.Tensor):
             return result
-        if torch._C._get_tracing_state() is not None or overriding_classes.among((result,)):
+        if torch._C._get_tracing_state() is not None or overriding_classes.any_overriding(
+            (result,)
+        ):
             return result
         if plan.inference.after or any(result is value for value in (*args, *kwargs.values())):
             return result
         changed = None
         if plan.changes:
-            given, words = plan.changes.apply(args, kwargs)
-            changed = tuple(given[1:]), words
-        with contextlib.suppress(TypeError):  # of a list among the arguments
-            names = getattr(result, tensor_names.ATTRIBUTE, None)
-            self._keep(self.whole, (key,), (changed, names))
+            positional, keywords = plan.changes.apply(args, kwargs)
+            changed = tuple(positional[1:]), keywords
+        with contextlib.suppress(TypeError):  # an unhashable argument, such as a list
+            result_names = getattr(result, tensor_names.ATTRIBUTE, None)
+            self._remember_call(self.general_memo, (key,), (changed, result_names))
         return result
 
-    def _found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan of a call; what it raises shows neither our frames nor the memo's miss."""
+    def _plan_or_raise(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
+        """The plan of a call; an error from it has no traceback of ours and no context."""
         try:
             return self.plan(args, kwargs)
         except Contradicted as error:
             raise error.with_traceback(None) from None
 
-    def _keep(self, level: dict[Hashable, Any], key: tuple[Hashable, ...], entry: Any) -> None:
-        if self.kept >= MOST_PLANS:
-            for memo in (*self.quick, self.whole):
+    def _remember_call(
+        self, level: dict[Hashable, Any], key_path: Sequence[Hashable], entry: Any
+    ) -> None:
+        """Put an entry into nested dicts, one level for each key."""
+        if self.entries >= MOST_PLANS:
+            for memo in (*self.exact_memos, self.general_memo):
                 memo.clear()
-            self.kept = 0
-        *path, last = key
-        for part in path:
-            level = level.setdefault(part, {})
+            self.entries = 0
+        *outer, last = key_path
+        for key in outer:
+            level = level.setdefault(key, {})
         level[last] = entry
-        self.kept += 1
+        self.entries += 1
 
-    def refused(self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of unnamed tensors that torch refused: ours, if it speaks of names.
+    def handle_refusal(
+        self, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Handle the error of torch for a call of unnamed tensors: retry it if it uses names.
 
-        What is no tensor and overrides torch's functions may know the other of the two functions:
-        a builtin of torch tells of itself, a function in Python of what stands in its place.
+        An object that is no tensor and overrides torch's functions may expect the other of the two
+        functions: a builtin of torch dispatches the original, a Python function our wrapper.
         """
-        if isinstance(error, TypeError) and overriding_classes.foreign(args):
+        if isinstance(error, TypeError) and overriding_classes.any_overriding_object(args):
             python = isinstance(self.original, FunctionType)
-            teller = overriding_classes.teller(self.original if python else self.wrapper, args)
-            if teller is not None:
-                return teller(*args, **kwargs)
+            func = self.original if python else self.wrapper
+            dispatcher = overriding_classes.dispatcher(func, args)
+            if dispatcher is not None:
+                return dispatcher(*args, **kwargs)
         if isinstance(error, TypeError) or any(map(speaks, (*args, *kwargs.values()))):
             plan = self.plan(args, kwargs)
             if plan is not None and plan.changes:
@@ -190,16 +203,16 @@ class Site:
         raise error
 
     def plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan for this kind of call; None where nothing is known of the call.
+        """The plan for this kind of call; None if the table has no signature for it.
 
-        What is asked of the tensors meanwhile is no call of the user's: ``__torch_function__`` does
-        not hear of it.
+        ``__torch_function__`` is disabled meanwhile: attributes are read from the tensors, which
+        are no calls of the user.
         """
         with torch._C.DisableTorchFunction():
             return self._plan(args, kwargs)
 
     def _plan(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan | None:
-        """The plan, remembered unless an argument cannot be hashed, or the call is traced."""
+        """The plan, remembered unless an argument is unhashable or the call is traced."""
         if torch._C._get_tracing_state() is not None:
             return self._make(args, kwargs)
         values = (*args, *kwargs.values())
@@ -217,7 +230,7 @@ class Site:
                     self._remember(key, plan, values)
         return plan
 
-    def _remember(self, key: Hashable, plan: Plan, values: tuple[Any, ...]) -> None:
+    def _remember(self, key: Hashable, plan: Plan, values: Sequence[Any]) -> None:
         if len(self.plans) >= MOST_PLANS:
             self.plans.clear()
         if plan.sized:
@@ -237,7 +250,7 @@ class Site:
         return Plan(changes, inference, sized, names=_settled_names(inference))
 
     def _resizes(self, kwargs: Mapping[str, Any]) -> bool:
-        """Whether a tensor is given another shape, which a named one must not be."""
+        """Whether the call may resize a tensor, which is an error for a named one."""
         in_place = self.target.form in "ij" and self.target.row.inplace == "becomes"
         return in_place or "out" in kwargs
 
@@ -250,21 +263,23 @@ class Site:
     def _abstract(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool
     ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as `infer` takes them, those that a module was made with among them."""
+        """The arguments as `infer` takes them, with the constructor arguments of a module."""
         if self.target.form == "c":
-            constructed = constructor_arguments.made_with(self.target.row, args[0])
+            constructed = constructor_arguments.constructor_arguments(self.target.row, args[0])
             args, kwargs = args[1:], {**constructed, **kwargs}
-        values = [tensor_names.abstract(arg, sized=sized, said=self.said) for arg in args]
+        values = [
+            tensor_names.abstract(arg, sized=sized, assume_unnamed=self.assume_unnamed)
+            for arg in args
+        ]
         if self.target.reflected:
             values.reverse()
-        given = self._public(kwargs)
         return values, {
-            key: tensor_names.abstract(value, sized=sized, said=self.said)
-            for key, value in given.items()
+            key: tensor_names.abstract(value, sized=sized, assume_unnamed=self.assume_unnamed)
+            for key, value in self._public(kwargs).items()
         }
 
     def _public(self, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The keywords without those that torch's own functions hand to one another."""
+        """The keywords without the private ones that torch's functions pass to each other."""
         if any(p.mapping for signature in self.target.row.signatures for p in signature):
             return kwargs
         return {key: value for key, value in kwargs.items() if not key.startswith("_")}
@@ -272,7 +287,7 @@ class Site:
     def _changes(
         self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Changes:
-        """Names become indices; raises a `Contradicted` where they cannot, in whatever mode."""
+        """The changes that replace names by indices; in every mode `Contradicted` if impossible."""
         values = (*args, *kwargs.values())
         if self.target.by_name or not (self.names_result or any(map(speaks, values))):
             return UNCHANGED
@@ -282,59 +297,63 @@ class Site:
         try:
             return argument_translation.translated(args, kwargs, positional, keywords)
         except Contradiction as untranslatable:
-            told = inference.contradiction or untranslatable
-            raise reporting.error_for(told, values) from untranslatable
+            contradiction = inference.contradiction or untranslatable
+            raise reporting.error_for(contradiction, values) from untranslatable
 
     def _contradicted(
         self, inference: Inference, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Plan:
-        """Raise or tell, by the mode; what torch itself will refuse is left to it.
+        """Report the contradiction, unless torch itself will; the plan if the call goes on.
 
-        What a call wrote before it failed keeps the names that it was given.
+        Arguments that the call writes to before it fails get their names all the same.
         """
         contradiction = inference.contradiction
         assert contradiction is not None
         values = (*args, *kwargs.values())
-        unknown = Inference(UNKNOWN, contradiction=contradiction)
-        if not self._is_ours(contradiction, values):
-            return Plan(self._changes(inference, args, kwargs), unknown, doubt=contradiction)
-        self._name_written(inference, args, kwargs)
-        reporting.judge(contradiction, values)
+        inferred = Inference(UNKNOWN, contradiction=contradiction)
+        if not self._is_reported(contradiction, values):
+            return Plan(self._changes(inference, args, kwargs), inferred, unconfirmed=contradiction)
+        self._name_written_arguments(inference, args, kwargs)
+        reporting.report(contradiction, values)
         if self.target.moves and not call_sites.inside_torch():
             raise reporting.error_for(contradiction, values)
-        return Plan(self._changes(inference, args, kwargs), unknown)
+        return Plan(self._changes(inference, args, kwargs), inferred)
 
-    def _is_ours(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
-        # A special method that does not know a string leaves it to the other operand.
-        speaking = not self.target.special and any(map(speaks, values))
-        names_dims = self.target.move is not None or speaking
-        return reporting.is_ours(contradiction, self.semantics, names_dims=names_dims)
+    def _is_reported(self, contradiction: Contradiction, values: Sequence[Any]) -> bool:
+        # A special method returns NotImplemented for a string, for the other operand to handle.
+        has_string = not self.target.special and any(map(speaks, values))
+        names_dims = self.target.move is not None or has_string
+        return reporting.is_reported(contradiction, self.semantics, names_dims=names_dims)
 
     def perform(
         self,
         plan: Plan | None,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        teller: Callable[..., Any] | None = None,
+        dispatcher: Callable[..., Any] | None = None,
     ) -> Any:
-        """Run the original, or what tells of it, by its plan, and name what comes back."""
-        run = self.target.move or teller or self.original
+        """Run the original, or its `dispatcher`, as planned, and name the results."""
+        run = self.target.move or dispatcher or self.original
         if plan is None:
             return run(*args, **kwargs)
-        given, words = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
+        positional, keywords = plan.changes.apply(args, kwargs) if plan.changes else (args, kwargs)
         try:
-            result = run(*given, **words)
+            result = run(*positional, **keywords)
         except (Contradicted, Warning):
             raise
         except (RuntimeError, LookupError, TypeError, ValueError, Contradiction) as error:
-            self._retell(error, args, kwargs)
+            self._raise_with_names(error, args, kwargs)
             raise
-        if plan.doubt is not None and reporting.stands(plan.doubt, self.semantics):
-            reporting.judge(plan.doubt, (*args, *kwargs.values()))
+        if plan.unconfirmed is not None and reporting.holds_after_success(
+            plan.unconfirmed, self.semantics
+        ):
+            reporting.report(plan.unconfirmed, (*args, *kwargs.values()))
         return self.name(plan, result, args, kwargs)
 
-    def _retell(self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Raise in the words of the rules, which tell names, what torch refused."""
+    def _raise_with_names(
+        self, error: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> None:
+        """Raise an error of torch with the message of the rules, which has the names."""
         values = (*args, *kwargs.values())
         with torch._C.DisableTorchFunction():
             contradiction = self._infer(args, kwargs, sized=True).contradiction
@@ -345,55 +364,59 @@ class Site:
         ):
             return
         try:
-            reporting.judge(contradiction, values)
-        except Contradicted as told:
-            raise told from error
+            reporting.report(contradiction, values)
+        except Contradicted as contradicted:
+            raise contradicted from error
 
     def name(
         self, plan: Plan, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Give the names that were inferred to the result, and to what the call wrote into.
+        """Set the inferred names on the result, and on the arguments that the call wrote to.
 
-        The result comes back, or what is inferred in the place of a value.
+        Returns the result, or the inferred value of a call that returns a bool.
         """
         answer = plan.inference.result
         with torch._C.DisableTorchFunction():
             if (
                 plan.names
-                and self.said
+                and self.assume_unnamed
                 and type(result) is torch.Tensor
                 and result.dim() == len(plan.names)
                 and not self._is_argument(result, plan, args, kwargs)
             ):
-                tensor_names.give(result, plan.names)
+                tensor_names.set_names(result, plan.names)
                 return result
-            self._name_written(plan.inference, args, kwargs)
+            self._name_written_arguments(plan.inference, args, kwargs)
             if isinstance(answer, bool):
                 return answer
             if self._is_argument(result, plan, args, kwargs):
-                result = tensor_names.apart(result, answer)
-            tensor_names.stamp(result, answer, said=self.said)
+                result = tensor_names.alias_if_renamed(result, answer)
+            tensor_names.set_inferred_names(result, answer, assume_unnamed=self.assume_unnamed)
         return result
 
     def _is_argument(
         self, result: Any, plan: Plan, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> bool:
-        """Whether the result of a call that writes into no argument is an argument itself."""
+        """Whether a call that writes to no argument returns one of its arguments."""
         if plan.inference.after or self.target.form in "ij" or "out" in kwargs:
             return False
         if not isinstance(result, torch.Tensor):
             return False
         return any(result is value for value in (*args, *kwargs.values()))
 
-    def _name_written(
+    def _name_written_arguments(
         self, inference: Inference, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
         for key, answer in inference.after.items():
             if isinstance(key, str):
-                tensor_names.stamp(kwargs.get(key), answer, said=self.said)
+                tensor_names.set_inferred_names(
+                    kwargs.get(key), answer, assume_unnamed=self.assume_unnamed
+                )
             else:
-                place = len(args) - 1 - key if self.target.reflected else key
-                tensor_names.stamp(args[place], answer, said=self.said)
+                index = len(args) - 1 - key if self.target.reflected else key
+                tensor_names.set_inferred_names(
+                    args[index], answer, assume_unnamed=self.assume_unnamed
+                )
 
 
 def _settled_names(inference: Inference) -> Names | None:
@@ -403,12 +426,12 @@ def _settled_names(inference: Inference) -> Names | None:
     return None
 
 
-def _is_quick(plan: Plan, key: Hashable) -> bool:
-    """Whether a plan is for one tensor and any sizes, and touches nothing but its result.
+def _is_memoizable(plan: Plan, key: Hashable) -> bool:
+    """Whether a plan is for one tensor and any sizes, and changes nothing but its result.
 
-    A contradiction is no plan: it is to be met each time.
+    A contradiction is not remembered: each call must report it.
     """
-    if plan.inference.contradiction is not None or plan.doubt is not None:
+    if plan.inference.contradiction is not None or plan.unconfirmed is not None:
         return False
     after = plan.inference.after
     touches = bool(after) and tuple(after) != (0,)
@@ -416,28 +439,28 @@ def _is_quick(plan: Plan, key: Hashable) -> bool:
 
 
 def _holds_tensor(value: Any) -> bool:
-    """Whether a key is, or holds, a tensor: to remember it would keep its memory."""
+    """Whether a key is, or contains, a tensor: remembering it would keep its memory allocated."""
     if isinstance(value, (tuple, list)):
         return any(map(_holds_tensor, value))
     return isinstance(value, torch.Tensor)
 
 
 def _is_settled(inference: Inference) -> bool:
-    """Whether an answer says all that there is to say, whatever the sizes."""
+    """Whether an answer is complete for all sizes."""
     if inference.contradiction is not None or not inference.fits:
         return True
     return _is_known(inference.result) and all(map(_is_known, inference.after.values()))
 
 
 def _is_known(answer: Any) -> bool:
-    """Whether all names are known; an answer that is no tensor tells nothing of the call."""
+    """Whether all names of an answer are known; False if it contains no tensor."""
     if isinstance(answer, Tensor):
         return answer.dims.complete
     return isinstance(answer, (tuple, list)) and all(map(_is_known, answer))
 
 
 def _key(value: Any) -> Hashable:
-    """What of an argument a plan depends on; raises TypeError where that cannot be told."""
+    """The part of an argument that a plan depends on; TypeError if there is no such key."""
     if isinstance(value, torch.Tensor):
         names = tensor_names.names_of(value)
         return value.dim() if names is None else names, value.dtype
@@ -456,15 +479,15 @@ def _key(value: Any) -> Hashable:
 
 def _sizes(values: Sequence[Any]) -> Hashable:
     """The sizes of all tensors among the arguments, and the values of slices."""
-    found: list[Hashable] = []
+    collected: list[Hashable] = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.append(tuple(value.shape))
+            collected.append(tuple(value.shape))
         elif isinstance(value, (list, tuple)):
-            found.append(_sizes(value))
+            collected.append(_sizes(value))
         elif isinstance(value, slice):
-            found.append(_sizes((value.start, value.stop, value.step)))
+            collected.append(_sizes((value.start, value.stop, value.step)))
         else:
             hash(value)
-            found.append(value)
-    return tuple(found)
+            collected.append(value)
+    return tuple(collected)

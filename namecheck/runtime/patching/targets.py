@@ -1,4 +1,4 @@
-"""The callables of torch that the table speaks of: where each stands, and which operator it is."""
+"""The attributes of torch that the operator table describes, each with its operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from namecheck.operators import Operator, python_operators
 from namecheck.operators.signatures import Parameter
 from namecheck.rules import registry
 
-# How Python spells the operators that `operators.python_operators` names, without underscores.
+# The special methods of the nodes that `operators.python_operators` names, without underscores.
 BINARY: Final = {
     "Add": "add",
     "Sub": "sub",
@@ -33,7 +33,7 @@ BINARY: Final = {
 COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
-# These are written by hand: what makes names, and attributes that torch 2.13 lacks.
+# Patched by hand: the naming API, and attributes that torch 2.13 lacks.
 BY_HAND: Final = frozenset(
     {
         "names",
@@ -60,10 +60,10 @@ BY_HAND: Final = frozenset(
 class Target:
     """One attribute of torch: its owner, its operator as `infer` takes it, its row, its form.
 
-    `special` marks a special method of Python, with one operand where it is `unary`, `reflected`
-    one whose receiver is the right operand. `move` is a function of ours that runs in the
-    original's place where there are names; one `by_name` takes names as they are, one that `moves`
-    dims cannot be called with the wrong ones.
+    `special` marks a special method of Python, `unary` one with a single operand, `reflected` one
+    whose receiver is the right operand. `move` is our function that replaces the original for
+    named tensors. `by_name` is True if it accepts names as they are, `moves` if it moves dims and
+    so cannot run with wrong names.
     """
 
     owner: Any
@@ -81,12 +81,12 @@ class Target:
 
 
 def is_fresh(parameter: Parameter) -> bool:
-    """Whether a parameter names dims of the result: torch has none of these any more."""
+    """Whether a parameter names dims of the result; torch itself no longer has such parameters."""
     return parameter.name in _FRESH and bool(parameter.kinds & {"name", "names"})
 
 
 def names_result(row: Operator) -> bool:
-    """Whether a call may say how the dims of the result are called."""
+    """Whether a call can name the dims of its result."""
     return any(map(is_fresh, itertools.chain(*row.signatures)))
 
 
@@ -95,11 +95,11 @@ _FRESH: Final = frozenset({"names", "out_dim", "outdim"})
 
 def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
     """Every callable and property to patch, each once."""
-    seen: set[tuple[int, str]] = set()
+    patched_keys: set[tuple[int, str]] = set()
     for target in (*_of_rows(rows), *_of_python(rows)):
-        place = (id(target.owner), target.attribute)
-        if place not in seen:
-            seen.add(place)
+        key = (id(target.owner), target.attribute)
+        if key not in patched_keys:
+            patched_keys.add(key)
             yield target
 
 
@@ -108,21 +108,21 @@ def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
         if key in BY_HAND or _loses_no_names(row):
             continue
         for form in row.forms:
-            if place := _place(key, form):
-                owner, attribute, operator = place
+            if location := _location(key, form):
+                owner, attribute, operator = location
                 original = getattr(owner, attribute, None)
                 if original is not None and not isinstance(original, type):
                     yield Target(owner, attribute, operator, row, form, original)
 
 
 def _loses_no_names(row: Operator) -> bool:
-    """Whether nothing is known of the result, or it is no tensor, whatever the names are."""
+    """Whether an operator needs no patch: its result is no tensor, or the table has no rule."""
     if row.native or row.aten:
         return False
     return row.names == "unknown" or not registry.traits_of(row.names).patched
 
 
-def _place(key: str, form: str) -> tuple[Any, str, str] | None:
+def _location(key: str, form: str) -> tuple[Any, str, str] | None:
     """The owner and attribute of an operator in a form, and the operator as `infer` takes it."""
     if form == "f":
         owner, attribute = _module(key)
@@ -151,8 +151,8 @@ def of_modules(rows: Mapping[str, Operator]) -> Iterator[Target]:
     for key, row in rows.items():
         owner, attribute = _module(key)
         if "c" in row.forms and owner and hasattr(owner, attribute):
-            made = getattr(owner, attribute)
-            yield Target(made, "forward", key, row, "c", made.forward)
+            layer = getattr(owner, attribute)
+            yield Target(layer, "forward", key, row, "c", layer.forward)
 
 
 def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
@@ -183,6 +183,6 @@ def _of_python(rows: Mapping[str, Operator]) -> Iterator[Target]:
                 )
 
 
-def is_property(target: Target) -> bool:
-    """Whether the target is read, not called."""
-    return target.form == "a" or inspect.isdatadescriptor(target.original)
+def is_property(patched: Target) -> bool:
+    """Whether the attribute is a property, not a callable."""
+    return patched.form == "a" or inspect.isdatadescriptor(patched.original)

@@ -1,8 +1,7 @@
-"""Names survive where torch makes one tensor of another without calling an operator of the table.
+"""Keeps names where torch converts tensors without an operator: parameters and fake tensors.
 
-Parameters, fake tensors, classes that override torch's functions (`overriding`), function
-transforms (`transforms`), processes (`loading`).
-What only moves a tensor's Python object (copy, pickle, ``torch.save``, optimizers) needs nothing.
+Operations on the Python object of a tensor (copy, pickle, ``torch.save``, optimizers) keep its
+attributes, and so its names, without a patch.
 """
 
 from __future__ import annotations
@@ -13,21 +12,23 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _device
 
-from namecheck.runtime.core.name_propagation import keeping
+from namecheck.runtime.core.name_propagation import copying_names
 from namecheck.runtime.core.patch_table import Patch
 
 
 def patches() -> Iterator[Patch]:
-    """What has to be replaced besides the operators."""
-    _let_torch_remember()
-    subclassed = keeping(torch.Tensor._make_subclass, 1, "data")
+    """The conversions to parameters and to fake tensors."""
+    _fill_factory_cache()
+    subclassed = copying_names(torch.Tensor._make_subclass, 1, "data")
     yield Patch(torch.Tensor, "_make_subclass", staticmethod(subclassed))
-    yield Patch(FakeTensorMode, "from_tensor", keeping(FakeTensorMode.from_tensor, 1, "tensor"))
+    yield Patch(
+        FakeTensorMode, "from_tensor", copying_names(FakeTensorMode.from_tensor, 1, "tensor")
+    )
 
 
-def _let_torch_remember() -> None:
-    """Let torch note its own factories, which it knows again by identity, before they change.
+def _fill_factory_cache() -> None:
+    """Let torch cache the set of its factory functions before they are patched.
 
-    ``with torch.device(...)`` and ``set_default_device`` compare what is called with that note.
+    ``with torch.device(...)`` and ``set_default_device`` look functions up in that set.
     """
     _device._device_constructors()

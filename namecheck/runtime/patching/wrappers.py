@@ -1,8 +1,8 @@
-"""The functions that stand in torch's place, each made for its callable.
+"""The functions that replace torch's, each made for its callable.
 
-A call without names costs one look at each tensor's attribute before the original runs; one with
-names a look into the site's memo besides. Callables whose overloads agree on their parameters get
-exact code (`wrapper_source`), all others forward what they are given.
+A call without names reads one attribute of each tensor before the original runs; a call with
+names also looks in the memo of its site. Callables whose overloads have the same parameters get
+generated code (`wrapper_source`), all others forward ``*args, **kwargs``.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _ALIASES: Final = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def make(site: Site) -> Callable[..., Any]:
-    """The function that stands in for a callable."""
+    """The wrapper of a callable."""
     if site.target.attribute == "__getitem__":
-        return _dressed(_indexer(site), site)
+        return _resembling(_indexer(site), site)
     shape = shape_of(site.target)
-    return _dressed(_general(site) if shape is None else _exact(site, shape), site)
+    return _resembling(_general(site) if shape is None else _exact(site, shape), site)
 
 
 def make_recorder(site: Site) -> Callable[..., Any]:
-    """The function that takes every call to the site, whether there are names in it or not."""
+    """A wrapper that passes every call to its site, with names or without."""
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return site.call(args, kwargs)
 
-    return _dressed(wrapper, site)
+    return _resembling(wrapper, site)
 
 
 def make_namer(site: Site) -> Callable[..., Any]:
-    """The function for a method of the old API, which names what had no name as well."""
-    call, study, memo = site.call, site.study, site.whole
+    """The wrapper of a method of the naming API, which names unnamed tensors too."""
+    call, learn, memo = site.call, site.learn_general, site.general_memo
     run = site.target.move or site.original
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -55,22 +55,22 @@ def make_namer(site: Site) -> Callable[..., Any]:
             return call(args, kwargs)
         tensor = args[0]
         names = tensor._names  # type: ignore[attr-defined]
-        known = tensor.ndim if names is None else names
+        key = tensor.ndim if names is None else names
         try:
-            _, given = memo[known, args[1:], tuple(kwargs.items())]
+            _, result_names = memo[key, args[1:], tuple(kwargs.items())]
         except (KeyError, TypeError):
-            given = MISSING
-        if given is MISSING or (names is not None and tensor.ndim != len(names)):
-            return study(args, kwargs)
+            result_names = MISSING
+        if result_names is MISSING or (names is not None and tensor.ndim != len(names)):
+            return learn(args, kwargs)
         result = run(*args, **kwargs)
-        result._names = given
+        result._names = result_names
         return result
 
-    return _dressed(wrapper, site)
+    return _resembling(wrapper, site)
 
 
-def _dressed(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
-    """Let the function pass for the original: pickle finds both by their name."""
+def _resembling(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
+    """Give the wrapper the metadata of the original: pickle finds both by name."""
     target = site.target
     owner = target.owner
     functools.update_wrapper(wrapper, target.original, updated=())
@@ -85,7 +85,7 @@ def _dressed(wrapper: Callable[..., Any], site: Site) -> Callable[..., Any]:
 
 
 def carries_names(values: Iterable[Any]) -> bool:
-    """Whether any value is, or holds, a tensor with names."""
+    """Whether any value is, or contains, a tensor with names."""
     for value in values:
         if getattr(value, "_names", None) is not None:
             return True
@@ -95,9 +95,9 @@ def carries_names(values: Iterable[Any]) -> bool:
 
 
 def _general(site: Site) -> Callable[..., Any]:
-    """The wrapper for any signature; one that makes tensors looks for ``names=`` first."""
-    makes_names = any(p.name == "names" and "names" in p.kinds for p in _parameters(site.target))
-    if not makes_names:
+    """A wrapper for any signature; that of a factory looks for ``names=`` first."""
+    takes_names = any(p.name == "names" and "names" in p.kinds for p in _parameters(site.target))
+    if not takes_names:
         return _dispatcher(site)
     call, dispatch = site.call, _dispatcher(site)
 
@@ -108,24 +108,29 @@ def _general(site: Site) -> Callable[..., Any]:
 
 
 def _dispatcher(site: Site) -> Callable[..., Any]:
-    original, call, refused, study = site.original, site.call, site.refused, site.study
+    original, call, refused, learn = (
+        site.original,
+        site.call,
+        site.handle_refusal,
+        site.learn_general,
+    )
     run = site.target.move or original
-    memo = site.whole
+    memo = site.general_memo
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         names = getattr(args[0], "_names", None) if args else None
         if names is not None:
             try:
-                changed, given = memo[names, args[1:], tuple(kwargs.items())]
+                changed, result_names = memo[names, args[1:], tuple(kwargs.items())]
             except (KeyError, TypeError):
-                changed = given = MISSING
+                changed = result_names = MISSING
             if changed is MISSING or args[0].ndim != len(names):
-                return study(args, kwargs)
+                return learn(args, kwargs)
             if changed is None:
                 result = run(*args, **kwargs)
             else:
                 result = run(args[0], *changed[0], **changed[1])
-            result._names = given
+            result._names = result_names
             return result
         if carries_names(args) or (kwargs and carries_names(kwargs.values())):
             return call(args, kwargs)
@@ -138,9 +143,9 @@ def _dispatcher(site: Site) -> Callable[..., Any]:
 
 
 def _indexer(site: Site) -> Callable[..., Any]:
-    """The wrapper of ``x[index]``: ints, slices, None and Ellipsis tell by their types alone."""
-    original, call, learn = site.original, site.call, site.learn
-    memo = site.quick[1]
+    """The wrapper of ``x[index]``: of ints, slices, None and Ellipsis only the type is a key."""
+    original, call, learn = site.original, site.call, site.learn_exact
+    memo = site.exact_memos[1]
 
     def wrapper(self: Any, index: Any) -> Any:
         names = self._names
@@ -154,13 +159,13 @@ def _indexer(site: Site) -> Callable[..., Any]:
             return original(self, index)
         if kind is tuple:
             kind = tuple([part.__class__ for part in index])
-        given = memo.get(names, _NOTHING).get(kind, MISSING)
-        if given is MISSING:
+        result_names = memo.get(names, _NOTHING).get(kind, MISSING)
+        if result_names is MISSING:
             if kind in _SIMPLE or (kind.__class__ is tuple and _SIMPLE.issuperset(kind)):
                 return learn((names, kind), (self, index), ())
             return call((self, index), {})
         result = original(self, index)
-        result._names = given
+        result._names = result_names
         return result
 
     return wrapper
@@ -173,8 +178,8 @@ _SIMPLE: Final = frozenset({int, slice, NoneType, EllipsisType})
 def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
     dispatch = _dispatcher(site)
 
-    def gathered(*values: Any) -> Any:
-        args, kwargs = shape.gather(values)
+    def gathered(*passed: Any) -> Any:
+        args, kwargs = shape.gather(passed)
         return dispatch(*args, **kwargs)
 
     space = {
@@ -182,30 +187,30 @@ def _exact(site: Site, shape: Shape) -> Callable[..., Any]:
         "M": MISSING,
         "original": site.original,
         "swift": _swift(site),
-        **{f"memo{count}": memo for count, memo in enumerate(site.quick)},
-        "learn": site.learn,
+        **{f"memo{count}": memo for count, memo in enumerate(site.exact_memos)},
+        "learn": site.learn_exact,
         "call": site.call,
-        "refused": site.refused,
+        "refused": site.handle_refusal,
         "gathered": gathered,
         "REFUSALS": _REFUSALS,
     }
-    # A copy for each: what the interpreter learns of a code object holds for one set of globals.
+    # A copy for each site: CPython specialises a code object for one set of globals.
     code = _compiled(wrapper_source.write(shape)).replace(co_name=site.target.attribute)
     return FunctionType(code, space, argdefs=(MISSING,) * shape.optional)
 
 
 @functools.cache
 def _compiled(source: str) -> CodeType:
-    """The code of the one function in a source text; many callables share theirs."""
+    """The code of the only function in a source text; many callables have the same source."""
     module = compile(source, "<namecheck wrapper>", "exec")
     return next(part for part in module.co_consts if isinstance(part, CodeType))
 
 
 def _swift(site: Site) -> Callable[..., Any]:
-    """What does the same on tensors, called sooner.
+    """The fastest callable that does the same on tensors.
 
-    A builtin function of torch is called in less time than a method of the same operator, where
-    both take the same arguments in the same order.
+    Calling a builtin function of torch is faster than calling a method of the same operator. The
+    function is used if both take the same arguments in the same order.
     """
     target = site.target
     if target.form != "m" or (not target.special and isinstance(target.original, FunctionType)):
@@ -215,79 +220,88 @@ def _swift(site: Site) -> Callable[..., Any]:
     return function if same and isinstance(function, BuiltinFunctionType) else site.original
 
 
-def _parameters(target: Target) -> list[Parameter]:
-    return [parameter for signature in _overloads(target) for parameter in signature]
+def _parameters(patched: Target) -> list[Parameter]:
+    return [parameter for signature in _overloads(patched) for parameter in signature]
 
 
-def _overloads(target: Target) -> list[Signature]:
-    letter = target.form if target.form in "mi" else "f"
-    return [signature for _, signature in target.row.alternatives(letter)]
+def _overloads(patched: Target) -> list[Signature]:
+    letter = patched.form if patched.form in "mi" else "f"
+    return [signature for _, signature in patched.row.alternatives(letter)]
 
 
-def shape_of(target: Target) -> Shape | None:
-    """The shape of a callable; None where its overloads differ, or it takes no tensor first."""
-    if target.special:
-        others = [] if target.unary else [("other", "either")]
-        places = (("self", "tensor"), *others)
-        return Shape(places, (), bound=True, strict=True, reflected=target.reflected)
-    if isinstance(target.original, FunctionType) and target.original.__code__.co_flags & CO_VARARGS:
-        return None  # it looks at how an argument was passed (unique_consecutive)
-    names: list[str] = []
+def shape_of(patched: Target) -> Shape | None:
+    """The shape of a callable, None if its overloads differ or it takes no tensor first."""
+    if patched.special:
+        others = [] if patched.unary else [("other", "either")]
+        operands = (("self", "tensor"), *others)
+        return Shape(operands, (), bound=True, strict=True, reflected=patched.reflected)
+    if (
+        isinstance(patched.original, FunctionType)
+        and patched.original.__code__.co_flags & CO_VARARGS
+    ):
+        return None  # it inspects how arguments are passed (unique_consecutive)
+    positional_names: list[str] = []
     kinds: list[set[str]] = []
-    words: list[str] = []
-    for signature in _overloads(target):
+    keyword_names: list[str] = []
+    for signature in _overloads(patched):
         index = 0
         for parameter in signature:
             if parameter.variadic or parameter.mapping or parameter.positional_only:
                 return None
             if parameter.keyword_only:
-                words.append(parameter.name)
+                keyword_names.append(parameter.name)
                 continue
-            if index == len(names):
-                names.append(parameter.name)
+            if index == len(positional_names):
+                positional_names.append(parameter.name)
                 kinds.append(set())
-            elif names[index] != parameter.name:
+            elif positional_names[index] != parameter.name:
                 return None
             kinds[index] |= parameter.kinds
             index += 1
-    if not names or "tensor" not in kinds[0] or any(map(_is_vague, kinds[1:])):
+    if not positional_names or "tensor" not in kinds[0] or any(map(_is_vague, kinds[1:])):
         return None
-    # What some overload takes by keyword alone is always passed so, and nothing after it by place.
-    cut = min((names.index(word) for word in words if word in names), default=len(names))
-    if len(names) - cut > 1:
-        return None  # there is room for one argument beyond the places
-    del names[cut:], kinds[cut:]
-    words += [_ALIASES[name] for name in (*names, *words) if name in _ALIASES]
-    words += _further(target)
-    if "o" in target.row.forms:
-        words.append("out")
-    unique = tuple(word for word in dict.fromkeys(words) if word not in (*names, "self"))
-    if any(map(keyword.iskeyword, (*names, *unique))) or "self" in names:
+    # A parameter that is keyword-only in some overload is passed by keyword, and so are later ones.
+    shared = [positional_names.index(name) for name in keyword_names if name in positional_names]
+    cut = min(shared, default=len(positional_names))
+    if len(positional_names) - cut > 1:
+        return None  # `_beyond` takes one argument only
+    del positional_names[cut:], kinds[cut:]
+    keyword_names += [
+        _ALIASES[name] for name in (*positional_names, *keyword_names) if name in _ALIASES
+    ]
+    keyword_names += _undocumented_keywords(patched)
+    if "o" in patched.row.forms:
+        keyword_names.append("out")
+    unique = tuple(
+        name for name in dict.fromkeys(keyword_names) if name not in (*positional_names, "self")
+    )
+    if any(map(keyword.iskeyword, (*positional_names, *unique))) or "self" in positional_names:
         return None
-    pairs = tuple((name, _kind(kind)) for name, kind in zip(names, kinds, strict=True))
-    return Shape(pairs, unique, bound=target.form in "mia", strict=False)
+    pairs = tuple((name, _kind(kind)) for name, kind in zip(positional_names, kinds, strict=True))
+    return Shape(pairs, unique, bound=patched.form in "mia", strict=False)
 
 
 def _kind(kinds: set[str]) -> str:
     if "tensor" in kinds:
         return "either" if kinds - {"tensor"} else "tensor"
-    return "value" if kinds & _TELLING else "number"
+    return "value" if kinds & _RELEVANT else "number"
 
 
-_TELLING: Final = NAMING | {"bool", "int", "ints", "false", "str", "none"}
+# Kinds of arguments that the names of a result depend on.
+_RELEVANT: Final = NAMING | {"bool", "int", "ints", "false", "str", "none"}
 
 
 def _is_vague(kinds: set[str]) -> bool:
-    """Whether an argument may be anything, so that no key can be made of it."""
+    """Whether a parameter accepts arbitrary values, which cannot be part of a key."""
     return not kinds or bool(kinds & {"any", "tensors"})
 
 
-def _further(target: Target) -> list[str]:
-    """Keywords that this torch takes besides those of the table."""
+def _undocumented_keywords(patched: Target) -> list[str]:
+    """Keywords that this version of torch accepts besides those of the table."""
     try:
-        named = inspect.signature(target.original).parameters.values()
-        found = [p.name for p in named if p.kind is not p.VAR_POSITIONAL]
+        parameters = inspect.signature(patched.original).parameters.values()
+        names = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
     except (ValueError, TypeError):
-        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{target.attribute}")
-        found = [a.name for s in schemas for a in s.arguments]
-    return [name for name in found if name not in ("self", "input")]
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{patched.attribute}")
+        names = [a.name for s in schemas for a in s.arguments]
+    return [name for name in names if name not in ("self", "input")]

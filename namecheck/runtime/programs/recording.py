@@ -190,12 +190,12 @@ class Recording:
 
     def contradicted(self, finding: Finding) -> None:
         """A contradiction was met; raises it where the program would catch it."""
-        frame = self.overheard(finding)
+        frame = self.note(finding)
         error = error_of(finding)
         if frame is not None and self._catching.catches(frame, type(error)):
             raise error
 
-    def overheard(self, finding: Finding) -> FrameType | None:
+    def note(self, finding: Finding) -> FrameType | None:
         """A contradiction was met, and is noted; the frame of the program that it was met in."""
         frame = call_sites.user_frame()
         if frame is None:
@@ -244,9 +244,9 @@ class _Met(Record):
         self._recording.contradicted(finding)
         return first
 
-    def overhear(self, finding: Finding) -> None:
+    def observe(self, finding: Finding) -> None:
         """Hear of a finding that the program itself takes, in a block of its own."""
-        self._recording.overheard(finding)
+        self._recording.note(finding)
 
 
 def _note_error(seen: Seen, error: BaseException) -> None:
@@ -259,7 +259,7 @@ def _note_value(seen: Seen, value: Any) -> None:
     key = tensor_attributes.key_of(value)
     if key not in seen.keys and _is_known(value):
         seen.keys.add(key)
-        seen.values[tensor_attributes.described(value)] = None
+        seen.values[tensor_attributes.abstract_value(value)] = None
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -272,7 +272,7 @@ def _is_known(value: Any) -> bool:
     """Whether all names of all tensors in a real value are known."""
     if isinstance(value, torch.Tensor):
         names = tensor_names.names_of(value)
-        return names is not None and tensor_names.UNSAID not in names
+        return names is not None and tensor_names.UNKNOWN_NAME not in names
     return all(map(_is_known, value)) if isinstance(value, (tuple, list)) else True
 
 
