@@ -1,44 +1,91 @@
-"""Uses of the named tensors that torch 2.13 has no more: NC701."""
+"""Named tensors of torch 2.12 are used, which torch 2.13 has no more.
+
+torch 2.13 took named tensors out: `names=` is a TypeError there, `refine_names` an AttributeError.
+It is told once for each file that uses them, and only if the setting `torch = ">=2.13"`, or the
+dependencies in the nearest pyproject.toml, say that such a torch is meant. Nothing is told where a
+file of the run calls `namecheck.install()`, which puts them back. `namecheck migrate` does either:
+it puts that call in, or compiles the names away.
+
+Bad:
+
+    import torch
+
+    images = torch.zeros(2, 3, names=("N", "C"))
+    print(images.sum("C"))
+
+Good:
+
+    import torch
+    import namecheck
+
+    namecheck.install()
+
+    images = torch.zeros(2, 3, names=("N", "C"))
+    print(images.sum("C"))
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Final
 
 from namecheck.core.findings import Finding
+from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source, position
-from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.events import Listener
+
+CODE: Final = "NC701"
+
+_REMOVED: Final = frozenset(
+    {"names=", "rename", "rename_", "refine_names", "align_to", "align_as", "has_names"}
+)
 
 
-def uses(interpreter: Interpreter) -> Iterator[Finding]:
-    """One finding for a file that uses the API: at its first use, with how many there are."""
-    if not interpreter.native:
-        return
-    places = [
-        (position(node), node)
-        for node in ast.walk(interpreter.source.tree)
-        if node in interpreter.native and isinstance(node, (ast.expr, ast.stmt))
-    ]
-    if places:
-        _, first = min(places, key=lambda place: place[0])
-        yield _finding(interpreter.source, first, interpreter.native[first], len(places) - 1)
+class Lint(Listener):
+    """Notes the calls of the API of named tensors, which torch 2.13 does not have."""
+
+    on_request: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._uses: dict[Node, str] = {}
+
+    def on_call(self, operator: str, keywords: Iterable[str], node: Node) -> None:
+        """Note a call of a removed operator, or with the removed keyword."""
+        if operator in _REMOVED or "names" in keywords:
+            self._uses.setdefault(node, operator)
+
+    def findings(self, source: Source) -> Iterator[Finding]:
+        """One finding for a file that uses the API: at its first use, with how many there are."""
+        if not self._uses:
+            return
+        places = [
+            (position(node), node)
+            for node in ast.walk(source.tree)
+            if isinstance(node, (ast.expr, ast.stmt)) and node in self._uses
+        ]
+        if places:
+            _, first_use = min(places, key=lambda place: place[0])
+            yield _finding(source, first_use, self._uses[first_use], len(places) - 1)
 
 
-def _finding(source: Source, node: ast.expr | ast.stmt, operator: str, others: int) -> Finding:
-    used = _spoken(operator)
-    more = "" if not others else f", and at {others} more place{'s' if others > 1 else ''} here"
+def _finding(source: Source, first_use: Node, operator: str, more_uses: int) -> Finding:
+    used = _shown(operator)
+    places = f"place{'s' if more_uses > 1 else ''}"
+    more = "" if not more_uses else f", and at {more_uses} more {places} here"
     return Finding(
-        "NC701",
+        CODE,
         f"torch 2.13 has no named tensors: {used} is used here{more}, and no "
         "`namecheck.install()` is seen.",
         source.filename,
-        source.span(node),
+        source.span(first_use),
         help="Call it where programs start, as `namecheck migrate` does; with `--to torch` that "
         "compiles the names away.",
     )
 
 
-def _spoken(operator: str) -> str:
+def _shown(operator: str) -> str:
     if operator == "names=":
         return "setting `.names`"
     return f"`{operator}`" if operator in ("rename", "rename_") or "_" in operator else "`names=`"

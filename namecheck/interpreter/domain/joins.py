@@ -10,6 +10,7 @@ from typing import Any, Final
 from namecheck.core import tensors as values
 from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.store import Ledger, Store, Written
+from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
@@ -264,8 +265,7 @@ class Joiner:
             return a
         if isinstance(a, TensorValue) and isinstance(b, TensorValue):
             content = self.tensors(held(a, self.left), held(b, self.right))
-            side = a.side if a.side == b.side else None
-            return TensorValue(self._either(a, b), content, side)
+            return TensorValue(self._either(a, b), content, common_tags(a.tags, b.tags))
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return self._tuples(a, b)
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.core import tensors
 from namecheck.core.findings import Place
-from namecheck.core.names import Axis, Name
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
@@ -187,63 +187,27 @@ class Picked:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """What a lint follows: one thing that was done to a dim of a tensor, and where.
-
-    `last` tells that it was the last dim, `turned` that the tensor was transposed since. What was
-    multiplied has the dims in common that are `shared`.
-    """
-
-    kind: str
-    name: Name
-    place: Place
-    last: bool = False
-    turned: bool = False
-    shared: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """Of what a tensor is by the words of the code ("keys", "queries"), and by which word."""
-
-    sides: frozenset[str]
-    called: str
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """A product of queries and keys: which of its dims came from which, and how these are called.
-
-    The two have one name: `place` is where the product was made.
-    """
-
-    queries: Axis
-    keys: Axis
-    called_queries: str
-    called_keys: str
-    place: Place
-
-
-@dataclass(frozen=True, slots=True)
 class Held:
-    """What a tensor's cell holds: what is known of it, and where each of its names came from."""
+    """What a tensor's cell holds: what is known of it, and where each of its names came from.
+
+    `tags` are what lints keep of this content.
+    """
 
     tensor: tensors.Tensor
     origins: Mapping[str, Place] = field(default_factory=dict, compare=False, hash=False)
-    mark: Mark | None = None
+    tags: Tags = NO_TAGS
 
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
     """A tensor; `initial` is what it was when it was made.
 
-    `side` is what it was called on the way here, which another way to it may not say.
+    `tags` are what lints keep of this reference to it.
     """
 
     address: Address
     initial: Held = field(compare=False)
-    side: Spoken | Scores | None = field(default=None, compare=False)
+    tags: Tags = field(default=NO_TAGS, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class Expressions:
 
     def _name(self, node: ast.Name, store: Store, frame: Frame) -> Value:
         value = self.lookup(node.id, store, frame.environment)
-        return self.interpreter.query_key_roles.named(value, node.id, node)
+        return self.interpreter.listeners.named(value, node.id, node, self.interpreter.source)
 
     def lookup(self, name: str, store: Store, environment: Environment) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
@@ -172,7 +172,7 @@ class Expressions:
                 values[0], node.attr, node, layer, frame, alone=values[0] is receiver
             ),
         )
-        return self.interpreter.query_key_roles.named(value, node.attr, node)
+        return self.interpreter.listeners.named(value, node.attr, node, self.interpreter.source)
 
     def _call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
         return self.interpreter.evaluate_call(node, store, frame)

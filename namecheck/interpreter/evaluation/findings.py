@@ -111,7 +111,7 @@ class Reporter:
 
     def place(self, node: Node, message: str) -> Place:
         """A stretch of the file that is being run, with a word on it."""
-        return _place(self._file.source, node, message)
+        return place_of(self._file.source, node, message)
 
     def report(
         self,
@@ -180,7 +180,7 @@ class Reporter:
             # A call as from another file has no place of its own, but that of the function.
             if current.site is not None and current.site is not current.environment.scope:
                 source = self._context.source_of(current.caller.environment)
-                places.append(_place(source, current.site, self._call_message(current, source)))
+                places.append(place_of(source, current.site, self._call_message(current, source)))
             current = current.caller
         return tuple(places)
 
@@ -206,5 +206,6 @@ class Reporter:
         return [f"{name}: [{dims}]" for name, dims in shown if dims]
 
 
-def _place(source: Source, node: Node, message: str) -> Place:
+def place_of(source: Source, node: Node, message: str) -> Place:
+    """Where a node stands in a file, with a message."""
     return Place(source.filename, source.span(node), message)

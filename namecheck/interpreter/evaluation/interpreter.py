@@ -27,12 +27,12 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 from namecheck.interpreter.evaluation.context import Budget, Context, Definitions, Progress
+from namecheck.interpreter.evaluation.events import Listeners
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Call, Frame, Guard
 from namecheck.interpreter.evaluation.models import (
     ContainerMethods,
     Libraries,
-    NameListener,
     TorchDefaults,
     TorchDevices,
     TorchNN,
@@ -81,8 +81,8 @@ class Interpreter(Protocol):
         """The same file, as it was read."""
 
     @property
-    def native(self) -> dict[ast.AST, str] | None:
-        """The calls of the API of named tensors, by operator; None where nobody asks for them."""
+    def listeners(self) -> Listeners:
+        """Those who are told of the events of the analysis: lints."""
 
     # Parts with several verbs
 
@@ -131,10 +131,6 @@ class Interpreter(Protocol):
     @property
     def torch_defaults(self) -> TorchDefaults:
         """The default dtype and device."""
-
-    @property
-    def query_key_roles(self) -> NameListener:
-        """The lint that is told under which words tensors are read."""
 
     # Values
 

@@ -279,10 +279,3 @@ class TorchDefaults(Protocol):
 
     def set_default(self, call: Call) -> Value:
         """``torch.set_default_dtype(dtype)``."""
-
-
-class NameListener(Protocol):
-    """Is told under which words the program reads its values."""
-
-    def named(self, value: Value, word: str, node: Node) -> Value:
-        """The value that was read under a word."""

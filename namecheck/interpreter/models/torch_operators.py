@@ -44,11 +44,10 @@ from namecheck.interpreter.domain.values import (
     sized,
 )
 from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation.events import Applied
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
-from namecheck.lints.following import Lints
-from namecheck.lints.query_key_roles import Sides
 
 _NUMBERS: Final = frozenset({"float", "complex"})
 _COUNTS: Final = frozenset(
@@ -60,21 +59,11 @@ _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_na
 _OF_MODULES: Final = frozenset({"requires_grad_"})
 
 
-_NATIVE: Final = frozenset({"names=", "rename", "rename_"}) | _TENSOR_ONLY
-
-
-def _is_native(operator: str, kwargs: Mapping[str, Value]) -> bool:
-    """Whether a call is of the API of named tensors, which torch 2.13 has no more."""
-    return operators.key_of(operator) in _NATIVE or "names" in kwargs
-
-
 class TorchCalls:
     """Runs operators of the table on abstract values."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.lints = Lints(interpreter)
-        self.sides = Sides(interpreter)
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -186,8 +175,8 @@ class TorchCalls:
         begun: Begun | None = None,
     ) -> Value:
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
-        if self.interpreter.native is not None and _is_native(operator, kwargs):
-            self.interpreter.native.setdefault(node, operators.key_of(operator))
+        row_key = operators.key_of(operator)
+        self.interpreter.listeners.called(row_key, kwargs, node)
         every = (*args, *kwargs.values())
         if any(self._has_failed(value, store) for value in every):
             return self._nothing(operator, args, kwargs, node, store)
@@ -249,8 +238,19 @@ class TorchCalls:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, kwargs, store)
-        result = self.lints.see(operator, args, given, words, result, node, store)
-        return self.sides.see(operator, args, given, result, node, store)
+        flow = operators.flow()
+        applied = Applied(
+            row_key,
+            flow.get(row_key) or flow.get(row_key.removesuffix("_")),
+            args,
+            given,
+            words,
+            node,
+            store,
+            self.interpreter.source,
+            self.interpreter.findings.silent > 0,
+        )
+        return self.interpreter.listeners.applied(applied, result)
 
     def _facts(
         self,

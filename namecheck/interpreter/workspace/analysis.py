@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from namecheck import operators
+from namecheck import lints, operators
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
@@ -31,7 +31,6 @@ from namecheck.interpreter.workspace.mistakes import told_once
 from namecheck.interpreter.workspace.program import Program
 from namecheck.interpreter.workspace.statistics import Loss, Statistics, collect
 from namecheck.interpreter.workspace.workspace import Alone, Files, Query, Uses, Workspace
-from namecheck.lints import removed_api as removed
 from namecheck.operators import Operator
 
 __all__ = [
@@ -111,7 +110,8 @@ def new_workspace(
     With `removed_api` the use of what torch 2.13 has no more is told: NC701.
     """
     table = operators.table() if rows is None else rows
-    return Workspace(files, semantics, table, inferences, recorder, removed_api=removed_api)
+    chosen = [lint for lint in lints.discovered() if removed_api or not lint.on_request]
+    return Workspace(files, semantics, table, inferences, recorder, chosen)
 
 
 def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
@@ -122,13 +122,16 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     with _deep_recursion():
         program, uses = project.run(location)
     interpreter = program.interpreter
-    told = list(told_once(interpreter))
-    places = {(finding.filename, finding.span) for finding in told}
-    lints = [*interpreter.lints.settle(), *interpreter.query_key_roles.settle()]
-    # What contradicts is told; that it is odd as well needs no telling.
-    told += removed.uses(interpreter)
-    found = [*told, *(lint for lint in lints if (lint.filename, lint.span) not in places)]
-    return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code))), uses
+    findings = list(told_once(interpreter))
+    places = {(finding.filename, finding.span) for finding in findings}
+    for lint in interpreter.listeners.every:
+        # Where code contradicts, that it is odd as well is not worth a second finding.
+        findings += (
+            finding
+            for finding in lint.findings(interpreter.source)
+            if lint.independent or (finding.filename, finding.span) not in places
+        )
+    return tuple(sorted(findings, key=lambda f: (f.filename, f.span, f.code))), uses
 
 
 def briefly(

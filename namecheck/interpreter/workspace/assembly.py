@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -13,6 +12,7 @@ from namecheck.interpreter.evaluation.calls import Calls
 from namecheck.interpreter.evaluation.classes import Classes
 from namecheck.interpreter.evaluation.context import Budget, Context, Definitions, Progress
 from namecheck.interpreter.evaluation.declarations import Declarations
+from namecheck.interpreter.evaluation.events import Listener, Listeners
 from namecheck.interpreter.evaluation.expressions import Expressions
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings, Reporter
 from namecheck.interpreter.evaluation.generators import Generators
@@ -45,8 +45,7 @@ class Assembly:
         source: Source,
         context: Context,
         make_imports: MakeImports,
-        *,
-        removed_api: bool = False,
+        listeners: Iterable[Listener] = (),
     ) -> None:
         self.context = context
         self.findings = Findings()
@@ -54,7 +53,7 @@ class Assembly:
         self.progress = Progress()
         self.definitions = Definitions()
         self.file = CurrentFile(context.files.sources.setdefault(source.tree, source))
-        self.native: dict[ast.AST, str] | None = {} if removed_api else None
+        self.listeners = Listeners(listeners)
 
         self.fresh = context.ledger.fresh
         self.new_address = context.ledger.new
@@ -86,8 +85,6 @@ class Assembly:
         self.torch_defaults = Surroundings(self)
         self.torch_devices = Placement(self)
         self.torch = TorchCalls(self)
-        self.lints = self.torch.lints
-        self.query_key_roles = self.torch.sides
         self.torch_nn = Modules(self)
         self.natives = Natives(self)
         self.libraries = Libraries(self)

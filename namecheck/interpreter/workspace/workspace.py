@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
@@ -21,6 +21,7 @@ from namecheck.interpreter.domain.scopes import statements
 from namecheck.interpreter.domain.store import Fact, Ledger, owner_of
 from namecheck.interpreter.domain.values import Environment
 from namecheck.interpreter.evaluation.context import Context, Inferences
+from namecheck.interpreter.evaluation.events import Listener
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.interpreter.workspace.assembly import Assembly
 from namecheck.interpreter.workspace.file_facts import FileFacts
@@ -131,8 +132,7 @@ class Workspace:
         rows: Mapping[str, Operator],
         inferences: Inferences | None = None,
         recorder: Recorder | None = None,
-        *,
-        removed_api: bool = False,
+        lints: Sequence[type[Listener]] = (),
     ) -> None:
         self.files = files
         self.facts = FileFacts(self._names, self._imported_words)
@@ -140,7 +140,7 @@ class Workspace:
         self._rows = rows
         self._inferences: Inferences = {} if inferences is None else inferences
         self._recorder = recorder
-        self._removed_api = removed_api
+        self._lints = lints
         self._ground: dict[Hashable, Any] = {}
         self._blocks = itertools.count()
         self._modules: dict[str, Module | None] = {}
@@ -325,7 +325,7 @@ class Workspace:
             source,
             context,
             lambda interpreter: Links(interpreter, self),
-            removed_api=self._removed_api,
+            (lint() for lint in self._lints),
         )
 
     def _lay(self, program: Program) -> None:

@@ -1,0 +1,283 @@
+"""What is called after the keys is laid along the queries, or the other way round.
+
+The scores of self-attention are a square: both dims have the name of the sequence. Which of them is
+the queries' is told by the operands that they came from, if the code calls one of these `q`,
+`query` or `queries` and the other `k`, `key` or `keys`. A vector that has such a word in its name,
+as `key_padding_mask` has, belongs to the dim that came from the operand of that word. Laid along
+the other it raises nothing, as both are of one size. Where a name has both words, or none, nothing
+is told; nor where one vector is laid along both dims of the same scores.
+
+Bad:
+
+    from typing import Annotated
+
+    from torch import Tensor
+
+
+    def masked(
+        q: Annotated[Tensor, "batch seq dim"],
+        k: Annotated[Tensor, "batch seq dim"],
+        key_pad: Annotated[Tensor, "batch seq"],
+    ) -> Annotated[Tensor, "batch seq seq"]:
+        return q @ k.mT + key_pad[:, :, None]
+
+Good:
+
+    from typing import Annotated
+
+    from torch import Tensor
+
+
+    def masked(
+        q: Annotated[Tensor, "batch seq dim"],
+        k: Annotated[Tensor, "batch seq dim"],
+        key_pad: Annotated[Tensor, "batch seq"],
+    ) -> Annotated[Tensor, "batch seq seq"]:
+        return q @ k.mT + key_pad[:, None, :]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final, NamedTuple
+
+from namecheck.core.dims import Dims
+from namecheck.core.findings import Finding, Place
+from namecheck.core.names import Axis, Name, show_name, word
+from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.tags import tag_of, with_tag
+from namecheck.interpreter.domain.values import TensorValue, Union, Value
+from namecheck.interpreter.evaluation.events import Applied, Listener
+from namecheck.interpreter.evaluation.findings import place_of
+from namecheck.lints.support import subscripts
+from namecheck.lints.support.doubts import Doubts
+from namecheck.lints.support.subscripts import SUBSCRIPTS
+
+CODE: Final = "NC603"
+
+_ROLES: Final = {
+    **dict.fromkeys(("q", "query", "queries"), "queries"),
+    **dict.fromkeys(("k", "key", "keys"), "keys"),
+}
+# In "top_k" it is a number.
+_NUMBERED: Final = "top"
+_BROADCASTING: Final = ("scales", "divides", "meets")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """The tag of a tensor that code calls by a word of the queries or the keys: which, and where.
+
+    `roles` has one of the two, or both.
+    """
+
+    roles: frozenset[str]
+    called: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The tag of a product of queries and keys: which of its dims came from which.
+
+    The two dims have one name. With them stand the words that code has for the queries and the
+    keys, and where the product was made.
+    """
+
+    queries: Axis
+    keys: Axis
+    called_queries: str
+    called_keys: str
+    place: Place
+
+
+class _Part(NamedTuple):
+    """A tensor that an operator was given: its dims, and its tag."""
+
+    dims: Dims
+    tag: Role | Scores | None
+
+
+class Lint(Listener):
+    """Follows which tensors are of the queries, which of the keys, and which are their products.
+
+    The tags are of references, not of tensors: in ``attend(x, x, x)`` the same tensor is the query
+    and the key. Nothing is reported where the words say both, or nothing.
+    Source: docs/semantics.md, "Findings and lints".
+    """
+
+    def __init__(self) -> None:
+        self._doubts: Doubts[tuple[Place, str]] = Doubts()
+
+    def on_apply(self, applied: Applied, result: Value) -> Value:
+        """Judge what is broadcast to scores, and tag the result with its role."""
+        parts = [_Part(dims, _tag(value)) for _, value, dims in applied.operands()]
+        if not any(part.tag for part in parts) or not isinstance(result, TensorValue):
+            return result
+        if applied.flow == "contracts":
+            dims = joins.held(result, applied.store).tensor.dims
+            tag: Role | Scores | None = _product(applied, parts, dims)
+        else:
+            tag = _tag_of_result(applied, parts)
+        if applied.flow in _BROADCASTING:
+            self._check_scores(applied, parts)
+        return replace(result, tags=with_tag(result.tags, CODE, tag))
+
+    def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
+        """Tag a tensor that is read by a word of the queries or the keys."""
+        roles = roles_of(word)
+        if not roles:
+            return value
+        if isinstance(value, Union):
+            return Union(
+                tuple(
+                    replace(choice, value=self.on_name(choice.value, word, node, source))
+                    for choice in value.alternatives
+                )
+            )
+        if not isinstance(value, TensorValue):
+            return value
+        tag = _tag(value)
+        if isinstance(tag, Scores):
+            return value
+        if tag is None:
+            message = f"'{word}' is of the {' and '.join(sorted(roles))}"
+            role = Role(roles, word, place_of(source, node, message))
+        else:
+            role = replace(tag, roles=tag.roles | roles)
+        return replace(value, tags=with_tag(value.tags, CODE, role))
+
+    def findings(self, source: Source) -> Iterable[Finding]:
+        """What is laid along the wrong dim; a vector that is laid along both is meant so."""
+        return self._doubts.findings()
+
+    def _check_scores(self, applied: Applied, parts: Sequence[_Part]) -> None:
+        """Check each vector of one role that the operator broadcasts to scores."""
+        for square, scores in parts:
+            for vector, role in parts:
+                if isinstance(scores, Scores) and isinstance(role, Role):
+                    self._check_vector(applied, scores, square, role, vector)
+
+    def _check_vector(
+        self, applied: Applied, scores: Scores, square: Dims, role: Role, vector: Dims
+    ) -> None:
+        of_keys = role.roles == {"keys"}
+        mine, other = (scores.keys, scores.queries) if of_keys else (scores.queries, scores.keys)
+        laid = _laid(mine, other, square, vector)
+        key = scores.place, role.called
+        if laid == mine:
+            self._doubts.excuse(key)
+        if laid != other or applied.silent:
+            return
+        called = scores.called_queries, scores.called_keys
+        its, wrong = called[of_keys], called[not of_keys]
+        own, against = ("keys", "queries") if of_keys else ("queries", "keys")
+        offset = square.names[::-1].index(mine) + 1
+        finding = applied.finding(
+            CODE,
+            f"'{role.called}' is of the {own}, but laid along the {against}: of the two dims "
+            f"{show_name(mine)} of {square.show()} it meets the one that came from '{wrong}'.",
+            f"Lay it along dim -{offset}, which came from '{its}'.",
+            (role.place, scores.place),
+        )
+        self._doubts.add(key, finding)
+
+
+@cache
+def roles_of(called: str) -> frozenset[str]:
+    """The roles that an identifier speaks of: ``key_pad`` of the keys, ``qk_scale`` of none."""
+    words = called.lower().split("_")
+    before = ["", *words]
+    roles = (
+        _ROLES.get(each) for each, last in zip(words, before, strict=False) if last != _NUMBERED
+    )
+    return frozenset(role for role in roles if role is not None)
+
+
+def _tag(reference: TensorValue) -> Role | Scores | None:
+    tag = tag_of(reference.tags, CODE)
+    return tag if isinstance(tag, (Role, Scores)) else None
+
+
+def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | None:
+    """The tag of what an operator gives that is no contraction."""
+    scores = [part.tag for part in parts if isinstance(part.tag, Scores)]
+    if scores:
+        alone = len(parts) == 1 or (len(scores) == 1 and applied.flow in _BROADCASTING)
+        return scores[0] if alone else None
+    tags = [part.tag for part in parts if part.dims.rank != 0]
+    return tags[0] if len(tags) == 1 else None
+
+
+def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | None:
+    """The scores that the product of queries and keys gives, if it is square by name."""
+    roles = [tag for _, tag in parts if isinstance(tag, Role) and len(tag.roles) == 1]
+    if len(parts) != 2 or len(roles) != 2 or roles[0].roles == roles[1].roles:
+        return None
+    axes = _square(applied, dims)
+    if axes is None:
+        return None
+    called = {name: role.called for role in roles for name in role.roles}
+    axis_of = {name: axis for role, axis in zip(roles, axes, strict=True) for name in role.roles}
+    words = " and ".join(f"'{role.called}'" for role in roles)
+    place = applied.place(f"the dims {show_name(axes[0])} come from {words}, in turn")
+    return Scores(axis_of["queries"], axis_of["keys"], called["queries"], called["keys"], place)
+
+
+def _square(applied: Applied, dims: Dims) -> tuple[Axis, Axis] | None:
+    """The two dims of one name that a product has from its first operand, and its second.
+
+    None where it is not certain that they are the two, or that nothing else has their name.
+    """
+    if not dims.complete or len(dims.prefix) < 2:
+        return None
+    pairs = [(dims[-2].name, dims[-1].name)]
+    if applied.operator in SUBSCRIPTS:
+        pairs = _from_each(applied, dims)
+    for rows, columns in pairs:
+        if isinstance(rows, Axis) and isinstance(columns, Axis) and rows.name == columns.name:
+            apart = 0 < rows.occurrence != columns.occurrence > 0
+            twice = sum(word(name) == rows.name for name in dims.names) == 2
+            return (rows, columns) if apart and twice else None
+    return None
+
+
+def _from_each(applied: Applied, dims: Dims) -> list[tuple[Name, Name]]:
+    """The dims of two operands that are spelt out, each of which only the one of them has."""
+    spelt = subscripts.of(applied)
+    if spelt is None or len(spelt.operands) != 2:
+        return []
+    first, second = spelt.operands
+    rows, columns = (
+        [
+            dim.name
+            for letter, dim in subscripts.dims_of(spelt.result, dims)
+            if letter in of_one and letter not in of_other
+        ]
+        for of_one, of_other in ((first, second), (second, first))
+    )
+    return list(itertools.product(rows, columns))
+
+
+def _laid(mine: Axis, opposite: Axis, square: Dims, vector: Dims) -> Axis | None:
+    """The one of the two dims of the scores that a vector is laid along, if it is just one."""
+    if not vector.complete or not square.complete:
+        return None
+    if sum(word(name) == mine.name for name in vector.names) != 1:
+        return None
+    for offset, dim in enumerate(reversed(square.prefix), start=1):
+        its = vector.from_right(offset)
+        if its is None or its.name != Axis(mine.name) or its.size == 1:
+            continue
+        against = next((axis for axis in (mine, opposite) if axis == dim.name), None)
+        free = opposite if against == mine else mine
+        offsets = [n for n, name in enumerate(reversed(square.names), start=1) if name == free]
+        broadcast = [vector.from_right(n) for n in offsets]
+        alone = all(dim is None or dim.size == 1 for dim in broadcast) and len(broadcast) == 1
+        return against if alone else None
+    return None

@@ -1,0 +1,128 @@
+"""What is left of a square after a reduction is laid along its other dimension.
+
+`A.sum(1)` of a square `A` has one value for each row; `A / A.sum(1)` broadcasts them along the
+columns, for it is the last dimension that is lined up. Nothing raises, as both are of one size.
+`keepdim=True` keeps the rows in their place.
+
+Bad:
+
+    from typing import Annotated
+
+    from torch import Tensor
+
+
+    def normalise(adjacency: Annotated[Tensor, "nodes nodes"]) -> Annotated[Tensor, "nodes nodes"]:
+        return adjacency / adjacency.sum(1)
+
+Good:
+
+    from typing import Annotated
+
+    from torch import Tensor
+
+
+    def normalise(adjacency: Annotated[Tensor, "nodes nodes"]) -> Annotated[Tensor, "nodes nodes"]:
+        return adjacency / adjacency.sum(1, keepdim=True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from namecheck.core.findings import Finding, Place
+from namecheck.core.names import UNKNOWN, Name, show_name, word
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import TupleValue, Value
+from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
+from namecheck.lints.support import following
+from namecheck.lints.support.doubts import Doubts
+
+CODE: Final = "NC602"
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The tag of a square of which one dim was reduced: the name of the other, and the call."""
+
+    name: Name
+    place: Place
+
+
+class Lint(Listener):
+    """Follows the row sums of a square to where they are broadcast.
+
+    Source: docs/semantics.md, "Findings and lints".
+    """
+
+    def __init__(self) -> None:
+        self._doubts: Doubts[Place] = Doubts()
+
+    def on_apply(self, applied: Applied, result: Value) -> Value:
+        """Judge the division of a square, and tag what one dim of a square is reduced to."""
+        if applied.flow is None:
+            return result
+        if applied.flow == "divides":
+            self._check_square(applied)
+        reduced = _reduced_of_result(applied)
+        if applied.flow == "selects" and isinstance(result, TupleValue):
+            values, *indices = result.items
+            return replace(result, items=(following.tagged(values, CODE, reduced), *indices))
+        return following.tagged(result, CODE, reduced)
+
+    def findings(self, source: Source) -> Iterable[Finding]:
+        """The squares that rows are laid along the columns of."""
+        return self._doubts.findings()
+
+    def _check_square(self, applied: Applied) -> None:
+        operands = list(applied.operands())
+        if len(operands) != 2:
+            return
+        (_, _, square), divisor = operands
+        dims, reduced = divisor.dims, _reduced(divisor, applied.store)
+        if reduced is None or dims.open or square.open:
+            return
+        for offset in range(1, len(dims.prefix) + 1):
+            mine, its = dims.from_right(offset), square.from_right(offset)
+            if mine is None or its is None or mine.name != reduced.name:
+                continue
+            twice = sum(word(name) == word(reduced.name) for name in square.names) == 2
+            across = following.is_other(its.name, reduced.name)
+            if twice and across and word(its.name) == word(reduced.name) and not applied.silent:
+                finding = applied.finding(
+                    CODE,
+                    f"What is left of {square.show()} once one dim {show_name(reduced.name)} is "
+                    "reduced is laid along the other: rows meet columns.",
+                    "Keep the dim with `keepdim=True`.",
+                    (reduced.place,),
+                )
+                self._doubts.add(reduced.place, finding)
+
+
+def _reduced(operand: TensorOperand, store: Store) -> Reduced | None:
+    tag = following.tag(operand.value, CODE, store)
+    return tag if isinstance(tag, Reduced) else None
+
+
+def _reduced_of_result(applied: Applied) -> Reduced | None:
+    """The tag that an operator's result has, by its first operand."""
+    first = next(applied.operands(), None)
+    if first is None:
+        return None
+    flow, dims = applied.flow, first.dims
+    if flow in ("reduces", "selects"):
+        name = following.name_at(dims, following.dim_argument(applied))
+        if name in (None, UNKNOWN) or applied.keywords.get("keepdim"):
+            return None
+        others = [other for other in dims.names if other != name and word(other) == word(name)]
+        if len(others) != 1:
+            return None
+        return Reduced(others[0], applied.place(f"{show_name(name)} is reduced here"))
+    reduced = _reduced(first, applied.store)
+    if reduced is None:
+        return None
+    scaled = flow == "scales" and following.is_scaled(applied)
+    kept = scaled or flow in ("turns", "bounds") or following.keeps_dims(applied)
+    return reduced if kept else None

@@ -1,0 +1,262 @@
+"""Softmax weights are summed over another dimension than the normalised one.
+
+The weights of a softmax add up to 1 over the dimension that it is taken over. A contraction of
+them (`@`, `bmm`, `einsum`, `(weights[..., None] * values).sum(…)`) that sums another dimension, or
+a `gather` or a loss that picks along another, is no weighted mean: all shapes are right, and the
+model is wrong.
+
+Weights that are normalised anew (divided by their sum, before the contraction or after it) are
+meant so, and are not told of. Neither are those of a softmax over the last dimension that are
+transposed, or spelt out letter by letter, to sum what belongs to each of some groups.
+
+Bad:
+
+    from typing import Annotated
+
+    import torch
+    from torch import Tensor
+
+
+    def attend(
+        scores: Annotated[Tensor, "batch query key"], values: Annotated[Tensor, "batch key dim"]
+    ) -> Annotated[Tensor, "batch query dim"]:
+        weights = torch.softmax(scores, dim=1)
+        return weights @ values
+
+Good:
+
+    from typing import Annotated
+
+    import torch
+    from torch import Tensor
+
+
+    def attend(
+        scores: Annotated[Tensor, "batch query key"], values: Annotated[Tensor, "batch key dim"]
+    ) -> Annotated[Tensor, "batch query dim"]:
+        weights = torch.softmax(scores, dim=-1)
+        return weights @ values
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from namecheck.core.dims import Dims
+from namecheck.core.findings import Finding, Place
+from namecheck.core.names import UNKNOWN, Name, show_name, word
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
+from namecheck.lints.support import following, subscripts
+from namecheck.lints.support.doubts import Doubts
+from namecheck.lints.support.subscripts import SUBSCRIPTS
+
+CODE: Final = "NC601"
+
+_SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The tag of what a softmax has normalised: the name of the dim, and the call.
+
+    `last` says that it was the last dim, `turned` that the tensor was transposed since. Of weights
+    that were multiplied with values, to be summed, `shared` are the words of the dims that both
+    have.
+    """
+
+    name: Name
+    place: Place
+    last: bool
+    turned: bool = False
+    shared: frozenset[str] | None = None
+
+
+class Lint(Listener):
+    """Follows the weights of each softmax to where they are summed.
+
+    It reports once the whole file has been run: weights that are normalised anew, before or after,
+    are meant so. So are those of a softmax over the last dim that are transposed, or spelt out
+    letter by letter: they assign each thing to some groups, and the groups are summed.
+    Source: docs/semantics.md, "Findings and lints".
+    """
+
+    def __init__(self) -> None:
+        self._doubts: Doubts[Place] = Doubts()
+
+    def on_apply(self, applied: Applied, result: Value) -> Value:
+        """Judge a contraction of weights, and tag what are weights."""
+        if applied.flow is None:
+            return result
+        if applied.flow in _SUMMING:
+            self._check_contraction(applied)
+        elif applied.flow == "reduces":
+            self._check_product(applied)
+            self._excuse(applied)
+        return following.tagged(result, CODE, _weights_of_result(applied))
+
+    def findings(self, source: Source) -> Iterable[Finding]:
+        """The sums of weights that nothing has normalised anew."""
+        return self._doubts.findings()
+
+    def _excuse(self, applied: Applied) -> None:
+        """Weights whose sums are taken are normalised anew, here or by what they come to."""
+        for operand in applied.operands():
+            weights = _normalised(operand, applied.store)
+            if weights is not None:
+                self._doubts.excuse(weights.place)
+
+    def _check_contraction(self, applied: Applied) -> None:
+        candidates = [
+            (operand, weights)
+            for operand in applied.operands()
+            if (weights := _normalised(operand, applied.store)) is not None
+        ]
+        if len(candidates) != 1:
+            return  # of two (a step of a Markov chain) one is not contracted over its own
+        operand, weights = candidates[0]
+        summed = _summed(applied, operand)
+        if not summed or not all(following.is_other(name, weights.name) for name in summed):
+            return
+        meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
+        values = [each.dims for each in applied.operands() if each.position != operand.position]
+        if meant and _are_groups(weights, summed, values):
+            return
+        self._doubt(applied, weights, summed)
+
+    def _check_product(self, applied: Applied) -> None:
+        """Weights that were multiplied with values, as a contraction does, are summed."""
+        for operand in applied.operands():
+            weights = _weights(operand, applied.store)
+            if weights is None or weights.shared is None:
+                continue
+            name = following.name_at(operand.dims, following.dim_argument(applied))
+            if word(name) in weights.shared and following.is_other(name, weights.name):
+                self._doubt(applied, weights, [name])
+
+    def _doubt(self, applied: Applied, weights: Weights, summed: Sequence[Name]) -> None:
+        if applied.silent:
+            return
+        normalised, over = show_name(weights.name), ", ".join(map(show_name, summed))
+        verb = "summed over" if applied.flow in ("contracts", "reduces") else "picked along"
+        finding = applied.finding(
+            CODE,
+            f"Weights that a softmax normalises over dim {normalised} are {verb} dim {over}: "
+            f"they do not add up to 1 there.",
+            f"Take the softmax over dim {over}.",
+            (weights.place,),
+        )
+        self._doubts.add(weights.place, finding)
+
+
+def _weights(operand: TensorOperand, store: Store) -> Weights | None:
+    tag = following.tag(operand.value, CODE, store)
+    return tag if isinstance(tag, Weights) else None
+
+
+def _normalised(operand: TensorOperand, store: Store) -> Weights | None:
+    """The tag of weights that were not multiplied with anything."""
+    weights = _weights(operand, store)
+    return weights if weights is not None and weights.shared is None else None
+
+
+def _weights_of_result(applied: Applied) -> Weights | None:
+    """The tag that an operator's result has, by that of its first operand."""
+    first = next(applied.operands(), None)
+    if first is None:
+        return None
+    flow, weights = applied.flow, _weights(first, applied.store)
+    if flow == "normalises":
+        name = following.name_at(first.dims, following.dim_argument(applied))
+        if name in (None, UNKNOWN):
+            return None
+        place = applied.place(f"normalised over {show_name(name)} here")
+        return Weights(name, place, name == first.dims[-1].name)
+    if flow == "scales" and not following.is_scaled(applied):
+        return _product(applied)
+    if weights is None:
+        return None
+    if flow == "turns":
+        return replace(weights, turned=True)
+    return weights if flow == "scales" or following.keeps_dims(applied) else None
+
+
+def _product(applied: Applied) -> Weights | None:
+    """The tag of weights that are multiplied with values, to be summed.
+
+    The values have dims of their own, and not that which the weights are normalised over: what is
+    weighed one by one may well be summed over another dim.
+    """
+    operands = list(applied.operands())
+    if len(operands) != 2 or applied.operator not in ("mul", "multiply"):
+        return None
+    candidates = [
+        (weights, operand.dims, values.dims)
+        for operand, values in itertools.permutations(operands)
+        if (weights := _normalised(operand, applied.store)) is not None
+    ]
+    if len(candidates) != 1:
+        return None
+    weights, dims, values = candidates[0]
+    mine, its = ({word(name) for name in names} - {None} for names in (dims.names, values.names))
+    complete = dims.complete and values.complete
+    if not complete or weights.last or word(weights.name) in its or not its - mine:
+        return None
+    return replace(weights, shared=frozenset(str(name) for name in mine & its))
+
+
+def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims]) -> bool:
+    """Whether the dim of weights is no side of a square, and nothing that is weighed has it."""
+    names = [*summed, *(name for dims in weighed for name in dims.names)]
+    return all(word(name) != word(weights.name) for name in names)
+
+
+def _summed(applied: Applied, operand: TensorOperand) -> list[Name]:
+    """The names of the dims of an operand that are summed, or picked from; empty if unclear."""
+    position, _, dims = operand
+    if applied.flow in ("picks", "classifies"):
+        classes = 1 if dims.rank != 1 else 0
+        chosen = classes if applied.flow == "classifies" else following.dim_argument(applied)
+        name = following.name_at(dims, chosen)
+        return [name] if position == 0 and name is not None else []
+    if applied.flow == "indexes":
+        return _picked(dims, applied.inputs[1])
+    if applied.operator in SUBSCRIPTS:
+        return list(_summed_letters(applied, operand))
+    if position == 0 or applied.operator == "nn.functional.linear":
+        return [dims[-1].name]
+    return [dims[-2].name if dims.rank != 1 else dims[-1].name] if position == 1 else []
+
+
+def _picked(dims: Dims, index: Any) -> list[Name]:
+    """The dim of a matrix from which one item is picked for each position of the other."""
+    parts = index if isinstance(index, tuple) else ()
+    if dims.rank != 2 or len(parts) != 2 or not all(isinstance(p, Tensor) for p in parts):
+        return []
+    picked = [
+        dim.name for dim, part in zip(dims.prefix, parts, strict=True) if part.names != (dim.name,)
+    ]
+    return picked if len(picked) == 1 else []
+
+
+def _summed_letters(applied: Applied, operand: TensorOperand) -> Iterator[Name]:
+    """The same where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
+    position, _, dims = operand
+    spelt = subscripts.of(applied)
+    if spelt is None or position >= len(spelt.operands):
+        return
+    others = [
+        letter
+        for number, term in enumerate(spelt.operands)
+        if number != position
+        for letter in term
+    ]
+    for letter, dim in subscripts.dims_of(spelt.operands[position], dims):
+        if letter not in spelt.result and letter in others:
+            yield dim.name

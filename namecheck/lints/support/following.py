@@ -1,0 +1,78 @@
+"""Following a dim of a tensor from call to call, by a tag on what the tensor holds.
+
+Which operators keep a tag is the table's, ``[flow]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+from namecheck.core.dims import Dims
+from namecheck.core.names import UNKNOWN, Axis, Name, word
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.tags import tag_of, with_tag
+from namecheck.interpreter.domain.values import TensorValue, Value
+from namecheck.interpreter.evaluation.events import Applied
+
+
+def tag(tensor_value: TensorValue, key: str, store: Store) -> Hashable | None:
+    """The tag that a lint has put on what a tensor holds now."""
+    return tag_of(joins.held(tensor_value, store).tags, key)
+
+
+def tagged(result: Value, key: str, tag: Hashable | None) -> Value:
+    """A result with a tag on what it holds; as it is where there is no tag."""
+    if tag is None or not isinstance(result, TensorValue):
+        return result
+    held = result.initial
+    return replace(result, initial=replace(held, tags=with_tag(held.tags, key, tag)))
+
+
+def keeps_dims(applied: Applied) -> bool:
+    """Whether an operator gives a tensor of the same dims, or with some of size 1 besides."""
+    if applied.flow == "indexes":
+        return _adds_dims(applied.inputs[1])
+    return applied.flow == "carries"
+
+
+def _adds_dims(index: Any) -> bool:
+    """Whether an index leaves all dims as they are, and adds some of size 1 at most."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is ... or part == slice(None) for part in parts)
+
+
+def is_scaled(applied: Applied) -> bool:
+    """Whether all but one of the operands are plain numbers."""
+    return sum(not isinstance(each, (int, float)) for each in applied.inputs) == 1
+
+
+def dim_argument(applied: Applied) -> int | str | None:
+    """The one dim that a call speaks of, as it is written."""
+    keywords = applied.keywords
+    for argument in [keywords["dim"]] if "dim" in keywords else applied.inputs:
+        several = isinstance(argument, (list, tuple))
+        dim = argument[0] if several and len(argument) == 1 else argument
+        if isinstance(dim, str) or type(dim) is int:
+            return dim
+    return None
+
+
+def name_at(dims: Dims, index_or_word: int | str | None) -> Name:
+    """The name of the dim that a call speaks of."""
+    if isinstance(index_or_word, int):
+        return dims[index_or_word].name
+    return index_or_word if index_or_word in map(word, dims.names) else None
+
+
+def is_other(name: Name, followed: Name) -> bool:
+    """Whether a dim certainly is another one than that which is followed."""
+    if name in (None, UNKNOWN):
+        return False
+    if word(name) != word(followed):
+        return True
+    if not isinstance(name, Axis) or not isinstance(followed, Axis):
+        return False
+    return min(name.occurrence, followed.occurrence) > 0 and name.occurrence != followed.occurrence
