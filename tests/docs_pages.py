@@ -72,7 +72,7 @@ def operators_page(_: str) -> str:
         "`n` `torch.nn.functional.x`, `a` an attribute, `s` an attribute that can be set, "
         "`c` a class of `torch.nn`, `p` a function and `l` a layer of another package. The "
         "last column tells what torch 2.12 does where it differs: it refuses named tensors "
-        "there, or follows another rule.",
+        "there, refuses some calls, or follows another rule.",
     ]
     for section in sorted(sections):
         lines += ["", f"## {section.replace('_', ' ').capitalize()}", ""]

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import names as naming
-from namecheck.core.dims import OPEN, Dims, told_apart
+from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
 from namecheck.core.dtypes import STANDARD, Around
 from namecheck.core.faults import TableError
 from namecheck.core.findings import is_of_attributes
@@ -172,7 +172,7 @@ def _apply(
     around: Around | None,
 ) -> Inference:
     native = semantics is Semantics.NATIVE
-    name = row.native if native and row.native not in ("", "refuses") else row.names
+    name = row.native_rule if native else row.names
     if name == "unknown" and not row.params:
         return Inference(UNKNOWN)
     rule = _nothing_known if name == "unknown" else _rule(name, row)
@@ -204,7 +204,12 @@ def _apply(
                 ):
                     aten = ""
                 refusals.refuse_named(aten, [*arguments.values(), out])
+                for clause in row.native_refusals.before:
+                    clause.check(row.key, arguments)
             answer = _wrap(registry.called(rule, arguments))
+            if native:
+                for clause in row.native_refusals.after:
+                    clause.check(row.key, {**arguments, "result": answer})
             written = args[0] if call.inplace and args else out
             answers.append(
                 attributes.told(answer, row.telling(overload), arguments, around, written)
@@ -394,7 +399,11 @@ def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tens
         return computed
     keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
     if named and keeps:
-        return replace(computed, dims=dim_map.renamed_as(computed.dims, out.dims))
+        kept = dim_map.renamed_as(computed.dims, out.dims)
+        annotated = any(isinstance(name, naming.Axis) for name in out.dims.names)
+        if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
+            kept = join_dims(kept, computed.dims)  # an axis may stand where the result has no name
+        return replace(computed, dims=kept)
     dims = computed.dims
     if named and row.out == "unifies":
         dims = broadcast(dims, out.dims)

@@ -14,7 +14,9 @@ from namecheck.effects import attributes, memory_order, needs, outputs
 from namecheck.effects import device as devices
 from namecheck.effects import dtype as dtypes
 from namecheck.effects import layout as layouts
+from namecheck.operators import native as native_column
 from namecheck.operators import signatures
+from namecheck.operators.native import Refusals
 from namecheck.operators.shipped import Shipped, shipped
 from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
@@ -28,7 +30,8 @@ class Operator:
     n ``torch.nn.functional.x``, a an attribute, s an attribute that can be set, c a class of
     ``torch.nn``, p a function and l a layer (a class) of another package, under its whole dotted
     name. `native` is empty where torch 2.12 follows the same rule, "refuses" where it
-    is not yet supported, else the rule that it follows. `aten` tells for each of `params` the name
+    is not yet supported, the clauses of `operators.native` where it refuses some calls, else the
+    rule that it follows. `aten` tells for each of `params` the name
     in the not-yet-supported message, nothing where that overload is supported, `x(dimname)` where
     torch refuses a name in place of an index; `aten_out` the same for calls with ``out=``.
     `inplace` tells what an in-place call does: "unifies" (the receiver takes the computed names),
@@ -79,6 +82,17 @@ class Operator:
     def signatures(self) -> tuple[Signature, ...]:
         """The overloads, one for each line of `params`."""
         return tuple(map(signatures.parse, self.params))
+
+    @cached_property
+    def native_rule(self) -> str:
+        """The rule that torch 2.12 follows."""
+        other = self.native not in ("", "refuses") and not native_column.is_conditional(self.native)
+        return self.native if other else self.names
+
+    @cached_property
+    def native_refusals(self) -> Refusals:
+        """What torch 2.12 refuses under a condition."""
+        return native_column.parse(self.native)
 
     @cached_property
     def is_placed(self) -> bool:
@@ -265,9 +279,24 @@ def _fault_of(row: Any) -> str | None:
         return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
-        if name not in ("", "refuses", "unknown") and name not in known:
+        if native_column.is_conditional(name) or name in ("", "refuses", "unknown"):
+            continue
+        if name not in known:
             return f"there is no rule '{name}'"
-    return _fault_of_parameters((*_strings(row.get("params", ())), row.get("ctor", "")))
+    lines = (*_strings(row.get("params", ())), row.get("ctor", ""))
+    return _fault_of_parameters(lines) or _fault_of_native(row.get("native", ""), lines)
+
+
+def _fault_of_native(text: str, lines: tuple[str, ...]) -> str | None:
+    try:
+        names = native_column.parse(text).names
+    except ValueError as error:
+        return f"native: {error}"
+    allowed = {p.role or p.name for line in lines for p in signatures.parse(line)}
+    if unknown := names - allowed - {"each", "result", "out"}:
+        listed = ", ".join(sorted(allowed))
+        return f"native: unknown parameter '{min(unknown)}'; the parameters are {listed}"
+    return None
 
 
 def _fault_of_parameters(lines: tuple[str, ...]) -> str | None:

@@ -54,8 +54,10 @@ def support(operator: Operator) -> str:
 def differences(operator: Operator) -> list[str]:
     """Where native torch, or the documents' table, says something else than the rule."""
     found = []
-    if operator.native not in ("", "refuses"):
-        found.append(f"native rule: {operator.native}")
+    if operator.native_rule != operator.names:
+        found.append(f"native rule: {operator.native_rule}")
+    elif operator.native not in ("", "refuses"):
+        found.append(f"torch 2.12 {operator.native}")
     labels: dict[str, str] = {}
     for letters, label in operator.documented.items():
         if label != operator.names:

@@ -9,7 +9,6 @@ from namecheck.core.names import Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.reductions import DimArgument, reduce
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
@@ -35,14 +34,6 @@ def vecdot(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
     return reduce(unified, [locate(unified, dim)], False)
 
 
-@rule
-def vecdot_natively(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
-    """torch 2.12 refuses the product of two vectors, and sums that of others (linalg.vecdot)."""
-    if x.dims.rank == 1 and y.dims.rank == 1:
-        refuse_named("vdot", [x, y])
-    return vecdot(x, y, dim)
-
-
 @rule(memory="unknown")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument | None = 1) -> Dims:
     """Both inputs unified, without the dim compared (nn.functional.cosine_similarity)."""
@@ -55,14 +46,6 @@ def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -
     """Both inputs unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, -1)], keepdim)
-
-
-@rule
-def pairwise_distance_natively(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -> Dims:
-    """torch 2.12 subtracts, then refuses the norm (recorded: nn.functional.pairwise_distance)."""
-    result = pairwise_distance(x1, x2, keepdim)
-    refuse_named("norm.ScalarOpt_dim", [x1, x2])
-    return result
 
 
 @rule(memory="unknown")

@@ -16,7 +16,6 @@ from namecheck.core.names import UNKNOWN, Contradiction, Name
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import ellipsis_index, labels, resolve
-from namecheck.rules.refusals import not_implemented
 from namecheck.rules.registry import rule
 
 
@@ -46,12 +45,6 @@ def align_tensors(tensors: Sequence[Tensor] | Many) -> tuple[Dims, ...] | Many:
         return tuple(OPEN for _ in tensors)
     longest = max(tensors, key=lambda tensor: len(tensor.dims.prefix))
     return tuple(_aligned(tensor.dims, longest.dims) for tensor in tensors)
-
-
-@rule
-def align_tensors_natively(tensors: Sequence[Tensor] | Many) -> Dims:
-    """torch 2.12 has the function, and nothing behind it (recorded: align_tensors)."""
-    raise not_implemented("align_tensors")
 
 
 def _aligned(dims: Dims, model: Dims) -> Dims:

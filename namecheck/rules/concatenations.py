@@ -22,7 +22,6 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
 from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted
 
@@ -215,33 +214,6 @@ def column_stack(tensors: Tensors) -> Dims:
     return cat([Tensor(_column(tensor.dims)) for tensor in tensors], 1)
 
 
-@rule
-def vstack_natively(tensors: Tensors) -> Dims:
-    """torch 2.12 adds dims only to tensors without names (recorded: vstack)."""
-    _refuse_short(tensors, 2, "unsqueeze")
-    return vstack(tensors)
-
-
-@rule
-def dstack_natively(tensors: Tensors) -> Dims:
-    """torch 2.12 adds dims only to tensors without names (recorded: dstack)."""
-    _refuse_short(tensors, 3, "unsqueeze")
-    return dstack(tensors)
-
-
-@rule
-def column_stack_natively(tensors: Tensors) -> Dims:
-    """torch 2.12 makes columns only of tensors without names (recorded: column_stack)."""
-    _refuse_short(tensors, 2, "view")
-    return column_stack(tensors)
-
-
-def _refuse_short(tensors: Tensors, rank: int, aten: str) -> None:
-    if not isinstance(tensors, (Many, Unknown)):
-        short = [t for t in tensors if t.dims.rank is not None and t.dims.rank < rank]
-        refuse_named(aten, short)
-
-
 def _first(tensors: Tensors) -> Dims | None:
     if isinstance(tensors, Many):
         return tensors.each.dims
@@ -303,18 +275,4 @@ def atleast_2d(input: Several) -> Dims | tuple[Dims, ...] | Many:
 @rule(memory="unknown")
 def atleast_3d(input: Several) -> Dims | tuple[Dims, ...] | Many:
     """A vector becomes a row of one layer, a matrix one layer (torch.atleast_3d)."""
-    return _each(input, 3)
-
-
-@rule
-def atleast_2d_natively(input: Several) -> Dims | tuple[Dims, ...] | Many:
-    """torch 2.12 adds dims only to tensors without names (recorded: atleast_2d)."""
-    _refuse_short([input] if isinstance(input, Tensor) else input, 2, "unsqueeze")
-    return _each(input, 2)
-
-
-@rule
-def atleast_3d_natively(input: Several) -> Dims | tuple[Dims, ...] | Many:
-    """torch 2.12 adds dims only to tensors without names (recorded: atleast_3d)."""
-    _refuse_short([input] if isinstance(input, Tensor) else input, 3, "unsqueeze")
     return _each(input, 3)

@@ -8,7 +8,6 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
 from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
@@ -151,10 +150,3 @@ def distances_of_pairs(input: Tensor) -> Dims:
     size = UNKNOWN if rows is None else rows.size
     count = UNKNOWN if isinstance(size, Unknown) else size * (size - 1) // 2
     return Dims((Dim(None, count),))
-
-
-@rule
-def vander_natively(x: Tensor) -> Dims:
-    """torch 2.12 supports names here in name only (recorded: vander)."""
-    refuse_named("unsqueeze", [x])
-    return Dims.of(None, None)

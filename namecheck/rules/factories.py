@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from namecheck.core.dims import OPEN, Dim, Dims, Size, new_dim
-from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.naming import named
-from namecheck.rules.refusals import no_device
+from namecheck.rules.refusals import no_meta
 from namecheck.rules.registry import rule
 
 Names = Sequence[Name] | Unknown | None
@@ -43,10 +43,7 @@ def _check_place(device: Any, layout: Any, sparse: str) -> None:
     if isinstance(layout, Constant) and layout.name != "strided":
         raise Contradiction("NC120", sparse)
     if device == "meta" or device == Constant("device", "meta"):
-        raise Contradiction(
-            "NC120",
-            "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
-        )
+        raise no_meta()
 
 
 def _made(size: Sizes, names: Names) -> Dims:
@@ -121,14 +118,6 @@ def like(input: Tensor) -> Dims:
     return input.dims
 
 
-@rule
-def like_natively(input: Tensor, device: Any = None) -> Dims:
-    """torch 2.12 has no named tensors on the meta device (recorded: zeros_like)."""
-    if input.dims.named() is Answer.YES:
-        _check_place(device, None, "")
-    return input.dims
-
-
 @rule(memory="given")
 def as_given(data: Any) -> Dims:
     """A tensor as it is, or one of the data (torch.as_tensor, torch.asarray)."""
@@ -144,14 +133,6 @@ def new_sized(input: Tensor, size: Sizes) -> Dims:
 @rule(memory="given")
 def new_data(input: Tensor, data: Any) -> Dims:
     """An unnamed tensor of the data (torch.Tensor.new_tensor)."""
-    return shape_of(data)
-
-
-@rule
-def new_data_natively(input: Tensor, data: Any) -> Dims:
-    """torch 2.12 fails on a named tensor without a word for it (recorded: new_tensor)."""
-    if input.dims.named() is Answer.YES:
-        raise no_device()
     return shape_of(data)
 
 

@@ -12,7 +12,7 @@ from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import first, joined, of_rank, without_right
 from namecheck.rules.products import bilinear
-from namecheck.rules.refusals import not_supported, refuse_named
+from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import rule
 
 Word = str | Unknown
@@ -31,19 +31,6 @@ def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size
             help="A linear layer takes the last dim of its input.",
         )
     return joined(without_right(input.dims, 1), Dims(weight.prefix[1:]))
-
-
-@rule
-def linear_module_natively(
-    input: Tensor,
-    in_features: Size = UNKNOWN,
-    out_features: Size = UNKNOWN,
-    bias: bool | Unknown = True,
-) -> Dims:
-    """torch 2.12 adds a bias only to a matrix (recorded: nn.Linear)."""
-    if bias is True and input.dims.rank is not None and input.dims.rank != 2:
-        refuse_named("view", [input])
-    return linear_module(input, in_features, out_features)
 
 
 @rule(memory="unknown")
@@ -122,30 +109,6 @@ def normalizes_by_vectors(
     return input.dims
 
 
-def _adaptive(input: Tensor, size: int | Sequence[int | None] | Unknown, aten: str) -> Dims:
-    many = isinstance(size, (tuple, list)) and bool(size) and all(each == 1 for each in size)
-    ones = size == 1 or many
-    if not ones and not isinstance(size, Unknown):
-        refuse_named(aten, [input])
-    return input.dims.sizeless()
-
-
-@rule
-def adaptive_avg_pool2d_natively(
-    input: Tensor, output_size: int | Sequence[int | None] | Unknown
-) -> Dims:
-    """torch 2.12 takes a mean where the result is of size 1 (recorded: adaptive_avg_pool2d)."""
-    return _adaptive(input, output_size, "_adaptive_avg_pool2d")
-
-
-@rule
-def adaptive_avg_pool3d_natively(
-    input: Tensor, output_size: int | Sequence[int | None] | Unknown
-) -> Dims:
-    """torch 2.12 takes a mean where the result is of size 1 (adaptive_avg_pool3d)."""
-    return _adaptive(input, output_size, "_adaptive_avg_pool3d")
-
-
 @rule
 def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
     """torch 2.12 refuses names under the name of the method (nn.functional.interpolate)."""
@@ -172,89 +135,9 @@ def dropout1d(input: Tensor) -> Dims:
 
 
 @rule
-def dropout1d_natively(
-    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
-) -> Dims:
-    """torch 2.12 drops channels with what it does not support (nn.functional.dropout1d)."""
-    return _drops_channels(input, p, training, 1)
-
-
-@rule
-def dropout2d_natively(
-    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
-) -> Dims:
-    """torch 2.12 drops channels with what it does not support (nn.functional.dropout2d)."""
-    return _drops_channels(input, p, training, 2)
-
-
-@rule
-def dropout3d_natively(
-    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = True
-) -> Dims:
-    """torch 2.12 drops channels with what it does not support (nn.functional.dropout3d)."""
-    return _drops_channels(input, p, training, 3)
-
-
-def _drops(p: float | Unknown, training: bool | Unknown) -> bool:
-    """Whether a dropout certainly drops some elements and keeps others."""
-    return training is True and not isinstance(p, Unknown) and 0 < p < 1
-
-
-def _drops_channels(
-    input: Tensor, p: float | Unknown, training: bool | Unknown, spatial: int
-) -> Dims:
-    if spatial == 1:
-        dropout1d(input)
-    if spatial != 2 and input.dims.rank == spatial + 1:
-        refuse_named("unsqueeze", [input])
-    if _drops(p, training):
-        refuse_named("new_empty", [input])
-    return input.dims
-
-
-@rule
-def alpha_dropout_natively(
-    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
-) -> Dims:
-    """torch 2.12 scales by a number, which it does not support (nn.functional.alpha_dropout)."""
-    if _drops(p, training):
-        refuse_named("mul_.Scalar", [input])
-    return input.dims
-
-
-@rule
-def feature_dropout_natively(
-    input: Tensor, p: float | Unknown = 0.5, training: bool | Unknown = False
-) -> Dims:
-    """torch 2.12 drops channels with what it does not support (feature_alpha_dropout)."""
-    if _drops(p, training):
-        refuse_named("new_empty", [input])
-    return input.dims
-
-
-@rule
-def native_dropout_natively(
-    input: Tensor, train: bool | Unknown | None = None
-) -> tuple[Dims, Dims]:
-    """torch 2.12 scales by a number, which it does not support (recorded: native_dropout)."""
-    if train is not False and not isinstance(train, Unknown):
-        refuse_named("mul_.Scalar", [input])
-    return input.dims, input.dims
-
-
-@rule
 def rms_norm_natively(input: Tensor, weight: Tensor | None = None) -> Dims:
     """torch 2.12 multiplies by the weight, whose names must unify (recorded: rms_norm)."""
     return input.dims if weight is None else broadcast(input.dims, weight.dims)
-
-
-@rule
-def prelu_natively(input: Tensor, weight: Tensor) -> Dims:
-    """torch 2.12 lays the weights out along the channels (recorded: prelu)."""
-    if input.dims.min_rank > 1 and weight.dims.rank == 1:
-        refuse_named("view", [weight])
-    refuse_named("_prelu_kernel", [input, weight])
-    return input.dims
 
 
 @rule(memory="unknown")
@@ -288,14 +171,3 @@ def embedding_bag_module(
 ) -> Dims:
     """A vector for each bag, which its size may tell (nn.EmbeddingBag)."""
     return embeds_bags(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))), offsets)
-
-
-@rule
-def embeds_bags_natively(
-    input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None
-) -> Dims:
-    """torch 2.12 refuses names under the name of what it calls (recorded: embedding_bag)."""
-    if input.dims.rank == 2:
-        refuse_named("view", [input])
-    refuse_named("_embedding_bag_forward_only", [input, weight])
-    return embeds_bags(input, weight, offsets)

@@ -12,7 +12,6 @@ from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.views import flat
 
@@ -152,13 +151,3 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument | None = Non
     hole = Dim(None, 1, purposeful=True)
     whole = broadcast(input.dims.replace(place, hole), indices.dims.replace(place, hole))
     return whole.replace(place, _picked(own, replace(picked, purposeful=False)))
-
-
-@rule
-def take_along_dim_natively(input: Tensor, indices: Tensor, dim: DimArgument | None = None) -> Dims:
-    """torch 2.12 refuses names under the name of what it calls (recorded: take_along_dim)."""
-    if dim is None:
-        refuse_named("view", [input, indices])
-    refuse_named("remainder.Scalar", [indices])
-    refuse_named("gather", [input])
-    return take_along_dim(input, indices, dim)

@@ -10,7 +10,6 @@ from namecheck.core.names import Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.dim_map import Source, rearrange
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 DimArgument = int | str | Unknown | None
@@ -81,13 +80,6 @@ def _reversed(dims: Dims) -> Dims:
 def reverses_dimensions(input: Tensor) -> Dims:
     """``T``: all dims in the reverse order (torch.Tensor.T)."""
     return _reversed(input.dims)
-
-
-@rule
-def reverses_dimensions_natively(input: Tensor) -> Dims:
-    """torch 2.12 permutes, which it refuses with names (recorded: T)."""
-    refuse_named("permute", (input,))
-    return reverses_dimensions(input)
 
 
 @rule(memory="moves")
@@ -193,18 +185,6 @@ def movedim(
     return rearrange(
         input.dims, _moved(len(input.dims.prefix), dict(zip(goal, origin, strict=True)))
     )
-
-
-@rule
-def movedim_natively(
-    input: Tensor,
-    source: DimArgument | Sequence[DimArgument],
-    destination: DimArgument | Sequence[DimArgument],
-) -> Dims:
-    """torch 2.12 looks at the dims, then permutes, which it refuses with names (recorded)."""
-    result = movedim(Tensor(input.dims.unnamed()), source, destination)
-    refuse_named("permute", (input,))
-    return result
 
 
 def _as_list(dims: DimArgument | Sequence[DimArgument]) -> list[DimArgument]:

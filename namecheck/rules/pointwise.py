@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from functools import reduce
 
 from namecheck.core.dims import OPEN, Dim, Dims, Size
-from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.rules.broadcasting import broadcast, unify
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
@@ -127,40 +126,6 @@ def fills(input: Tensor, value: Tensor | float) -> Dims:
 def cast_or_type(input: Tensor, dtype: Constant | str | Unknown | None = None) -> Dims | Unknown:
     """The input cast to a type; without one, the type's name (recorded: type)."""
     return UNKNOWN if dtype is None else input.dims
-
-
-@rule
-def to_natively(
-    input: Tensor, other: Tensor | None = None, device: Constant | str | int | None = None
-) -> Dims:
-    """torch 2.12 takes no names to the meta device (recorded: to)."""
-    name = device.name if isinstance(device, Constant) else device
-    if name == "meta" and input.dims.named() is Answer.YES:
-        raise Contradiction(
-            "NC120",
-            "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
-            help="Drop the names with `rename(None)` before moving to the meta device.",
-        )
-    return input.dims
-
-
-@rule
-def isclose_natively(
-    input: Tensor,
-    other: Tensor,
-    rtol: float | Unknown = 1e-05,
-    atol: float | Unknown = 1e-08,
-    equal_nan: bool | Unknown = False,
-) -> Dims:
-    """torch 2.12 compares, then meets what it does not support (recorded: isclose)."""
-    unified = broadcast(input.dims, other.dims)
-    if equal_nan is True:
-        refuse_named("bitwise_and_.Tensor", [input])
-    if rtol == 0 and atol == 0:
-        return unified
-    refuse_named("mul.Scalar", [other])
-    refuse_named("bitwise_and_.Tensor", [input])
-    return unified
 
 
 @rule

@@ -44,14 +44,6 @@ def chain_matmul(matrices: Sequence[Tensor] | Many) -> Dims:
     return result
 
 
-@rule
-def chain_matmul_natively(matrices: Sequence[Tensor] | Many) -> Dims:
-    """torch 2.12 takes one named matrix, no more (recorded: chain_matmul)."""
-    if not isinstance(matrices, Many) and len(matrices) > 1:
-        refuse_named("view", matrices)
-    return chain_matmul(matrices)
-
-
 @rule(memory="fresh")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     """The input by the transposed weight, and a bias (torch.nn.functional.linear)."""
@@ -149,14 +141,6 @@ def _vectors(left: Tensor, right: Tensor, words: tuple[str, str, str]) -> tuple[
         got = dim_map.show_rank(tensor.dims)
         check_rank(tensor.dims, 1, f"{call}: Expected 1-D argument {role}, but got {got}-D")
     return closed(left.dims, 1), closed(right.dims, 1)
-
-
-@rule
-def outer_natively(input: Tensor, vec2: Tensor) -> Dims:
-    """torch 2.12 takes a name in the second vector only (recorded: outer)."""
-    parts = _vectors(input, vec2, ("outer", "self", "vec2"))
-    refuse_named("view", (input,))
-    return _distinct(*parts)
 
 
 @rule(memory="preserves", overlaps="refused")
@@ -270,12 +254,3 @@ def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:
             )
         if dims.min_rank and not weight.open:
             check_axes(own, wanted)
-
-
-@rule
-def bilinear_natively(
-    input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None
-) -> Dims:
-    """torch 2.12 takes a name in the bias only (recorded: bilinear)."""
-    refuse_named("view", (input1, input2, weight))
-    return bilinear(input1, input2, weight, bias)

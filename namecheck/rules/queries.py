@@ -10,7 +10,6 @@ from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.rules import dim_map
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.factories import sized
-from namecheck.rules.refusals import no_device
 from namecheck.rules.registry import rule
 
 DimArgument = int | str | Unknown | None
@@ -156,14 +155,6 @@ def resize(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
     if wanted.open or input.dims.named() is Answer.YES:
         return input.dims if input.dims.named() is Answer.YES else OPEN
     return wanted.rename([UNKNOWN] * wanted.min_rank)
-
-
-@rule
-def resize_natively(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
-    """torch 2.12 fails on a named tensor without a word for it (recorded: resize)."""
-    if input.dims.named() is Answer.YES:
-        raise no_device()
-    return sized(size)
 
 
 @rule(memory="unknown")

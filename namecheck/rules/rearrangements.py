@@ -13,7 +13,6 @@ from namecheck.rules.broadcasting import diagonal_dim
 from namecheck.rules.dim_map import joined, rearrange, without_right
 from namecheck.rules.grids import side_of_square
 from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named, variant
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.shapes import Sizes
@@ -73,15 +72,6 @@ def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
 def _square(vector: Dim, offset: int | Unknown) -> Dims:
     side = side_of_square(vector, offset)
     return Dims((side, side))
-
-
-@rule
-def diag_natively(input: Tensor, diagonal: int | Unknown = 0, out: Tensor | None = None) -> Dims:
-    """torch 2.12 refuses names under the name of what it calls (recorded: diag)."""
-    result = diag(input, diagonal)
-    aten = "diag_embed" if input.dims.rank == 1 else "diagonal_copy"
-    refuse_named(variant(aten, inplace=False, out=out is not None), [input, out])
-    return result
 
 
 @rule(memory="fresh")
@@ -154,18 +144,6 @@ def repeat_interleave(
     if not isinstance(place, int) or isinstance(repeats, (Tensor, Unknown)):
         return resized(input.dims, place)
     return input.dims.replace(place, tiled(input.dims[place], repeats, outside=False))
-
-
-@rule
-def repeat_interleave_natively(
-    repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument | None = None
-) -> Dims:
-    """torch 2.12 refuses names under the name of what it calls (recorded: repeat_interleave)."""
-    if dim is None and isinstance(input, Tensor) and input.dims.rank != 1:
-        refuse_named("view", [input])
-    refuse_named("repeat_interleave.Tensor", [repeats])
-    refuse_named("index_select" if isinstance(repeats, Tensor) else "unsqueeze", [input])
-    return repeat_interleave(repeats, input, dim)
 
 
 @rule(memory="windows")

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from types import EllipsisType
 
-from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate, product
+from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
 from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.refusals import not_supported, refuse_named
 from namecheck.rules.registry import rule
 
 DimArgument = int | str | Unknown
@@ -155,31 +154,6 @@ def _spoken(name: Name, place: Position) -> str:
     return str(place) if name is None else show_name(name)
 
 
-@rule
-def nanmean_natively(
-    input: Tensor,
-    dim: DimArgument | DimArguments | None = None,
-    keepdim: bool | Unknown = False,
-    out: Tensor | None = None,
-) -> Dims:
-    """torch 2.12 counts along the dims before it meets what it does not support (nanmean)."""
-    result = removes_dimensions(input, dim, keepdim)
-    refuse_named("nansum" if out is None else "nansum.out", [input, out])
-    return result
-
-
-@rule
-def reduces_listed_natively(
-    input: Tensor,
-    dim: DimArgument | DimArguments | EllipsisType | None = ...,
-    keepdim: bool | Unknown = False,
-) -> Dims:
-    """torch 2.12 takes the one element of a tensor by a view (all, any)."""
-    if dim is ... and not input.dims.open and product(input.dims.sizes) == 1:
-        refuse_named("view_as", [input])
-    return removes_listed_dimensions(input, dim, keepdim)
-
-
 @rule(memory="fresh")
 def to_scalar(input: Tensor) -> Dims:
     """One number (torch.trace)."""
@@ -204,15 +178,6 @@ def logdet(input: Tensor) -> Dims:
     """One number for each matrix (torch.logdet)."""
     check_square(input.dims, "logdet")
     return without_right(input.dims, 2)
-
-
-@rule
-def logdet_natively(input: Tensor) -> Dims:
-    """torch 2.12 looks at the shape before it refuses names (recorded: logdet)."""
-    result = logdet(input)
-    if input.dims.named() is Answer.YES:
-        raise not_supported("_linalg_slogdet")
-    return result
 
 
 def check_square(dims: Dims, operator: str) -> None:
@@ -265,24 +230,6 @@ def quantile(
 def _of_quantiles(dim: Dim) -> Dim:
     """The dim of several quantiles: a label does not come along, an axis does."""
     return Dim(None, dim.size) if isinstance(dim.name, str) else dim
-
-
-@rule
-def quantile_natively(
-    input: Tensor,
-    q: Tensor | float | Unknown,
-    dim: DimArgument | None = None,
-    keepdim: bool | Unknown = False,
-) -> Dims:
-    """torch 2.12 meets one of three things that it does not support (recorded: quantile)."""
-    result = quantile(input, q, dim, keepdim)
-    rank = input.dims.rank
-    if input.dims.named() is Answer.YES and rank is not None:
-        last = dim in (-1, rank - 1)
-        raise not_supported(
-            ("sort" if rank == 1 else "view") if dim is None else "sort" if last else "unsqueeze"
-        )
-    return result
 
 
 def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:

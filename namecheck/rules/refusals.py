@@ -6,8 +6,8 @@ calls that depends on more than the overload.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Many, Tensor
@@ -88,3 +88,20 @@ def no_device() -> Contradiction:
         "DispatchKey Named doesn't correspond to a device",
         help="torch 2.12 has no rule for this operator: drop the names first.",
     )
+
+
+def no_meta() -> Contradiction:
+    """The refusal of names on the meta device (recorded: to, zeros_like, empty)."""
+    return Contradiction(
+        "NC120",
+        "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
+        help="Drop the names with `rename(None)` before moving to the meta device.",
+    )
+
+
+# The refusals that name no kernel, by the word that a row writes; each is given the operator.
+TEXTS: Final[Mapping[str, Callable[[str], Contradiction]]] = {
+    "not_implemented": not_implemented,
+    "no_device": lambda _: no_device(),
+    "no_meta": lambda _: no_meta(),
+}

@@ -128,17 +128,6 @@ def diff_natively(
 
 
 @rule
-def trapezoid_natively(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
-    """torch 2.12 halves the ends, which it does not support with names (recorded: trapz)."""
-    result = trapezoid(y, x, dim)
-    if x is None:
-        refuse_named("mul.Scalar", [Tensor(result)])
-    elif x.dims.rank == 1 and y.dims.min_rank > 1:
-        refuse_named("view", [x])
-    return result
-
-
-@rule
 def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown:
     """torch 2.12 scales by a number, which it does not support (recorded)."""
     if x is None:
@@ -191,17 +180,6 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | 
 def keeps_names_of_logits(logits: Tensor, dim: DimArgument | None = -1) -> Dims:
     """The input's dims (nn.functional.gumbel_softmax)."""
     return keeps_names_along(logits, dim)
-
-
-@rule
-def gumbel_softmax_natively(
-    logits: Tensor, hard: bool | Unknown = False, dim: DimArgument | None = -1
-) -> Dims:
-    """torch 2.12 makes hard samples with what it does not support (nn.functional)."""
-    locate(logits.dims, dim)
-    if hard is True:
-        refuse_named("scatter_.value", [logits])
-    return logits.dims
 
 
 @rule(memory="fresh")

@@ -18,7 +18,6 @@ from namecheck.core.tensors import Tensor
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
 from namecheck.rules.reductions import DimArgument
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.splits import part_of
@@ -339,95 +338,6 @@ def _transposed(
         window.size(dim.size, rest) for dim, window, rest in zip(places, windows, more, strict=True)
     ]
     return _with_channels(input.dims, made, sizes)
-
-
-def _refuse(input: Tensor, others: Sequence[Tensor | None], spatial: int) -> None:
-    """torch 2.12 gives a single sample a batch dim, then refuses (recorded: conv2d)."""
-    if input.dims.rank == spatial + 1:
-        refuse_named("unsqueeze", [input])
-    refuse_named("convolution", [input, *others])
-
-
-@rule
-def convolves_natively(
-    input: Tensor,
-    weight: Tensor,
-    spatial: int,
-    bias: Tensor | None = None,
-    stride: Extent = 1,
-    padding: Extent | str = 0,
-    dilation: Extent = 1,
-    groups: Size = 1,
-) -> Dims:
-    """torch 2.12 convolves only what has no names (recorded: conv2d)."""
-    _refuse(input, [weight, bias], spatial)
-    return convolves(input, weight, spatial, stride, padding, dilation, groups)
-
-
-@rule
-def convolution_module_natively(
-    input: Tensor,
-    spatial: int,
-    in_channels: Size = UNKNOWN,
-    out_channels: Size = UNKNOWN,
-    kernel_size: Extent = UNKNOWN,
-    stride: Extent = 1,
-    padding: Extent | str = 0,
-    dilation: Extent = 1,
-) -> Dims:
-    """torch 2.12 convolves only what has no names (torch.nn.Conv2d)."""
-    _refuse(input, [], spatial)
-    return convolution_module(
-        input, spatial, in_channels, out_channels, kernel_size, stride, padding, dilation
-    )
-
-
-@rule
-def convolves_transposed_natively(
-    input: Tensor,
-    weight: Tensor,
-    spatial: int,
-    bias: Tensor | None = None,
-    stride: Extent = 1,
-    padding: Extent = 0,
-    output_padding: Extent = 0,
-    groups: Size = 1,
-    dilation: Extent = 1,
-) -> Dims:
-    """torch 2.12 convolves only what has no names (recorded: conv_transpose2d)."""
-    _refuse(input, [weight, bias], spatial)
-    return convolves_transposed(
-        input, weight, spatial, stride, padding, output_padding, groups, dilation
-    )
-
-
-@rule
-def transposed_convolution_module_natively(
-    input: Tensor,
-    spatial: int,
-    in_channels: Size = UNKNOWN,
-    out_channels: Size = UNKNOWN,
-    kernel_size: Extent = UNKNOWN,
-    stride: Extent = 1,
-    padding: Extent = 0,
-    output_padding: Extent = 0,
-    dilation: Extent = 1,
-    output_size: Sequence[Size] | Unknown | None = None,
-) -> Dims:
-    """torch 2.12 convolves only what has no names (torch.nn.ConvTranspose2d)."""
-    _refuse(input, [], spatial)
-    return transposed_convolution_module(
-        input,
-        spatial,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        output_padding,
-        dilation,
-        output_size,
-    )
 
 
 @rule(memory="plain")

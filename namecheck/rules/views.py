@@ -30,7 +30,6 @@ from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unk
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules.dim_map import joined, show_sizes, without_right
 from namecheck.rules.ratios import ONE, Ratio, ratio
-from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import Sizes
 from namecheck.rules.splits import part_of
@@ -99,13 +98,6 @@ def _unless_an_axis(dim: Dim, model: Dim) -> Dim:
     """A dim at the size of another, which may be that of an axis where it is not known."""
     doubtful = dim.name is None and model.size is UNKNOWN
     return replace(dim, name=UNKNOWN) if doubtful else dim
-
-
-@rule
-def view_as_natively(input: Tensor, other: Tensor) -> Dims:
-    """torch 2.12 asks the other for its sizes only, so that its names do not matter (view_as)."""
-    refuse_named("view", [input])
-    return view_as(input, other)
 
 
 @rule(memory="reshapes")

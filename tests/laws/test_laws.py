@@ -48,13 +48,11 @@ SILENT: Final = {
     "cast_or_type": "without a dtype it answers with a string",
     "solves_least_squares": "what it tells of the errors is not followed",
     "reduced_loss": "the result without a reduction is not followed yet",
-    **dict.fromkeys(
-        ("trapezoid_natively", "cumulative_trapezoid_natively"), "not followed with named x"
-    ),
+    "cumulative_trapezoid_natively": "not followed with named x",
     **dict.fromkeys(
         (
             *("hstack", "chain_matmul", "tensordot", "bilinear", "embedding", "gather"),
-            *("quantile", "quantile_natively", "solves", "solves_with_info"),
+            *("quantile", "solves", "solves_with_info"),
         ),
         "shapes that torch refuses are left unknown",
     ),
@@ -116,11 +114,11 @@ few = settings(max_examples=settings().max_examples * 2 // 5)
 def test_concrete_in_concrete_out(rule: str, data: st.DataObject) -> None:
     semantics, row, call = data.draw(drawn_calls(rule))
     answer = _infer(semantics, call)
-    native = semantics is Semantics.NATIVE and row.native not in ("", "refuses")
     if not answer.fits:
         return  # what fits no signature of the table is no call of it
     silent = {**SILENT, **SILENT_OF_AXES} if is_annotated(call) else SILENT
-    if answer.contradiction is None and (row.native if native else rule) not in silent:
+    followed = row.native_rule if semantics is Semantics.NATIVE else rule
+    if answer.contradiction is None and followed not in silent:
         assert is_concrete(answer.result)
         assert all(is_concrete(tensor) for tensor in answer.after.values())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -126,3 +127,11 @@ def test_cdist_tells_where_a_doubled_name_comes_from() -> None:
 def test_tensordot_and_outer_keep_what_is_not_contracted() -> None:
     assert names(infer("tensordot", named("A", "B"), named("B", "C"), 1)) == ("A", "C")
     assert names(infer("outer", named("N"), named("C"))) == ("N", "C")
+
+
+def test_an_annotated_out_keeps_no_axis_that_the_result_may_not_have() -> None:
+    vector = Tensor(Dims((axis("A"),)))
+    axes = Dims(tuple(replace(axis("A"), name=Axis("A", occurrence=n)) for n in (1, 2, 3)))
+    assert names(infer("dstack", [vector], out=Tensor(axes)))[2] is None
+    unknown = infer("dstack", UNKNOWN, out=Tensor(axes)).result
+    assert all(dim.name is UNKNOWN for dim in unknown.dims.known)

@@ -1,0 +1,138 @@
+"""The clauses of the column ``native``: which calls torch 2.12 refuses, and with which words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from namecheck.core.dims import Dims
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.semantics import Semantics
+from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.operators import Operator, TableError, infer, native, read, signatures, table
+
+NAMED = Tensor(Dims.of("N", "C", sizes=(2, 3)))
+VECTOR = Tensor(Dims.of("N", sizes=(2,)))
+BARE = Tensor(Dims.of(None, None, sizes=(2, 3)))
+
+
+def refusal(text: str, **arguments: Any) -> str | None:
+    """The first words of what the clauses before the rule say of these arguments."""
+    try:
+        for clause in native.parse(text).before:
+            clause.check("some_operator", arguments)
+    except Contradiction as contradiction:
+        return contradiction.message.split(" is ")[0]
+    return None
+
+
+def test_a_clause_refuses_the_arguments_that_reach_its_kernel_and_have_names() -> None:
+    text = "refuses(view(input); gather(other))"
+    assert refusal(text, input=NAMED, other=BARE) == "aten::view"
+    assert refusal(text, input=BARE, other=NAMED) == "aten::gather"
+    assert refusal(text, input=BARE, other=BARE) is None
+    assert refusal(text, input=Tensor(), other=Tensor()) is None
+
+
+CONDITIONS = (
+    ("dim is None", {"dim": None}, {"dim": 0}),
+    ("dim is not None", {"dim": 0}, {"dim": None}),
+    ("flag is True", {"flag": True}, {"flag": False}),
+    ("flag is not False", {"flag": None}, {"flag": False}),
+    ("0 < p < 1", {"p": 0.5}, {"p": 1.0}),
+    ("p != 0 or q != 0", {"p": 0, "q": 1}, {"p": 0, "q": 0}),
+    ("p == 1 and q == 1", {"p": 1, "q": 1}, {"p": 1, "q": 0}),
+    ("device == 'meta'", {"device": Constant("device", "meta")}, {"device": "cpu"}),
+    ("dim == rank(other) - 1", {"dim": 1, "other": BARE}, {"dim": 0, "other": BARE}),
+    ("rank(other) == 1", {"other": VECTOR}, {"other": BARE}),
+    ("min_rank(other) > 1", {"other": BARE}, {"other": VECTOR}),
+    ("numel(other) == 2", {"other": VECTOR}, {"other": BARE}),
+    ("numel(size) != 1", {"size": (1, 2)}, {"size": (1, 1)}),
+    ("count(others) > 1", {"others": (BARE, BARE)}, {"others": (BARE,)}),
+    ("is_tensor(other)", {"other": BARE}, {"other": 2}),
+)
+
+
+@pytest.mark.parametrize(("condition", "holds", "fails"), CONDITIONS)
+def test_a_condition(condition: str, holds: dict[str, Any], fails: dict[str, Any]) -> None:
+    text = f"refuses(view(input) if {condition})"
+    assert refusal(text, input=NAMED, **holds) == "aten::view"
+    assert refusal(text, input=NAMED, **fails) is None
+    unknown = {
+        name: Many(Tensor()) if name == "others" else UNKNOWN if name != "other" else Tensor()
+        for name in holds
+    }
+    if condition != "is_tensor(other)":
+        assert refusal(text, input=NAMED, **unknown) is None, "refused where it cannot be told"
+
+
+def test_a_condition_on_each_tensor_of_a_list() -> None:
+    text = "refuses(view(tensors) if rank(each) < 2)"
+    assert refusal(text, tensors=(NAMED, VECTOR)) == "aten::view"
+    assert refusal(text, tensors=[NAMED, Tensor(Dims.of(None))]) is None
+    assert refusal(text, tensors=Many(NAMED)) is None
+
+
+def test_a_kernel_that_writes_is_refused_under_the_name_of_its_variant() -> None:
+    text = "refuses(sort(input, out))"
+    assert refusal(text, input=NAMED, out=None) == "aten::sort"
+    assert refusal(text, input=BARE, out=NAMED) == "aten::sort.out"
+
+
+def test_the_texts_that_name_no_kernel() -> None:
+    device = "DispatchKey Named doesn't correspond to a device"
+    assert refusal("refuses(no_device(input))", input=NAMED) == device
+    assert refusal("refuses(no_device(input))", input=BARE) is None
+    assert refusal("refuses(not_implemented())") == "`some_operator` not yet implemented."
+
+
+def natively(operator: str, *arguments: Any, **keywords: Any) -> str:
+    """What torch 2.12 says against a call, nothing where it takes it."""
+    answer = infer(operator, *arguments, semantics=Semantics.NATIVE, **keywords)
+    return "" if answer.contradiction is None else answer.contradiction.message
+
+
+def test_the_clauses_after_the_rule_see_its_result_and_its_refusal_goes_first() -> None:
+    assert natively("trapezoid", NAMED, dim=0).startswith("aten::mul.Scalar is not yet supported")
+    assert natively("trapezoid", VECTOR) == ""
+    assert natively("logdet", NAMED).startswith("logdet: A must be batches of square")
+
+
+ROW = """
+[operators]
+mine = {{ forms = "f", names = "keeps_input_names", native = "{}", params = "input:tensor" }}
+"""
+FAULTS = {
+    "refuses(view)": "'view' is not kernel(argument, …)",
+    "refuses view(input)": "'refuses view(input)' is not refuses(",
+    "refuses(view(other))": "unknown parameter 'other'; the parameters are input",
+    "refuses(view(input) if ranks(input) == 1)": "unknown function 'ranks'; the functions are ",
+    "refuses(view(input) if rank(input) >= 1)": "compare with is, is not, ==, !=, < or >",
+    "refuses(view(input) if rank(input)": "'rank(input': '(' was never closed",
+    "refuses(view(input) if input[0] == 1)": "'input[0] == 1'",
+    "refuses(view(input) if ==)": "'=='",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), FAULTS.items())
+def test_a_mistake_in_the_column_is_a_fault_of_the_row(text: str, message: str) -> None:
+    with pytest.raises(TableError, match=r"mine\.toml:3: operator 'mine': native: ") as raised:
+        read(ROW.format(text), "mine.toml")
+    assert message in str(raised.value)
+
+
+def test_a_row_with_clauses_follows_its_own_rule() -> None:
+    row = Operator("mine", "f", "keeps_input_names", native="refuses(view(input))")
+    assert row.native_rule == "keeps_input_names"
+    assert replace(row, native="squeeze_natively").native_rule == "squeeze_natively"
+    assert replace(row, native="squeeze_natively").native_refusals == native.Refusals()
+
+
+def test_the_clauses_of_the_table_ask_for_parameters_of_their_row() -> None:
+    for row in table().values():
+        called = {p.role or p.name for signature in row.signatures for p in signature}
+        made = {p.name for p in signatures.parse(row.ctor)}
+        asked = row.native_refusals.names - {"each", "result", "out"}
+        assert asked <= called | made, row.key
