@@ -17,7 +17,7 @@ from namecheck.effects import layout as layouts
 from namecheck.operators import native as native_column
 from namecheck.operators import signatures
 from namecheck.operators.native import Refusals
-from namecheck.operators.shipped import Shipped, shipped
+from namecheck.operators.shipped import Shipped, column, shipped
 from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
 
@@ -42,7 +42,10 @@ class Operator:
     tensor, as ``x.float()`` of floats is. `ctor` has the parameters with which a class of
     ``torch.nn`` is made; a call has these arguments first, then those of `params`. `layer`
     is "whole" where torch runs such a class in a function that is in no row, so that at run time
-    the call of the layer is the operator. What `dtype` and `lacks`
+    the call of the layer is the operator. `flow` tells what the operator does to what lints follow
+    (`FLOWS`), `relevance` that the last word of its key makes a function worth an analysis: for
+    "names" or for "attributes" (`namecheck.interpreter.workspace.relevance`); `runtime` is
+    "by hand" where the shim has a function of its own for it. What `dtype` and `lacks`
     tell of elements is said in `effects.dtype`, what `needs` tells in `effects.needs`, what `into`
     tells of outputs in `effects.outputs`, what `device` tells in `effects.device`, what `memory`
     tells of their order in `effects.memory_order`, what `layout` and `refuses` tell of layouts in
@@ -60,6 +63,9 @@ class Operator:
     params: tuple[str, ...] = ()
     ctor: str = ""
     layer: str = ""
+    flow: str = ""
+    relevance: str = ""
+    runtime: str = ""
     dtype: str = ""
     needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     lacks: tuple[str, ...] = ()
@@ -188,8 +194,6 @@ class ShippedTable(Mapping[str, Operator]):
         self._rows: dict[str, Operator] = {}
         tables = tomllib.loads(text.head)
         self.python: Mapping[str, str] = MappingProxyType(tables["python"])
-        roles = {key: role for role, keys in tables["flow"].items() for key in keys}
-        self.flow: Mapping[str, str] = MappingProxyType(roles)
 
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
@@ -214,8 +218,8 @@ def table() -> ShippedTable:
 
 
 def flow() -> Mapping[str, str]:
-    """What each operator that the lints follow does to what is followed."""
-    return table().flow
+    """What each operator of the shipped table does to what lints follow, by key."""
+    return column("flow")
 
 
 def python_operators() -> Mapping[str, str]:
@@ -236,7 +240,7 @@ def read(text: str, filename: str) -> dict[str, Operator]:
         line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
         raise TableError(f"{filename}:{line}: {reason}") from error
     for key, value in data.items():
-        if key not in ("version", "operators", "python", "flow"):
+        if key not in ("version", "operators", "python"):
             raise TableError(
                 f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
                 "the rows of operators stand under the line [operators]"

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from namecheck.core.faults import TableError
@@ -51,6 +52,18 @@ def lines(files: list[str]) -> dict[str, str]:
 def shipped() -> Shipped:
     """The table of this installation."""
     return Shipped(lines(sections()), _text(HEAD))
+
+
+@cache
+def column(name: str) -> Mapping[str, str]:
+    """The word in a column of each row that has one, by key; found without parsing a row."""
+    start = f' {name} = "'
+    words = {}
+    for key, line in shipped().rows.items():
+        _, present, rest = line.partition(start)
+        if present:
+            words[key] = rest.partition('"')[0]
+    return MappingProxyType(words)
 
 
 def _text(file: str) -> str:

@@ -48,7 +48,7 @@ class FileFacts:
         if relevant is None:
             words = self._imported_words(source)
             if self.names(source):
-                words |= relevance.VOCABULARY
+                words |= relevance.naming_words()
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant
         return node in relevant

@@ -11,68 +11,65 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Final, NamedTuple
 
 from namecheck.annotations.declarations import DTYPES
 from namecheck.interpreter.domain.scopes import children
+from namecheck.operators.shipped import column
 
-VOCABULARY: Final = frozenset(
-    {
-        "names",
-        "refine_names",
-        "rename",
-        "rename_",
-        "align_to",
-        "align_as",
-        "align_tensors",
-        "unflatten",
-        "reveal_names",
-    }
-)
+# Words that are no operators: settings of calls, and what knows or holds dtypes.
+_OF_ATTRIBUTES: Final = frozenset({"memory_format", "out", "finfo", "iinfo", "Parameter"})
 
-# What gives tensors a dtype, a device or an order in memory that is known, or asks for one.
-ATTRIBUTES: Final = frozenset(
-    {
-        *("dtype", "device", "layout", "memory_format", "out", "to", "type", "type_as"),
-        *("cpu", "cuda", "long", "int", "short", "char", "byte", "bool", "half", "float"),
-        *("double", "bfloat16", "zeros", "ones", "empty", "full", "arange", "rand", "randn"),
-        *("randint", "tensor", "as_tensor", "from_numpy", "eye", "linspace", "zeros_like"),
-        *("ones_like", "empty_like", "full_like", "argmax", "argmin", "topk", "sort", "argsort"),
-        *("nonzero", "one_hot", "bernoulli", "multinomial", "randperm", "view", "stride"),
-        *("to_sparse", "to_dense", "sparse_coo_tensor", "finfo", "iinfo", "Parameter"),
-        *("requires_grad_", "logical_not", "isnan", "eq", "ne", "gt", "ge", "lt", "le"),
-        *("is_floating_point", "is_complex", "bincount", "searchsorted", "bucketize"),
-    }
-)
+
+@cache
+def naming_words() -> frozenset[str]:
+    """The words of the naming API: of the rows that say ``relevance = "names"``."""
+    return _words("names") | {"reveal_names"}
+
+
+@cache
+def attribute_words() -> frozenset[str]:
+    """Words that give a tensor a known dtype, device or memory order, or ask for one.
+
+    They are those of the rows that say ``relevance = "attributes"``, and a few that are in no row.
+    """
+    return _words("attributes") | _OF_ATTRIBUTES
+
+
+def _words(relevance: str) -> frozenset[str]:
+    words = column("relevance").items()
+    return frozenset(key.rpartition(".")[2] for key, word in words if word == relevance)
+
+
+@cache
+def _in_place() -> frozenset[str]:
+    """The methods that give their receiver other names, or another order of them."""
+    return frozenset(key for key, word in column("inplace").items() if word == "becomes")
 
 
 def tells_of_attributes(definition: ast.AST) -> bool:
     """Whether a function says anything of the attributes of tensors."""
+    words = attribute_words()
     return any(
-        (isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES)
-        or (isinstance(node, ast.keyword) and node.arg in ATTRIBUTES)
+        (isinstance(node, ast.Attribute) and node.attr in words)
+        or (isinstance(node, ast.keyword) and node.arg in words)
         for node in ast.walk(definition)
     )
 
 
-_IN_PLACE: Final = frozenset(
-    ["rename_", "squeeze_", "unsqueeze_", "transpose_", "swapaxes_", "swapdims_", "t_", "resize_"]
-)
-
-
 def renames_in_place(tree: ast.Module) -> bool:
     """Whether a file changes the names that a tensor has, or their order."""
+    methods = _in_place()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             set_ = node.attr == "names" and isinstance(node.ctx, ast.Store)
-            if set_ or node.attr in _IN_PLACE:
+            if set_ or node.attr in methods:
                 return True
     return False
 
 
-def relevant_definitions(
-    tree: ast.Module, vocabulary: frozenset[str] = VOCABULARY
-) -> frozenset[ast.AST]:
+def relevant_definitions(tree: ast.Module, vocabulary: frozenset[str]) -> frozenset[ast.AST]:
     """The functions, lambdas and classes of a file that can matter to names, by these words."""
     units: list[_Unit] = []
     _collect(tree, units)

@@ -33,28 +33,6 @@ BINARY: Final = {
 COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 UNARY: Final = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
-# Patched by hand: the naming API, and attributes that torch 2.13 lacks.
-BY_HAND: Final = frozenset(
-    {
-        "names",
-        "names=",
-        "has_names",
-        "refine_names",
-        "rename",
-        "rename_",
-        "align_to",
-        "align_as",
-        "align_tensors",
-        "flatten",
-        "unflatten",
-        "grad",
-        "data",
-        "shape",
-        "ndim",
-        "__iter__",
-    }
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -105,7 +83,7 @@ def all_targets(rows: Mapping[str, Operator]) -> Iterator[Target]:
 
 def _of_rows(rows: Mapping[str, Operator]) -> Iterator[Target]:
     for key, row in rows.items():
-        if key in BY_HAND or _loses_no_names(row):
+        if row.runtime == "by hand" or _loses_no_names(row):
             continue
         for form in row.forms:
             if location := _location(key, form):
