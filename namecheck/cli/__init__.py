@@ -1,1 +1,1 @@
-"""The command: one file a verb."""
+"""The command line: one file a verb, in `verbs`."""

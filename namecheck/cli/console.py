@@ -1,4 +1,4 @@
-"""What the verbs of the command share: exit codes, flags, standard input, what is printed."""
+"""What the verbs share: exit codes, flags, settings, standard input, printing."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
+    from namecheck.project.settings import Settings
     from namecheck.report.painter import Painter
 
 CLEAN: Final = 0
@@ -20,36 +21,56 @@ SEMANTICS: Final = ("namecheck", "torch-2.12")
 
 
 class Usage(Exception):
-    """Something on the command line that cannot be done; the message tells what."""
+    """A command line that cannot be carried out; the message says why."""
 
 
-def add_verb(verbs: Any, name: str, run: Any, help: str) -> argparse.ArgumentParser:
-    """A verb of the command, which `run` carries out."""
-    verb: argparse.ArgumentParser = verbs.add_parser(
-        name, help=help, description=f"{help[0].upper()}{help[1:]}."
+def add_semantics_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that chooses between our rules and those of native torch."""
+    parser.add_argument("--semantics", choices=SEMANTICS, help="whose answers count")
+
+
+def add_color_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for colours."""
+    parser.add_argument("--color", choices=("auto", "always", "never"))
+
+
+def add_format_flag(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that chooses text or JSON."""
+    parser.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def adjusted(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    """Settings with the semantics and the colour that the command line gives."""
+    from namecheck.project.settings import semantics
+
+    return settings.over(
+        semantics=semantics(arguments.semantics) if arguments.semantics else None,
+        color=arguments.color,
     )
-    verb.set_defaults(run=run, unguarded=False, parser=verb)
-    return verb
 
 
-def codes_flag(verb: argparse.ArgumentParser, flag: str, help: str) -> None:
-    """A flag that takes codes."""
-    verb.add_argument(flag, action="append", metavar="CODES", help=f"{help}; with commas")
+def settings_for(path: str, arguments: argparse.Namespace) -> Settings:
+    """The settings of the folder of a file, adjusted; raises `SettingsError`."""
+    from namecheck.project import settings
+
+    return adjusted(settings.above(os.path.dirname(path) or "."), arguments)
 
 
-def semantics_flag(verb: argparse.ArgumentParser) -> None:
-    """The flag for whose answers count."""
-    verb.add_argument("--semantics", choices=SEMANTICS, help="whose answers count")
-
-
-def color_flag(verb: argparse.ArgumentParser) -> None:
-    """The flag for colours."""
-    verb.add_argument("--color", choices=("auto", "always", "never"))
+def listed(values: Iterable[str] | None) -> tuple[str, ...]:
+    """The words of a flag that may be repeated and takes words with commas between them."""
+    words = (word.strip() for value in values or () for word in value.split(","))
+    return tuple(word for word in words if word)
 
 
 def standard_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
-    """What standard input is called, and what it holds."""
+    """The name that standard input goes by, and its contents."""
     return arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read()
+
+
+def report_missing(paths: Iterable[str]) -> None:
+    """Print a message for each path that does not exist."""
+    for path in paths:
+        print(f"namecheck: there is no {path}", file=sys.stderr)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -59,7 +80,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def painter(color: str | None, stream: TextIO | None = None) -> Painter:
-    """What puts colours on texts for a stream, if it is to have any."""
+    """A painter for a stream: it colours if `color` says so, or by default on a terminal."""
     from namecheck.report.painter import Painter
 
     if color in (None, "auto"):

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import findings
 from namecheck.core.semantics import Semantics
+from namecheck.report import formats
 
 if TYPE_CHECKING:
     from namecheck.operators import Inference, Operator
 
-OUTPUT_FORMATS: Final = ("full", "concise", "json", "github")
 COLORS: Final = ("auto", "always", "never")
 SYNTAX: Final = ("auto", "all", "named")
 ATTRIBUTES: Final = ("named", "all")
@@ -398,7 +398,7 @@ _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "include": _strings,
     "exclude": _strings,
     "extend-operators": _strings,
-    "output-format": _choice(OUTPUT_FORMATS),
+    "output-format": lambda value: _choice(formats.names())(value),
     "color": _choice(COLORS),
     "syntax": _choice(SYNTAX),
     "attributes": _choice(ATTRIBUTES),

@@ -25,9 +25,9 @@ _LEAD: Final = 40
 def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[str]:
     """The rows that show a fix: what it does, and the lines that it takes out and puts in."""
     indent = " " * gutter
-    told = paint("help", f"fix ({fix.applicability})")
-    yield f"{indent} {paint('gutter', '=')} {told}: {visible(fix.message)}"
-    changed = list(_changed(lines, after(lines, fix.edits)))
+    head = paint("help", f"fix ({fix.applicability})")
+    yield f"{indent} {paint('gutter', '=')} {head}: {visible(fix.message)}"
+    changed = list(_changed(lines, applied(lines, fix.edits)))
     margin = min((_indent(text) for _, _, text, _ in changed if text.strip()), default=0)
     if changed:
         yield paint("gutter", f"{indent} |")
@@ -52,43 +52,44 @@ def diff_line(line: str, paint: Paint) -> str:
 _ROLES: Final = {"-": "removed", "+": "added", "@": "gutter"}
 
 
-def after(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
+def applied(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
     """The lines of a file after some edits, which do not overlap."""
-    left = list(lines)
+    result = list(lines)
     for edit in sorted(edits, key=lambda edit: edit.span)[::-1]:
         span = edit.span
-        front = left[span.line - 1][: span.column - 1]
+        front = result[span.line - 1][: span.column - 1]
         behind = (
-            left[span.end_line - 1][span.end_column - 1 :] if span.end_line <= len(left) else ""
+            result[span.end_line - 1][span.end_column - 1 :] if span.end_line <= len(result) else ""
         )
-        left[span.line - 1 : span.end_line] = f"{front}{edit.text}{behind}".split("\n")
-    return left
+        result[span.line - 1 : span.end_line] = f"{front}{edit.text}{behind}".split("\n")
+    return result
 
 
-def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, str, str, int]]:
+def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, str, str, int]]:
     """The lines that go and come, each with its number in its own state of the file.
 
     With each goes how many of its letters are those of the line on the other side.
     """
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         if tag != "equal":
-            pairs = zip_longest(old[i:i_end], new[j:j_end], fillvalue="")
+            pairs = zip_longest(before[i:i_end], after[j:j_end], fillvalue="")
             same = [_in_common(*pair) for pair in pairs]
-            yield from ((n + 1, "-", old[n], same[n - i]) for n in range(i, i_end))
-            yield from ((n + 1, "+", new[n], same[n - j]) for n in range(j, j_end))
+            yield from ((n + 1, "-", before[n], same[n - i]) for n in range(i, i_end))
+            yield from ((n + 1, "+", after[n], same[n - j]) for n in range(j, j_end))
 
 
-def _in_common(one: str, other: str) -> int:
+def _in_common(before: str, after: str) -> int:
     """The number of letters with which both begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    pairs = zip(before, after, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _window(text: str, changed: int) -> str:
-    """Of a long line the part in which it changes."""
+def _window(text: str, column: int) -> str:
+    """The part of a long line around a column, at which it changes."""
     if len(text) <= WIDTH:
         return text
-    start = 0 if changed + _LEAD < WIDTH else changed - _LEAD
+    start = 0 if column + _LEAD < WIDTH else column - _LEAD
     before, after = "…" if start else "", "…" if start + WIDTH < len(text) else ""
     return f"{before}{text[start : start + WIDTH]}{after}"
 
@@ -98,13 +99,13 @@ def _indent(text: str) -> int:
     return len(wide) - len(wide.lstrip())
 
 
-def summary(fixed: int, ignored: int, left: int, unsafe: int, *, tense: str = "") -> str:
+def summary(fixed: int, ignored: int, remaining: int, unsafe: int, *, tense: str = "") -> str:
     """The last line: ``3 fixed, 2 left; 1 more with --unsafe-fixes.``"""
-    if not fixed and not ignored and not left:
+    if not fixed and not ignored and not remaining:
         return "All checks passed."
     parts = [f"{fixed:,} {tense}fixed"]
     if ignored:
         parts.append(f"{ignored:,} {tense}suppressed")
-    parts.append(f"{left:,} left")
+    parts.append(f"{remaining:,} left")
     more = f"; {unsafe:,} more with --unsafe-fixes" if unsafe else ""
     return f"{', '.join(parts)}{more}."

@@ -1,13 +1,13 @@
-"""What was found while a program ran: every finding once, and how often it was met."""
+"""The findings of a run of a program: each once, with how often it occurred."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from namecheck import report
 from namecheck.core.findings import Finding
+from namecheck.report.formats import concise, full, json
+from namecheck.report.listing import reader
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted
 
@@ -20,17 +20,17 @@ def summary(counts: Counts, paint: Painter) -> Iterator[str]:
         return
     yield paint("bold", f"namecheck: {_total(counts)}")
     width = len(str(max(count for _, count in counts)))
-    lines = report.concise([finding for finding, _ in counts], paint)
+    lines = concise.rows([finding for finding, _ in counts], paint)
     for (_, count), line in zip(counts, lines, strict=True):
         yield f"{count:>{width}} x {line}"
 
 
-def full(counts: Counts, paint: Painter) -> Iterator[str]:
-    """Every finding with its source lines, and how often it was met; nothing if there is none."""
+def details(counts: Counts, paint: Painter) -> Iterator[str]:
+    """Every finding with its source lines and its count; nothing if there is none."""
     if not counts:
         return
-    shown = report.full([finding for finding, _ in counts], report.reader({}), paint)
-    for (_, count), text in zip(counts, shown, strict=True):
+    texts = full.texts([finding for finding, _ in counts], reader({}), paint)
+    for (_, count), text in zip(counts, texts, strict=True):
         yield text if count == 1 else f"{text}(met {counted(count, 'time')})\n"
     yield paint("bold", f"namecheck: {_total(counts)}")
 
@@ -42,7 +42,7 @@ def _total(counts: Counts) -> str:
 
 def as_json(counts: Counts) -> str:
     """An array of objects as `namecheck check` gives them, each with its `count`."""
-    found = json.loads(report.as_json([finding for finding, _ in counts]))
-    for item, (_, count) in zip(found, counts, strict=True):
+    items = json.objects([finding for finding, _ in counts])
+    for item, (_, count) in zip(items, counts, strict=True):
         item["count"] = count
-    return json.dumps(found, indent=2, ensure_ascii=False)
+    return json.text(items)

@@ -53,17 +53,17 @@ def support(operator: Operator) -> str:
 
 def differences(operator: Operator) -> list[str]:
     """Where native torch, or the documents' table, says something else than the rule."""
-    found = []
+    sentences = []
     if operator.native_rule != operator.names:
-        found.append(f"native rule: {operator.native_rule}")
+        sentences.append(f"native rule: {operator.native_rule}")
     elif operator.native not in ("", "refuses"):
-        found.append(f"torch 2.12 {operator.native}")
-    labels: dict[str, str] = {}
+        sentences.append(f"torch 2.12 {operator.native}")
+    documented: dict[str, str] = {}
     for letters, label in operator.documented.items():
         if label != operator.names:
-            labels[label] = labels.get(label, "") + letters
-    found += [f"documented as {label} ({letters})" for label, letters in labels.items()]
-    return found + ([operator.note] if operator.note else [])
+            documented[label] = documented.get(label, "") + letters
+    sentences += [f"documented as {label} ({letters})" for label, letters in documented.items()]
+    return sentences + ([operator.note] if operator.note else [])
 
 
 def as_json(rows: Mapping[str, Operator]) -> str:

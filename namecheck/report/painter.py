@@ -34,15 +34,15 @@ class Painter:
             return text
         return f"\x1b[{_COLORS[role]}m{text}\x1b[0m"
 
-    def seen_as(self, kind: Kind) -> Painter:
+    def seen_as(self, code_kind: Kind) -> Painter:
         """The same, with the primary labels in the colour of a kind of code."""
-        return _Kindred(self.colored, kind)
+        return _KindPainter(self.colored, code_kind)
 
 
-class _Kindred(Painter):
-    def __init__(self, colored: bool, kind: Kind) -> None:
+class _KindPainter(Painter):
+    def __init__(self, colored: bool, code_kind: Kind) -> None:
         super().__init__(colored)
-        self._kind = kind
+        self._code_kind = code_kind
 
     def __call__(self, role: str, text: str) -> str:
-        return super().__call__(self._kind.value if role == "primary" else role, text)
+        return super().__call__(self._code_kind.value if role == "primary" else role, text)

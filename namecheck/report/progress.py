@@ -1,4 +1,4 @@
-"""A line on a terminal that tells how far a long run has come."""
+"""A line on a terminal that shows how far a long run has come."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Progress:
         self._next = time.monotonic() + PATIENCE
         self._width = 0
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, file_count: int) -> None:
         now = time.monotonic()
         if not self._live or now < self._next:
             return
         self._next = now + _EVERY
-        text = f"Checking {done:,} of {total:,} files…"
+        text = f"Checking {done:,} of {file_count:,} files…"
         self._width = len(text)
         self._stream.write(f"\r{text}")
         self._stream.flush()

@@ -15,18 +15,20 @@ SHOWN: Final = 10
 _BAR: Final = 30
 
 
-def as_text(found: Statistics, files: int, paint: Painter) -> Iterator[str]:
+def as_text(statistics: Statistics, file_count: int, paint: Painter) -> Iterator[str]:
     """A table of the tensor expressions, and of what lost most of their names."""
-    yield paint("bold", f"{counted(found.total, 'tensor expression')} in {counted(files, 'file')}")
-    if not found.total:
+    yield paint(
+        "bold", f"{counted(statistics.total, 'tensor expression')} in {counted(file_count, 'file')}"
+    )
+    if not statistics.total:
         return
-    width = len(str(found.total))
-    for words, number in _rows(found):
-        share = number / found.total
+    width = len(str(statistics.total))
+    for words, number in _rows(statistics):
+        share = number / statistics.total
         bar = "█" * round(share * _BAR)
         line = f"  {words:<22}{number:>{width}}  {share:>6.1%}  {paint('gutter', bar)}"
         yield line.rstrip()
-    worst = found.worst(SHOWN)
+    worst = statistics.worst(SHOWN)
     if worst:
         yield ""
         yield paint("bold", "Names went in and were lost at")
@@ -37,24 +39,24 @@ def as_text(found: Statistics, files: int, paint: Painter) -> Iterator[str]:
         yield paint("help", "Annotate what comes out there, or name it with refine_names.")
 
 
-def _rows(found: Statistics) -> tuple[tuple[str, int], ...]:
+def _rows(statistics: Statistics) -> tuple[tuple[str, int], ...]:
     return (
-        ("all names known", found.full),
-        ("some names known", found.part),
-        ("no name known", found.none),
+        ("all names known", statistics.full),
+        ("some names known", statistics.part),
+        ("no name known", statistics.none),
     )
 
 
-def as_object(found: Statistics, files: int) -> dict[str, Any]:
+def as_object(statistics: Statistics, file_count: int) -> dict[str, Any]:
     """The same for programs."""
     return {
-        "files": files,
-        "expressions": found.total,
-        "full": found.full,
-        "part": found.part,
-        "none": found.none,
+        "files": file_count,
+        "expressions": statistics.total,
+        "full": statistics.full,
+        "part": statistics.part,
+        "none": statistics.none,
         "losses": [
             {"what": word, "times": loss.times, "filename": loss.filename, "row": loss.line}
-            for word, loss in found.worst(SHOWN)
+            for word, loss in statistics.worst(SHOWN)
         ],
     }

@@ -106,7 +106,8 @@ def test_json_lists_what_was_refused(run: Run) -> None:
 def test_a_format_without_room_for_it_is_wrong_usage(run: Run, form: str) -> None:
     status, out, err = run(BRINGS, "--explain", "--output-format", form)
     assert (status, out) == (2, "")
-    assert err == "namecheck: --explain goes with the output formats full and json\n"
+    message = "--explain goes with the output formats that show fixes: full and json"
+    assert err == f"namecheck: {message}\n"
 
 
 def test_what_spoils_another_file_is_undone_and_explained(run: Run) -> None:

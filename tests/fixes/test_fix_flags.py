@@ -17,6 +17,7 @@ import pytest
 from namecheck import project
 from namecheck.cli import main
 from namecheck.editing.documents import Document
+from namecheck.report.formats import full
 
 SAFE: Final = """\
 import torch
@@ -193,7 +194,8 @@ def test_other_formats_try_no_fixes(run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 def test_many_findings_are_not_all_tried(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     put(SAFE + "print((x + row).names)\n")
-    monkeypatch.setattr("namecheck.cli.fix_flags._SHOWN", 1)
+    small = full.FORMAT._replace(fix_budget=1)
+    monkeypatch.setattr(full, "FORMAT", small)
     _, out, err = run()
     assert out.count("= fix") == 1
     assert err == "namecheck: fixes were not tried for 1 more finding; --diff tries all\n"

@@ -9,10 +9,14 @@ from typing import Final
 
 import pytest
 
-from namecheck import report
 from namecheck.core.findings import Finding, Place, Span
 from namecheck.report import frame
+from namecheck.report.closing import summary
+from namecheck.report.formats import concise, github
+from namecheck.report.formats import full as full_format
+from namecheck.report.formats import json as json_format
 from namecheck.report.frame import Label
+from namecheck.report.listing import Listing, reader
 from namecheck.report.painter import Painter
 from namecheck.report.progress import Progress
 
@@ -42,7 +46,14 @@ MISMATCH: Final = Finding(
 
 def full(finding: Finding, text: str = SOURCE, colored: bool = False, **others: str) -> str:
     given = {"loss.py": text.encode()} | {f"{k}.py": v.encode() for k, v in others.items()}
-    return "".join(report.full([finding], report.reader(given), Painter(colored)))
+    return "".join(full_format.texts([finding], reader(given), Painter(colored)))
+
+
+def as_json(*findings: Finding) -> str:
+    """What ``--output-format json`` prints of a run."""
+    listing = Listing(findings, 1, reader({}), Painter(False))
+    [text] = json_format.FORMAT.lines(listing)
+    return text
 
 
 def drawn(line: str, *labels: Label) -> list[str]:
@@ -219,13 +230,13 @@ def test_colors() -> None:
 
 
 def test_concise() -> None:
-    assert list(report.concise([MISMATCH], Painter(False))) == [
+    assert list(concise.rows([MISMATCH], Painter(False))) == [
         "loss.py:5:8: NC101 name-mismatch: dim 'cls' and dim 'batch' do not match."
     ]
 
 
 def test_json() -> None:
-    (found,) = json.loads(report.as_json([MISMATCH]))
+    (found,) = json.loads(as_json(MISMATCH))
     assert found["code"] == "NC101"
     assert found["name"] == "name-mismatch"
     assert found["kind"] == "finding"
@@ -242,13 +253,13 @@ def test_json() -> None:
         "end_location": {"row": 3, "column": 49},
         "message": "'cls' is named here",
     }
-    assert json.loads(report.as_json([])) == []
+    assert json.loads(as_json()) == []
 
 
 def test_github() -> None:
     finding = Finding("NC103", "100%\nsure", "a,b:c.py", Span(2, 3, 2, 5))
     note = Finding("NC090", "N", "a.py", Span(2, 3, 4, 5))
-    assert list(report.github([finding, note])) == [
+    assert list(github.commands([finding, note])) == [
         "::error title=namecheck (NC103),file=a%2Cb%3Ac.py,line=2,endLine=2,col=3,endColumn=5"
         "::a,b:c.py:2:3: NC103 name-not-found: 100%25%0Asure",
         "::notice title=namecheck (NC090),file=a.py,line=2,endLine=4,col=3"
@@ -258,10 +269,10 @@ def test_github() -> None:
 
 def test_the_summary() -> None:
     note = Finding("NC090", "N", "a.py", Span(2, 3, 4, 5))
-    assert report.summary([]) == "All checks passed."
-    assert report.summary([note]) == "All checks passed. 1 note."
-    assert report.summary([MISMATCH]) == "Found 1 error in 1 file."
-    assert report.summary([MISMATCH, MISMATCH, note]) == "Found 2 errors and 1 note in 1 file."
+    assert summary([]) == "All checks passed."
+    assert summary([note]) == "All checks passed. 1 note."
+    assert summary([MISMATCH]) == "Found 1 error in 1 file."
+    assert summary([MISMATCH, MISMATCH, note]) == "Found 2 errors and 1 note in 1 file."
 
 
 class Terminal(io.StringIO):

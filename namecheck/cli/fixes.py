@@ -1,4 +1,4 @@
-"""``namecheck check --fix`` and what goes with it: fixes shown, written, or printed as a diff."""
+"""The fixes of ``namecheck check``: shown with the findings, written, or printed as a diff."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from namecheck.cli import diffs
 from namecheck.cli.console import CLEAN, FOUND, Usage, painter
@@ -19,76 +19,68 @@ if TYPE_CHECKING:
     from namecheck.project import Entry, Result
     from namecheck.project.cache import Cache
     from namecheck.project.settings import Settings
-
-# How many bytes are checked again for the fixes that are shown with findings: one or two seconds'
-# work, and more where a program reads them.
-_SHOWN: Final = 200_000
-_SHOWN_TO_PROGRAMS: Final = 2_000_000
+    from namecheck.report.formats import Format
 
 
-# The output formats that have room for refused fixes.
-_EXPLAINING: Final = ("full", "json")
-
-
-class Run(NamedTuple):
-    """A run of `check`: its files, what came of it, and how that is told.
+class CheckRun(NamedTuple):
+    """A run of `check`: its files and its result.
 
     The `cache` holds for the files as they are on the disk, and as they were before anything is
-    written. `given` is what came from standard input, by the name that it has; `summary` is the
-    last line, where fixes have one of their own, and `failed` tells that some could not be written.
-    With `explain` refused fixes are shown; `undone` has the findings that the fixes of a file
-    would have brought, `unsafe` tells that unsafe fixes were wanted too.
+    written. `contents` are those that are not on the disk, by their names. `summary` is the last
+    line, where fixes have one of their own; `failed` says that some could not be written. With
+    `explain` refused fixes are shown; `undone` has the findings that the fixes of a file would
+    have brought, `unsafe` says that unsafe fixes were wanted too.
     """
 
     entries: Sequence[Entry]
     result: Result
     settings: Settings
     cache: Cache | None = None
-    given: Mapping[str, bytes] = MappingProxyType({})
+    contents: Mapping[str, bytes] = MappingProxyType({})
     summary: str = ""
     failed: bool = False
     explain: bool = False
     unsafe: bool = False
     undone: Mapping[str, tuple[Finding, ...]] = MappingProxyType({})
 
-    def joined(self, name: str, data: bytes, found: Settings, result: Result) -> Run:
+    def joined(self, name: str, data: bytes, settings: Settings, outcome: Result) -> CheckRun:
         """The run with standard input among its files."""
         from namecheck.project import Entry
 
-        entry = Entry(name, os.path.abspath(name), found, len(data), True)
+        entry = Entry(name, os.path.abspath(name), settings, len(data), True)
         others = [one for one in self.entries if one.location != entry.location]
         return self._replace(
             entries=[*others, entry],
-            result=self.result.joined(result),
-            given={name: data},
+            result=self.result.joined(outcome),
+            contents={name: data},
             cache=None,
         )
 
     @property
-    def held(self) -> Mapping[str, bytes]:
-        """Standard input by its location."""
-        return {os.path.abspath(name): data for name, data in self.given.items()}
+    def overlay(self) -> Mapping[str, bytes]:
+        """The contents that are not on the disk, by their locations."""
+        return {os.path.abspath(name): data for name, data in self.contents.items()}
 
 
-def add_flags(verb: argparse.ArgumentParser) -> None:
-    """The flags of fixes."""
-    verb.add_argument("--fix", action="store_true", help="write the fixes that are safe")
-    verb.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of fixes."""
+    parser.add_argument("--fix", action="store_true", help="write the fixes that are safe")
+    parser.add_argument(
         "--unsafe-fixes",
         action="store_true",
         help="with --fix or --diff: also those that guess, or change what is computed",
     )
-    verb.add_argument(
+    parser.add_argument(
         "--diff",
         action="store_true",
         help="write nothing, print what would change; exit 1 if anything would",
     )
-    verb.add_argument(
+    parser.add_argument(
         "--explain",
         action="store_true",
         help="with each finding, list the fixes that were tried, and why each was refused",
     )
-    verb.add_argument(
+    parser.add_argument(
         "--add-ignore",
         action="store_true",
         help="suppress what is left by comments: # namecheck: ignore[CODE]",
@@ -100,52 +92,54 @@ def are_wanted(arguments: argparse.Namespace) -> bool:
     return bool(arguments.fix or arguments.diff or arguments.add_ignore)
 
 
-def hold_sensible(arguments: argparse.Namespace, output_format: str) -> None:
-    """Hold that the flags go together; raises `Usage`."""
+def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
+    """Raise `Usage` for flags that do not go together."""
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise Usage("--unsafe-fixes goes with --fix or --diff")
     if arguments.statistics and are_wanted(arguments):
         raise Usage("--statistics does not go with fixes")
-    if arguments.explain and output_format not in _EXPLAINING:
-        raise Usage("--explain goes with the output formats full and json")
+    if arguments.explain and not output_format.fix_budget:
+        raise Usage("--explain goes with the output formats that show fixes: full and json")
 
 
-class Offered(NamedTuple):
+class Shown(NamedTuple):
     """The fixes that are shown with findings; `refusals` where those are asked for."""
 
     fixes: Mapping[Finding, Fix] = MappingProxyType({})
     refusals: Mapping[Finding, Sequence[Refusal]] | None = None
 
 
-def offered(run: Run) -> Offered:
-    """The fixes that are shown with the findings; a note tells of those that were not tried."""
-    if not run.result.errors:
-        return Offered()
+def shown(run: CheckRun, budget: int) -> Shown:
+    """The fixes that are shown with the findings; a message counts those that were not tried.
+
+    `budget` is how many bytes may be checked for them.
+    """
+    if not budget or not run.result.errors:
+        return Shown()
     if run.explain:
         return _explained(run)
     from namecheck.fixing import offers
     from namecheck.report.wording import counted
 
-    limit = _SHOWN_TO_PROGRAMS if run.settings.output_format == "json" else _SHOWN
-    offer = offers.offer(run.entries, run.result.findings, limit, run.held, run.cache)
+    offer = offers.offer(run.entries, run.result.findings, budget, run.overlay, run.cache)
     if offer.untried:
         more = counted(offer.untried, "more finding")
         print(f"namecheck: fixes were not tried for {more}; --diff tries all", file=sys.stderr)
-    return Offered(offer.fixes)
+    return Shown(offer.fixes)
 
 
-def _explained(run: Run) -> Offered:
+def _explained(run: CheckRun) -> Shown:
     """All fixes of the findings, tried anew; those of files that `--fix` undid are refused."""
     from namecheck.core.refusals import Reason, Refusal
     from namecheck.fixing import offers
 
-    fixes, refusals = offers.explain(run.entries, run.result.findings, run.held)
+    fixes, refusals = offers.explain(run.entries, run.result.findings, run.overlay)
     undone = {
         finding: Refusal(fix, Reason.BRINGS, run.undone[finding.filename])
         for finding, fix in fixes.items()
         if finding.filename in run.undone and (fix.safe or run.unsafe)
     }
-    return Offered(
+    return Shown(
         {finding: fix for finding, fix in fixes.items() if finding not in undone},
         {
             finding: (*tried, undone[finding]) if finding in undone else tried
@@ -154,7 +148,7 @@ def _explained(run: Run) -> Offered:
     )
 
 
-def mended(run: Run, arguments: argparse.Namespace) -> Mending:
+def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
     """What fixes make of a run; nothing is written yet."""
     from namecheck.fixing import rounds
 
@@ -163,72 +157,74 @@ def mended(run: Run, arguments: argparse.Namespace) -> Mending:
         unsafe=arguments.unsafe_fixes,
         ignores=arguments.add_ignore,
     )
-    return rounds.mend(run.entries, run.result.findings, wishes, run.held)
+    return rounds.mend(run.entries, run.result.findings, wishes, run.overlay)
 
 
-def show(run: Run, found: Mending) -> int:
+def show(run: CheckRun, mending: Mending) -> int:
     """Print the changes as a unified diff; returns the exit status."""
     from namecheck.report import changes
 
     diffs.show(
-        ((change.path, change.before, change.after) for change in found.changes),
+        ((change.path, change.before, change.after) for change in mending.changes),
         run.settings.color,
     )
-    told = changes.summary(
-        found.fixed, found.ignored, len(found.left), found.unsafe, tense="would be "
-    )
     if run.explain:
-        _explain_left(run, found)
-    print(told, file=sys.stderr)
-    return FOUND if found.changes else CLEAN
-
-
-def _explain_left(run: Run, found: Mending) -> None:
-    """Print what the changes would leave, with the refused fixes, on standard error."""
-    from namecheck import report
-
-    given = {**run.given, **{change.path: change.after.data for change in found.changes}}
-    after = run._replace(
-        result=run.result.replaced(found.left), given=given, cache=None, undone=found.undone
+        _explain_remaining(run, mending)
+    summary = changes.summary(
+        mending.fixed, mending.ignored, len(mending.left), mending.unsafe, tense="would be "
     )
-    fixes, refusals = offered(after)
+    print(summary, file=sys.stderr)
+    return FOUND if mending.changes else CLEAN
+
+
+def _explain_remaining(run: CheckRun, mending: Mending) -> None:
+    """Print on standard error what the changes would leave, with the refused fixes."""
+    from namecheck.report.formats import full
+    from namecheck.report.listing import reader
+
+    contents = {**run.contents, **{change.path: change.after.data for change in mending.changes}}
+    changed = run._replace(
+        result=run.result.replaced(mending.left),
+        contents=contents,
+        cache=None,
+        undone=mending.undone,
+    )
     paint = painter(run.settings.color, sys.stderr)
-    for text in report.full(found.left, report.reader(given), paint, fixes, refusals):
+    remaining = _explained(changed)
+    for text in full.texts(mending.left, reader(contents), paint, *remaining):
         print(text, file=sys.stderr)
 
 
-def write(run: Run, found: Mending) -> Run:
-    """Write the changes, print standard input as it is now; returns what there is to tell then."""
+def write(run: CheckRun, mending: Mending) -> CheckRun:
+    """Write the changes and print standard input as changed; returns the run after that."""
     from namecheck.report import changes
 
-    given = dict(run.given)
-    failed = [change for change in found.changes if not _is_written(change, given)]
+    contents = dict(run.contents)
+    failed = [change for change in mending.changes if not _is_written(change, contents)]
     sys.stdout.flush()
-    for data in given.values():
+    for data in contents.values():
         sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
-    left, fixed, ignored = found.left, found.fixed, found.ignored
+    remaining, fixed, ignored = mending.left, mending.fixed, mending.ignored
     if failed:
-        left = _errors_now(run, given)
-        fixed, ignored = max(run.result.errors - len(left) - ignored, 0), ignored
-    told = changes.summary(fixed, ignored, len(left), found.unsafe)
-    result = run.result.replaced(left)
+        remaining = _errors_now(run, contents)
+        fixed = max(run.result.errors - len(remaining) - ignored, 0)
     return run._replace(
-        result=result,
-        given=given,
-        summary=told,
+        result=run.result.replaced(remaining),
+        contents=contents,
+        summary=changes.summary(fixed, ignored, len(remaining), mending.unsafe),
         failed=bool(failed),
         cache=None,
-        undone=found.undone,
+        undone=mending.undone,
     )
 
 
-def _is_written(change: Change, given: dict[str, bytes]) -> bool:
-    """Write one change; what cannot be written is told, and stays as it was."""
+def _is_written(change: Change, contents: dict[str, bytes]) -> bool:
+    """Write one change; a file that cannot be written is reported, and stays as it was."""
     from namecheck.editing.documents import CannotWrite
 
-    if change.path in given:
-        given[change.path] = change.after.data
+    if change.path in contents:
+        contents[change.path] = change.after.data
         return True
     try:
         change.before.write(change.after.data)
@@ -238,10 +234,10 @@ def _is_written(change: Change, given: dict[str, bytes]) -> bool:
     return True
 
 
-def _errors_now(run: Run, given: Mapping[str, bytes]) -> tuple[Finding, ...]:
-    """What is found in the files as they have been written."""
+def _errors_now(run: CheckRun, contents: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """The findings in the files as they have been written."""
     from namecheck.fixing.trials import Trials
 
     trials = Trials(run.entries)
-    trials.held.update({os.path.abspath(name): data for name, data in given.items()})
+    trials.held.update({os.path.abspath(name): data for name, data in contents.items()})
     return trials.findings(trials.everywhere, {})

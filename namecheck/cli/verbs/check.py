@@ -1,0 +1,194 @@
+"""``namecheck check``: finds places where names contradict each other."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Final
+
+from namecheck.cli import fixes
+from namecheck.cli.console import (
+    CLEAN,
+    FOUND,
+    WRONG,
+    Usage,
+    add_color_flag,
+    add_semantics_flag,
+    adjusted,
+    listed,
+    painter,
+    print_lines,
+    report_missing,
+    standard_input,
+)
+from namecheck.cli.fixes import CheckRun
+from namecheck.cli.verbs import Verb
+from namecheck.report import formats
+
+if TYPE_CHECKING:
+    from namecheck.project.cache import Cache
+    from namecheck.project.settings import Settings
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files and directories, - for standard input (default: the project)",
+    )
+    parser.add_argument(
+        "--select",
+        action="append",
+        metavar="CODES",
+        help="report these codes only: codes, their names, prefixes, ALL; with commas",
+    )
+    parser.add_argument(
+        "--ignore", action="append", metavar="CODES", help="do not report these codes; with commas"
+    )
+    add_semantics_flag(parser)
+    parser.add_argument("--output-format", choices=formats.names(), help="default: full")
+    add_color_flag(parser)
+    parser.add_argument(
+        "--syntax",
+        choices=("auto", "all", "named"),
+        help="which files are parsed though they name no dimension: all, none (named), or "
+        "all but those of trees over 20 MB (auto, the default)",
+    )
+    parser.add_argument(
+        "--attributes",
+        choices=("named", "all"),
+        help="which files are checked for dtypes, devices and orders in memory: those that name "
+        "a dimension (named, the default), or all that import torch",
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        metavar="N",
+        help="the number of processes (default: one for each processor)",
+    )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="count the tensor expressions with known names, and tell what lost most of them",
+    )
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
+    parser.add_argument(
+        "--cache-dir",
+        metavar="FOLDER",
+        help="where outcomes are kept (default: .namecheck_cache in the project)",
+    )
+    fixes.add_arguments(parser)
+    parser.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    parser.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+
+
+def _jobs(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from namecheck import project
+    from namecheck.project import settings
+    from namecheck.report.progress import Progress
+
+    walk = project.Walk(lambda settings: _settings(settings, arguments))
+    here = _settings(settings.above("."), arguments)
+    output_format = formats.load(here.output_format)
+    fixes.check_flags(arguments, output_format)
+    paths = arguments.paths or [settings.project_root(".")]
+    entries = walk.entries([path for path in paths if path != "-"])
+    report_missing(walk.missing)
+    with Progress(sys.stderr) as progress:
+        cache = _cache(arguments, here)
+        result = project.check(entries, progress, arguments.jobs, cache, arguments.statistics)
+    for note in cache.notes if cache is not None else ():
+        print(f"namecheck: {note}", file=sys.stderr)
+    run = CheckRun(
+        entries, result, here, cache, explain=arguments.explain, unsafe=arguments.unsafe_fixes
+    )
+    if "-" in paths:
+        name, data = standard_input(arguments)
+        own = _settings(settings.above(os.path.dirname(name) or "."), arguments)
+        run = run.joined(name, data, own, project.check_text(data, name, own))
+    elif not entries and not walk.missing:
+        print("namecheck: no Python files found", file=sys.stderr)
+    if fixes.are_wanted(arguments):
+        mending = fixes.mended(run, arguments)
+        if arguments.diff:
+            return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
+        run = fixes.write(run, mending)
+    with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
+        _print_findings(run, output_format, complete=not walk.missing)
+    status = FOUND if run.result.errors else CLEAN
+    return _status(arguments, run, status, wrong=bool(walk.missing))
+
+
+def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong: bool) -> int:
+    if wrong or run.failed or run.result.faults:
+        return WRONG
+    return CLEAN if arguments.exit_zero else status
+
+
+def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
+    from namecheck.project.cache import FOLDER, Cache
+    from namecheck.project.settings import project_root
+
+    if arguments.no_cache or arguments.statistics:
+        return None
+    folder = arguments.cache_dir or settings.cache_dir
+    return Cache(folder or os.path.join(project_root("."), FOLDER))
+
+
+def _print_findings(run: CheckRun, output_format: formats.Format, *, complete: bool) -> None:
+    from namecheck.report.closing import summary
+    from namecheck.report.listing import Listing, reader
+
+    result = run.result
+    offered, refused = fixes.shown(run, output_format.fix_budget)
+    shows_summary = complete or result.errors
+    listing = Listing(
+        result.findings,
+        result.files,
+        reader(run.contents),
+        painter(run.settings.color),
+        offered,
+        refused,
+        (run.summary or summary(result.findings)) if shows_summary else "",
+        result.unparsed,
+        result.statistics,
+    )
+    print_lines(output_format.lines(listing))
+
+
+def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    settings = adjusted(settings, arguments).over(
+        select=_codes("--select", arguments.select),
+        ignore=_codes("--ignore", arguments.ignore),
+        output_format=arguments.output_format,
+        syntax=arguments.syntax,
+        attributes=arguments.attributes,
+    )
+    settings.rows()  # a table that cannot be used is reported before any file is read
+    return settings
+
+
+def _codes(flag: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
+    from namecheck.project import settings
+
+    if values is None:
+        return None
+    try:
+        return settings.codes(listed(values))
+    except ValueError as error:
+        raise Usage(f"{flag}: {error}") from error
+
+
+VERB: Final = Verb("find places where names contradict each other", _add_arguments, _run)

@@ -1,0 +1,94 @@
+"""``namecheck migrate``: takes code off the named tensors that torch 2.13 has no more."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Final
+
+from namecheck.cli import diffs
+from namecheck.cli.console import (
+    CLEAN,
+    FOUND,
+    WRONG,
+    Usage,
+    add_color_flag,
+    add_semantics_flag,
+    adjusted,
+    painter,
+    print_lines,
+    report_missing,
+)
+from namecheck.cli.verbs import Verb
+
+if TYPE_CHECKING:
+    from namecheck.project.settings import Settings
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files and directories")
+    parser.add_argument(
+        "--to",
+        choices=("namecheck", "torch"),
+        default="namecheck",
+        help="keep the names, with namecheck's runtime (default), or compile them away",
+    )
+    parser.add_argument(
+        "--diff", action="store_true", help="print what would change, and write nothing"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="tell what would change; write nothing"
+    )
+    parser.add_argument(
+        "--unsafe-fixes",
+        action="store_true",
+        help="with --to namecheck: leave names on that were taken off for one operator, and put "
+        "back, where it keeps them",
+    )
+    add_semantics_flag(parser)
+    parser.add_argument(
+        "--output-format", "--format", choices=("text", "json"), default="text", dest="format"
+    )
+    add_color_flag(parser)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from namecheck import project
+    from namecheck.migration import migration, summary
+
+    if "-" in arguments.paths:
+        raise Usage("migrate rewrites files; it does not take standard input")
+    walk = project.Walk(lambda settings: _settings(settings, arguments))
+    entries = walk.entries(arguments.paths)
+    report_missing(walk.missing)
+    if walk.missing and not entries and arguments.format == "text":
+        return WRONG
+    migrated = migration.migrate(
+        entries, migration.Road(arguments.to), unsafe=arguments.unsafe_fixes
+    )
+    writes = not (arguments.diff or arguments.check)
+    if writes:
+        migrated = [migration.written(one) for one in migrated]
+    if arguments.format == "json":
+        print(summary.as_json(migrated))
+    else:
+        lines = summary.as_text(migrated, painter(arguments.color), written=writes)
+        if arguments.diff:
+            diffs.show(summary.differences(migrated), arguments.color)
+            for line in lines:  # a diff is read by programs
+                print(line, file=sys.stderr)
+        else:
+            print_lines(lines)
+    if walk.missing or any(one.failure for one in migrated):
+        return WRONG
+    pending = not writes and any(one.changed for one in migrated)
+    return FOUND if pending or any(one.left for one in migrated) else CLEAN
+
+
+def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
+    settings = adjusted(settings, arguments)
+    settings.rows()  # a table that cannot be used is reported before any file is read
+    return settings
+
+
+VERB: Final = Verb("take code off the named tensors of torch 2.12", _add_arguments, _run)

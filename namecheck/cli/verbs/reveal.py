@@ -1,0 +1,67 @@
+"""``namecheck reveal``: shows the dimensions of every tensor in a file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from namecheck.cli.console import (
+    CLEAN,
+    FOUND,
+    WRONG,
+    Usage,
+    add_color_flag,
+    add_format_flag,
+    add_semantics_flag,
+    painter,
+    print_lines,
+    settings_for,
+    standard_input,
+)
+from namecheck.cli.verbs import Verb
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a file of Python, - for standard input")
+    add_semantics_flag(parser)
+    add_format_flag(parser)
+    add_color_flag(parser)
+    parser.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from namecheck.core.syntax import Refused
+    from namecheck.project import file_check
+    from namecheck.report import reveals
+    from namecheck.report.formats import full
+    from namecheck.report.listing import reader
+
+    contents: dict[str, bytes] = {}
+    if arguments.file == "-":
+        name, data = standard_input(arguments)
+        contents[name] = data
+    else:
+        name, data = arguments.file, _read(arguments.file)
+    settings = settings_for(name, arguments)
+    paint = painter(settings.color)
+    try:
+        expressions = file_check.reveal(data, name, settings)
+    except Refused as refused:
+        print_lines(full.texts([refused.finding], reader(contents), paint))
+        return WRONG if refused.finding.code == "NC005" else FOUND
+    if arguments.output_format == "json":
+        print(reveals.as_json(expressions, name))
+    else:
+        print_lines(reveals.as_text(expressions, paint))
+    return CLEAN
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Usage(f"cannot read {path}: {error.strerror}") from error
+
+
+VERB: Final = Verb("show the dimensions of every tensor in a file", _add_arguments, _run)

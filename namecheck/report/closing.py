@@ -1,0 +1,43 @@
+"""The last lines for a reader: how many findings there are, and what was not parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from namecheck.core.findings import Finding, Kind, register
+from namecheck.report.listing import Listing
+from namecheck.report.wording import counted
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """The last line: how many errors and notes in how many files."""
+    notes = sum(_is_note(finding) for finding in findings)
+    errors = len(findings) - notes
+    if not errors:
+        return "All checks passed." + (f" {counted(notes, 'note')}." if notes else "")
+    files = len({finding.filename for finding in findings if not _is_note(finding)})
+    also = f" and {counted(notes, 'note')}" if notes else ""
+    return f"Found {counted(errors, 'error')}{also} in {counted(files, 'file')}."
+
+
+def _is_note(finding: Finding) -> bool:
+    return register()[finding.code].kind is Kind.NOTE
+
+
+def closing(listing: Listing) -> Iterator[str]:
+    """The summary, a hint about files that were not parsed, and the statistics."""
+    paint = listing.paint
+    if listing.summary:
+        clean = all(map(_is_note, listing.findings))
+        yield paint("good" if clean else "bold", listing.summary)
+    if listing.unparsed:
+        files = counted(listing.unparsed, "file")
+        yield (
+            f"{files} that name no dimension were not parsed, as the tree is large: "
+            "--syntax all parses them too."
+        )
+    if listing.statistics is not None:
+        from namecheck.report import statistics
+
+        yield ""
+        yield from statistics.as_text(listing.statistics, listing.file_count, paint)

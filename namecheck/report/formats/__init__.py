@@ -1,0 +1,37 @@
+"""The output formats of `namecheck check`: each module here is one, by the name of its file.
+
+A module enters itself by the constant `FORMAT`; it is imported when its format is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from namecheck.core.discovery import modules_beside
+
+if TYPE_CHECKING:
+    from namecheck.report.listing import Listing
+
+
+class Format(NamedTuple):
+    """An output format.
+
+    `lines` gives what is printed of a run. `fix_budget` is how many bytes may be checked again to
+    find the fixes that are shown with the findings; with 0 the format shows none.
+    """
+
+    lines: Callable[[Listing], Iterator[str]]
+    fix_budget: int = 0
+
+
+def names() -> tuple[str, ...]:
+    """The names of all output formats."""
+    return modules_beside(__file__)
+
+
+def load(name: str) -> Format:
+    """The output format with this name."""
+    output_format: Format = import_module(f"{__name__}.{name}").FORMAT
+    return output_format

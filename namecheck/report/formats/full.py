@@ -1,0 +1,87 @@
+"""``full``: each finding with its source lines, its help and its fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from namecheck.core.findings import Finding, Fix, register
+from namecheck.report import changes, frame, refusals
+from namecheck.report.closing import closing
+from namecheck.report.formats import Format
+from namecheck.report.frame import Label
+from namecheck.report.listing import NO_FIXES, Listing, Reader, Refusals
+from namecheck.report.painter import Painter
+
+
+def texts(
+    findings: Iterable[Finding],
+    reader: Reader,
+    paint: Painter,
+    fixes: Mapping[Finding, Fix] = NO_FIXES,
+    refused: Refusals | None = None,
+) -> Iterator[str]:
+    """Every finding with its source lines, one text with a blank line at its end each.
+
+    The `refused` fixes that were tried for a finding stand below it.
+    """
+    for finding in findings:
+        rows = [*_rows(finding, reader, paint)]
+        gutter = frame.widest(_labels(finding))
+        fix = fixes.get(finding)
+        if refused is not None and finding in refused:
+            rows += refusals.rows(refused[finding], gutter, paint)
+            if not refused[finding] and fix is None:
+                rows += refusals.no_rows(gutter, paint)
+        if fix is not None:
+            rows += changes.rows(fix, reader(finding.filename), gutter, paint)
+        yield "\n".join(rows) + "\n"
+
+
+def _rows(finding: Finding, reader: Reader, paint: Painter) -> Iterator[str]:
+    code = register()[finding.code]
+    paint = paint.seen_as(code.kind)
+    first, *rest = frame.visible_lines(finding.message)
+    yield f"{paint('primary', f'{code.code} {code.name}')}{paint('bold', f': {first}')}"
+    yield from (f"  {row}" for row in rest)
+    labels = _labels(finding)
+    gutter = frame.widest(labels)
+    arrow = "-->"
+    for filename, group in labels.items():
+        span = finding.span if filename == finding.filename else group[0].span
+        place = f"{frame.visible(filename)}:{span.line}:{span.column}"
+        yield f"{' ' * gutter}{paint('gutter', arrow)} {place}"
+        if source := reader(filename):
+            yield from frame.frame(source, group, gutter, paint)
+        arrow = ":::"
+    if finding.help:
+        yield paint("gutter", " " * gutter + " |")
+        first, *rest = frame.visible_lines(finding.help)
+        yield f"{' ' * gutter} {paint('gutter', '=')} {paint('help', 'help')}: {first}"
+        yield from (f"{' ' * gutter}         {row}" for row in rest)
+
+
+def _labels(finding: Finding) -> dict[str, list[Label]]:
+    """The labels of a finding by file, its own file first."""
+    groups: dict[str, list[Label]] = {finding.filename: []}
+    if finding.marks:
+        for mark in finding.marks:
+            label = Label(mark.span, frame.visible(mark.message), True)
+            groups.setdefault(mark.filename, []).append(label)
+    else:
+        groups[finding.filename].append(Label(finding.span, primary=True))
+    for place in finding.related:
+        label = Label(place.span, frame.visible(place.message))
+        groups.setdefault(place.filename, []).append(label)
+    return groups
+
+
+def _lines(listing: Listing) -> Iterator[str]:
+    yield from texts(
+        listing.findings, listing.reader, listing.paint, listing.fixes, listing.refusals
+    )
+    yield from closing(listing)
+
+
+# One or two seconds' work.
+FORMAT: Final = Format(_lines, fix_budget=200_000)

@@ -1,0 +1,79 @@
+"""``json``: the findings as data, of the shape that ruff gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from namecheck.core.findings import Finding, Fix, Place, register
+from namecheck.report import refusals
+from namecheck.report.formats import Format
+from namecheck.report.listing import NO_FIXES, Listing, Refusals
+from namecheck.report.wording import locations
+
+
+def objects(
+    findings: Iterable[Finding],
+    fixes: Mapping[Finding, Fix] = NO_FIXES,
+    refused: Refusals | None = None,
+) -> list[dict[str, Any]]:
+    """An object for each finding, with `kind`, `help`, `marks`, `related` and `fix`.
+
+    Where refused fixes are asked for, it has `refused` too.
+    """
+    items = []
+    for finding in findings:
+        item = {**_object(finding), "fix": _fix(fixes.get(finding))}
+        if refused is not None:
+            item["refused"] = refusals.as_objects(refused.get(finding, ()))
+        items.append(item)
+    return items
+
+
+def _object(finding: Finding) -> dict[str, Any]:
+    code = register()[finding.code]
+    return {
+        "code": code.code,
+        "name": code.name,
+        "kind": code.kind.value,
+        "message": finding.message,
+        "filename": finding.filename,
+        **locations(finding.span),
+        "url": None,
+        "help": finding.help,
+        "marks": [_place(mark) for mark in finding.marks],
+        "related": [_place(place) for place in finding.related],
+    }
+
+
+def _fix(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    edits = [{"content": edit.text, **locations(edit.span)} for edit in fix.edits]
+    return {"applicability": fix.applicability, "message": fix.message, "edits": edits}
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"filename": place.filename, **locations(place.span), "message": place.message}
+
+
+def text(data: object) -> str:
+    """Data as the JSON that all reports print."""
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+def _lines(listing: Listing) -> Iterator[str]:
+    """An array of objects; with statistics an object that holds both."""
+    items = objects(listing.findings, listing.fixes, listing.refusals)
+    if listing.statistics is None:
+        yield text(items)
+        return
+    from namecheck.report import statistics
+
+    counts = statistics.as_object(listing.statistics, listing.file_count)
+    yield text({"findings": items, "statistics": counts})
+
+
+# More than a reader would wait for: programs do.
+FORMAT: Final = Format(_lines, fix_budget=2_000_000)

@@ -1,0 +1,67 @@
+"""The findings of a run with everything that an output format can show of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from namecheck.core import syntax
+from namecheck.core.findings import Finding, Fix
+from namecheck.core.refusals import Refusal
+from namecheck.core.syntax import Refused
+from namecheck.report.painter import Painter
+
+if TYPE_CHECKING:
+    from namecheck.interpreter.workspace.analysis import Statistics
+
+Reader: TypeAlias = Callable[[str], Sequence[str]]
+"""Gives the lines of a file, none where it cannot be read."""
+
+Refusals: TypeAlias = Mapping[Finding, Sequence[Refusal]]
+"""The fixes that were tried for findings and refused."""
+
+NO_FIXES: Final[Mapping[Finding, Fix]] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A run of `namecheck check` as it is to be printed.
+
+    `summary` is the last line, empty where the run is not complete; `unparsed` is the number of
+    files that name no dimension and were not parsed; `refusals` is None where refused fixes were
+    not asked for.
+    """
+
+    findings: Sequence[Finding]
+    file_count: int
+    reader: Reader
+    paint: Painter
+    fixes: Mapping[Finding, Fix] = field(default_factory=dict)
+    refusals: Refusals | None = None
+    summary: str = ""
+    unparsed: int = 0
+    statistics: Statistics | None = None
+
+
+def reader(contents: Mapping[str, bytes]) -> Reader:
+    """Reads the lines of files, each once; `contents` are those that are not on the disk."""
+
+    @cache
+    def lines(filename: str) -> Sequence[str]:
+        try:
+            data = contents[filename] if filename in contents else _bytes(filename)
+            return syntax.decode(data, filename).split("\n")
+        except OSError:
+            return ()
+        except Refused:
+            return data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+
+    return lines
+
+
+def _bytes(filename: str) -> bytes:
+    with open(filename, "rb") as file:
+        return file.read()
