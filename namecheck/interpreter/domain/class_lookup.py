@@ -10,18 +10,18 @@ from namecheck.interpreter.domain.values import ClassValue, External, Instance, 
 
 def mro(cls: ClassValue) -> Iterator[Value]:
     """The class and its bases, depth first, each once and after those derived from it."""
-    order: list[Value] = []
+    linear: list[Value] = []
 
     def visit(base: Value) -> None:
-        if base in order:
-            order.remove(base)
-        order.append(base)
+        if base in linear:
+            linear.remove(base)
+        linear.append(base)
         if isinstance(base, ClassValue):
             for inner in base.bases:
                 visit(inner)
 
     visit(cls)
-    yield from order
+    yield from linear
 
 
 def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
@@ -34,9 +34,9 @@ def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
     return None
 
 
-def method(receiver: Instance, name: str, store: Store) -> Value | None:
+def method(instance: Instance, name: str, store: Store) -> Value | None:
     """The method that the class of an instance has under a name."""
-    return attribute(receiver.cls, name, store)
+    return attribute(instance.cls, name, store)
 
 
 def derives(cls: ClassValue, path: str) -> bool:

@@ -33,9 +33,9 @@ def name_of(value: Value) -> str:
     return value.value.name if isinstance(value.value, Constant) else str(value.value)
 
 
-def chosen(value: Union, store: Store) -> Constant | Chosen:
+def chosen(union: Union, store: Store) -> Constant | Chosen:
     """One of several devices as `infer` takes it: those that the path allows."""
-    told = [(name_of(c.value), c.facts) for c in value.alternatives if store.allows(c.facts)]
+    told = [(name_of(c.value), c.facts) for c in union.alternatives if store.allows(c.facts)]
     names = dict.fromkeys(name for name, _ in told)
     if len(names) == 1:
         return Constant("device", next(iter(names)))

@@ -67,17 +67,17 @@ class Equations:
         told = whole if ordered else naming.unordered(whole.factors)
         return naming.either(told) if changed else replace(told, occurrence=name.occurrence)
 
-    def joined(self, other: Equations) -> Equations:
+    def joined(self, equations: Equations) -> Equations:
         """What holds where both do."""
-        scopes = tuple(dict.fromkeys((*self.scopes, *other.scopes)))
+        scopes = tuple(dict.fromkeys((*self.scopes, *equations.scopes)))
         joined = Equations(self.solved, scopes)
-        for name, size in other.solved:
+        for name, size in equations.solved:
             joined = joined.with_equal(symbol(name), size, scopes)
         return joined
 
-    def with_equal(self, left: Known, right: Known, scopes: tuple[int, ...]) -> Equations:
+    def with_equal(self, left_size: Known, right_size: Known, scopes: tuple[int, ...]) -> Equations:
         """With two sizes that are equal, in the last of these scopes; itself if that is known."""
-        found = _solved(self.size(left, scoped=False), self.size(right, scoped=False))
+        found = _solved(self.size(left_size, scoped=False), self.size(right_size, scoped=False))
         if found is None:
             return self
         rest = ((name, substituted(size, dict([found]))) for name, size in self.solved)
@@ -97,31 +97,31 @@ class Equations:
 
 def of(store: Store) -> Equations | None:
     """What is held to be equal on a path."""
-    known: Equations | None = store.get(EQUAL_SIZES)
-    return known
+    equations: Equations | None = store.get(EQUAL_SIZES)
+    return equations
 
 
-def learn(left: object, right: object, store: Store) -> None:
+def learn(left_key: object, right_key: object, store: Store) -> None:
     """Enter that two values, given by their identities, are equal; of tuples each item is."""
-    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        for one, other in zip(left.items, right.items, strict=False):
+    if isinstance(left_key, TupleValue) and isinstance(right_key, TupleValue):
+        for one, other in zip(left_key.items, right_key.items, strict=False):
             learn(_identity(one), _identity(other), store)
         return
-    sizes = _size(left), _size(right)
+    sizes = _size(left_key), _size(right_key)
     if sizes[0] is not None and sizes[1] is not None:
         equate(sizes[0], sizes[1], store)
 
 
-def equate(left: Known, right: Known, store: Store) -> None:
+def equate(left_size: Known, right_size: Known, store: Store) -> None:
     """Enter that two sizes are equal."""
     known = of(store) or Equations((), ())
-    told = known.with_equal(left, right, (*known.scopes, store.ledger.new()))
+    told = known.with_equal(left_size, right_size, (*known.scopes, store.ledger.new()))
     if told is not known:
         store.set(EQUAL_SIZES, told)
 
 
-def _identity(value: object) -> object:
-    return getattr(value, "key", value)
+def _identity(fact: object) -> object:
+    return getattr(fact, "key", fact)
 
 
 def _size(identity: object) -> Known | None:
@@ -131,19 +131,19 @@ def _size(identity: object) -> Known | None:
     return size_of(identity) if isinstance(identity, Const) else None
 
 
-def _solved(left: Known, right: Known) -> tuple[str, Known] | None:
+def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
     """The symbol that one side is, and the other side.
 
     Of numbers only 1 stands for a symbol: another tells nothing of two axes, 1 that they may meet.
     """
-    found: dict[str, Known] = {}
-    for one, other in ((left, right), (right, left)):
+    substitution: dict[str, Known] = {}
+    for one, other in ((left_size, right_size), (right_size, left_size)):
         name = min(symbols(one), default="")
         told = isinstance(other, Expression) or other == 1
         if told and one == symbol(name) and name not in symbols(other):
-            found[name] = other
+            substitution[name] = other
     # Which side stands first is no matter of the program's.
-    return max(found.items(), key=lambda pair: pair[0], default=None)
+    return max(substitution.items(), key=lambda pair: pair[0], default=None)
 
 
 def equated(tensor: Tensor, store: Store) -> Tensor:

@@ -39,22 +39,22 @@ _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 
 
-def held(value: TensorValue, store: Store) -> Held:
+def held(tensor_value: TensorValue, store: Store) -> Held:
     """What a tensor's cell holds now."""
-    content: Held = _content(value, store)
-    return content
+    held: Held = _content(tensor_value, store)
+    return held
 
 
-def items(value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
+def items(list_value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
     """The items of a list now."""
-    content: tuple[Value, ...] | Repeated = _content(value, store)
+    content: tuple[Value, ...] | Repeated = _content(list_value, store)
     return content
 
 
-def entries(value: DictValue, store: Store) -> Entries:
+def entries(dict_value: DictValue, store: Store) -> Entries:
     """The entries of a dict now."""
-    content: Entries = _content(value, store)
-    return content
+    dict_entries: Entries = _content(dict_value, store)
+    return dict_entries
 
 
 def inherited(value: Value, store: Store) -> Value | None:
@@ -65,9 +65,9 @@ def inherited(value: Value, store: Store) -> Value | None:
     return found
 
 
-def inherit(value: Instance, own: Value, store: Store) -> None:
+def inherit(value: Instance, inherited_value: Value, store: Store) -> None:
     """Make an instance what a class of a library makes of it."""
-    store.set((value.address, _INHERITED), own)
+    store.set((value.address, _INHERITED), inherited_value)
 
 
 def opened(value: Value, store: Store) -> Value:
@@ -76,18 +76,18 @@ def opened(value: Value, store: Store) -> Value:
     return own if isinstance(own, (ListValue, DictValue)) else value
 
 
-def _content(value: Mutable, store: Store) -> Any:
+def _content(mutable: Mutable, store: Store) -> Any:
     """What a mutable value holds now.
 
     That of one of several is joined with what was written to any of them since.
     """
-    own = store.get(value.address, value.initial)
-    if not isinstance(value.address, Picked):
+    own = store.get(mutable.address, mutable.initial)
+    if not isinstance(mutable.address, Picked):
         return own
-    content = caught_up(value.address, own, store)
-    if content is not own and not isinstance(value, TensorValue):
+    content = caught_up(mutable.address, own, store)
+    if content is not own and not isinstance(mutable, TensorValue):
         # Items that are joined have new addresses, which have to stay.
-        store.mutate(value.address, value.initial, content, store.ledger.new())
+        store.mutate(mutable.address, mutable.initial, content, store.ledger.new())
     return content
 
 
@@ -101,8 +101,8 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
         return content
     joiner = Joiner(store, store)
     for origin in address.origins:
-        written: int = store.get(Written(origin.address), -1)
-        if written > since and written in block:
+        number: int = store.get(Written(origin.address), -1)
+        if number > since and number in block:
             other = store.get(origin.address, origin.initial)
             if _sort_of(other) is _sort_of(content):
                 content = joiner.cell(content, other)
@@ -134,26 +134,26 @@ def may_be_one(a: Mutable, b: Mutable) -> bool:
     return not numbered or bool(objects[0] & objects[1])
 
 
-def _objects(value: Mutable) -> set[Address]:
-    if not isinstance(value.address, Picked):
-        return {value.address}
-    every = {origin.address for origin in value.address.origins}
-    return {a for a in every if not isinstance(a, Picked)} or {value.address}
+def _objects(mutable: Mutable) -> set[Address]:
+    if not isinstance(mutable.address, Picked):
+        return {mutable.address}
+    every = {origin.address for origin in mutable.address.origins}
+    return {a for a in every if not isinstance(a, Picked)} or {mutable.address}
 
 
-def write(value: Mutable, store: Store, content: Any) -> None:
+def write(mutable: Mutable, store: Store, content: Any) -> None:
     """Write what a tensor, a list or a dict holds from now on.
 
     What is one of several may be each of them, which then has that content or its own.
     """
     number = store.ledger.new()
-    if isinstance(value.address, Picked):
+    if isinstance(mutable.address, Picked):
         joiner = Joiner(store, store)
-        origins = [origin for origin in value.address.origins if type(origin) is type(value)]
+        origins = [origin for origin in mutable.address.origins if type(origin) is type(mutable)]
         either = [joiner.cell(_content(origin, store), content) for origin in origins]
         for origin, joined in zip(origins, either, strict=True):
             store.mutate(origin.address, origin.initial, joined, number)
-    store.mutate(value.address, value.initial, content, number)
+    store.mutate(mutable.address, mutable.initial, content, number)
 
 
 def either(choices: Sequence[Value], store: Store) -> Value:
@@ -305,10 +305,10 @@ class Joiner:
         """The least value that covers all: constants at once, and tuples item by item."""
         if len(choices) == 1:
             return choices[0]
-        groups: dict[Hashable, list[Value]] = {}
+        by_sort: dict[Hashable, list[Value]] = {}
         for number, choice in enumerate(choices):
-            groups.setdefault(_sort(choice, number), []).append(choice)
-        return reduce(self.value, map(self._alike, groups.values()))
+            by_sort.setdefault(_sort(choice, number), []).append(choice)
+        return reduce(self.value, map(self._alike, by_sort.values()))
 
     def _alike(self, group: list[Value]) -> Value:
         """What covers values of one sort."""
@@ -330,10 +330,17 @@ class Joiner:
             self._picked[pair] = Picked((a, b), number, number)
         return self._picked[pair]
 
-    def _tuples(self, a: TupleValue, b: TupleValue) -> Value:
-        if len(a.items) == len(b.items) and a.fields == b.fields:
-            return TupleValue(tuple(map(self.value, a.items, b.items)), a.fields, a.cls)
-        content = self.sequences(a.items, b.items)
+    def _tuples(self, left_tuple: TupleValue, right_tuple: TupleValue) -> Value:
+        if (
+            len(left_tuple.items) == len(right_tuple.items)
+            and left_tuple.fields == right_tuple.fields
+        ):
+            return TupleValue(
+                tuple(map(self.value, left_tuple.items, right_tuple.items)),
+                left_tuple.fields,
+                left_tuple.cls,
+            )
+        content = self.sequences(left_tuple.items, right_tuple.items)
         return content if isinstance(content, Repeated) else TupleValue(content)
 
     def _unions(self, a: Value, b: Value) -> Value:
@@ -350,42 +357,51 @@ class Joiner:
             return unknown_of([choice.value for choice in choices], self.left.ledger)
         return union(choices, self.left.ledger)
 
-    def tensors(self, a: Held, b: Held) -> Held:
+    def tensors(self, left_tensor: Held, right_tensor: Held) -> Held:
         """What covers both tensors, with the origins of either."""
-        return Held(values.join(a.tensor, b.tensor), {**b.origins, **a.origins})
+        return Held(
+            values.join(left_tensor.tensor, right_tensor.tensor),
+            {**right_tensor.origins, **left_tensor.origins},
+        )
 
     def sequences(
-        self, a: tuple[Value, ...] | Repeated, b: tuple[Value, ...] | Repeated
+        self, left_items: tuple[Value, ...] | Repeated, right_items: tuple[Value, ...] | Repeated
     ) -> tuple[Value, ...] | Repeated:
         """Items position by position; items alike where the lengths differ."""
-        if not isinstance(a, Repeated) and not isinstance(b, Repeated) and len(a) == len(b):
-            return tuple(map(self.value, a, b))
-        parts = [*_each(a), *_each(b)]
+        if (
+            not isinstance(left_items, Repeated)
+            and not isinstance(right_items, Repeated)
+            and len(left_items) == len(right_items)
+        ):
+            return tuple(map(self.value, left_items, right_items))
+        parts = [*_each(left_items), *_each(right_items)]
         if not parts:
             return ()
         either = Joiner(Both(self.left, self.right), Both(self.left, self.right))
         return Repeated(either.every(parts))
 
-    def dicts(self, a: Entries, b: Entries) -> Entries:
+    def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
         """Entries key by key; what is on one side only may be there."""
-        own, others = dict(a.items), dict(b.items)
-        joined = [(k, self.value(v, others[k])) for k, v in a.items if k in others]
-        left_over = [v for k, v in a.items if k not in others]
-        left_over += [v for k, v in b.items if k not in own]
-        left_over += [rest for rest in (a.rest, b.rest) if rest is not None]
+        own, others = dict(left_entries.items), dict(right_entries.items)
+        joined = [(k, self.value(v, others[k])) for k, v in left_entries.items if k in others]
+        left_over = [v for k, v in left_entries.items if k not in others]
+        left_over += [v for k, v in right_entries.items if k not in own]
+        left_over += [rest for rest in (left_entries.rest, right_entries.rest) if rest is not None]
         return Entries(tuple(joined), self.every(left_over) if left_over else None)
 
-    def cell(self, a: Any, b: Any) -> Any:
+    def cell(self, left_content: Any, right_content: Any) -> Any:
         """What covers two contents of one cell."""
-        if a is b:
-            return a
-        if isinstance(a, Held) and isinstance(b, Held):
-            return self.tensors(a, b)
-        if isinstance(a, Entries) and isinstance(b, Entries):
-            return self.dicts(a, b)
-        if isinstance(a, (tuple, Repeated)) and isinstance(b, (tuple, Repeated)):
-            return self.sequences(a, b)
-        return self.value(a, b)
+        if left_content is right_content:
+            return left_content
+        if isinstance(left_content, Held) and isinstance(right_content, Held):
+            return self.tensors(left_content, right_content)
+        if isinstance(left_content, Entries) and isinstance(right_content, Entries):
+            return self.dicts(left_content, right_content)
+        if isinstance(left_content, (tuple, Repeated)) and isinstance(
+            right_content, (tuple, Repeated)
+        ):
+            return self.sequences(left_content, right_content)
+        return self.value(left_content, right_content)
 
 
 class Both(Store):
@@ -393,11 +409,11 @@ class Both(Store):
 
     __slots__ = ("one", "other")
 
-    def __init__(self, one: Store, other: Store) -> None:
-        super().__init__(ledger=one.ledger)
-        self.first = one.first
-        self.one = one
-        self.other = other
+    def __init__(self, one_store: Store, other_store: Store) -> None:
+        super().__init__(ledger=one_store.ledger)
+        self.first = one_store.first
+        self.one = one_store
+        self.other = other_store
 
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell of either."""

@@ -87,11 +87,11 @@ def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
     layer = base.fork()
     joiner = Joiner(layer, layer)
     mutable = {key.address for key, _ in log if isinstance(key, Written)}
-    written: dict[Hashable, dict[int, Any]] = {}
+    writes: dict[Hashable, dict[int, Any]] = {}
     for key, content in log:
         if not isinstance(key, (Fact, Written)):
-            written.setdefault(key, {})[id(content)] = content
-    for key, contents in written.items():
+            writes.setdefault(key, {})[id(content)] = content
+    for key, contents in writes.items():
         joined = base.get(key, base.first.get(key, _MISSING))
         for content in contents.values():
             joined = content if joined is _MISSING else joiner.cell(joined, content)
@@ -127,22 +127,22 @@ def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
         return [merged(base, stores)]
     if len(stores) <= limit:
         return stores
-    groups: list[list[Store]] = []
+    clusters: list[list[Store]] = []
     for store in stores:
-        alike_ = (group for group in groups if not differ_in_names(base, [group[0], store]))
+        alike_ = (group for group in clusters if not differ_in_names(base, [group[0], store]))
         group = next(alike_, None)
         if group is None:
-            groups.append([store])
+            clusters.append([store])
         else:
             group.append(store)
-    if len(groups) > limit:
+    if len(clusters) > limit:
         return [merged(base, stores)]
-    return [merged(base, group) for group in groups]
+    return [merged(base, group) for group in clusters]
 
 
-def rejoin(store: Store, layers: Sequence[Store]) -> None:
+def rejoin(store: Store, joined_layers: Sequence[Store]) -> None:
     """Write to a store what the layers over it hold where they meet, but not what they assume."""
-    over = [layer if layer is not store else store.fork() for layer in layers]
+    over = [layer if layer is not store else store.fork() for layer in joined_layers]
     changes = merge(store, over)
     store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
 
@@ -179,14 +179,14 @@ def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
     return False
 
 
-def unsettled(before: Store, after: Store, base: Store) -> list[Hashable]:
-    """The cells in which a loop's body brings something new: `after` covers more than `before`."""
+def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hashable]:
+    """The cells that a loop's body has widened, from the store before it to the one after."""
     return [
         key
-        for key, content in after.changes_since(base).items()
+        for key, content in store_after.changes_since(base).items()
         if not isinstance(key, (Fact, Written))
-        and not _is_newer(key, before)
-        and not alike(before.get(key, _MISSING), before, content, after)
+        and not _is_newer(key, store_before)
+        and not alike(store_before.get(key, _MISSING), store_before, content, store_after)
     ]
 
 
@@ -221,40 +221,57 @@ def _is_newer(key: Hashable, store: Store) -> bool:
     return later and store.get(key, _MISSING) is _MISSING
 
 
-def alike(a: Any, left: Store, b: Any, right: Store, depth: int = 0) -> bool:
+def alike(
+    left_content: Any, left_store: Store, right_content: Any, right_store: Store, depth: int = 0
+) -> bool:
     """Whether two contents say the same, whatever their addresses."""
-    if a is b or depth > 6:
+    if left_content is right_content or depth > 6:
         return True
-    if type(a) is not type(b):
+    if type(left_content) is not type(right_content):
         return False
-    if isinstance(a, TensorValue):
-        return bool(held(a, left).tensor == held(b, right).tensor)
-    if isinstance(a, Opaque):
-        return bool(a.kind == b.kind)
-    if isinstance(a, ListValue):
-        return alike(items(a, left), left, items(b, right), right, depth + 1)
-    if isinstance(a, DictValue):
-        return alike(entries(a, left), left, entries(b, right), right, depth + 1)
-    if isinstance(a, Repeated):
-        return alike(a.each, left, b.each, right, depth + 1)
-    if isinstance(a, TupleValue):
-        return alike(a.items, left, b.items, right, depth + 1)
-    if isinstance(a, Entries):
-        return alike(a.items, left, b.items, right, depth + 1) and alike(
-            a.rest, left, b.rest, right, depth + 1
+    if isinstance(left_content, TensorValue):
+        return bool(
+            held(left_content, left_store).tensor == held(right_content, right_store).tensor
         )
-    if isinstance(a, Union):
+    if isinstance(left_content, Opaque):
+        return bool(left_content.kind == right_content.kind)
+    if isinstance(left_content, ListValue):
         return alike(
-            tuple(c.value for c in a.alternatives),
-            left,
-            tuple(c.value for c in b.alternatives),
-            right,
+            items(left_content, left_store),
+            left_store,
+            items(right_content, right_store),
+            right_store,
             depth + 1,
         )
-    if isinstance(a, Instance):
-        return bool(a.cls == b.cls)
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(
-            alike(x, left, y, right, depth + 1) for x, y in zip(a, b, strict=True)
+    if isinstance(left_content, DictValue):
+        return alike(
+            entries(left_content, left_store),
+            left_store,
+            entries(right_content, right_store),
+            right_store,
+            depth + 1,
         )
-    return bool(a == b)
+    if isinstance(left_content, Repeated):
+        return alike(left_content.each, left_store, right_content.each, right_store, depth + 1)
+    if isinstance(left_content, TupleValue):
+        return alike(left_content.items, left_store, right_content.items, right_store, depth + 1)
+    if isinstance(left_content, Entries):
+        return alike(
+            left_content.items, left_store, right_content.items, right_store, depth + 1
+        ) and alike(left_content.rest, left_store, right_content.rest, right_store, depth + 1)
+    if isinstance(left_content, Union):
+        return alike(
+            tuple(c.value for c in left_content.alternatives),
+            left_store,
+            tuple(c.value for c in right_content.alternatives),
+            right_store,
+            depth + 1,
+        )
+    if isinstance(left_content, Instance):
+        return bool(left_content.cls == right_content.cls)
+    if isinstance(left_content, tuple):
+        return len(left_content) == len(right_content) and all(
+            alike(x, left_store, y, right_store, depth + 1)
+            for x, y in zip(left_content, right_content, strict=True)
+        )
+    return bool(left_content == right_content)

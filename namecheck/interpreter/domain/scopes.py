@@ -41,26 +41,26 @@ def examine(node: ast.AST) -> ScopeInfo:
     return info
 
 
-def rebound(module: ast.Module) -> frozenset[str]:
+def rebound(tree: ast.Module) -> frozenset[str]:
     """The names that a module binds in more than one place, in a loop, or from its functions."""
     places: Counter[str] = Counter()
-    for statement in module.body:
+    for statement in tree.body:
         looped = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
         for inner in _walk(statement):
             once = ScopeInfo()
             _note(inner, once)
             places.update(dict.fromkeys(once.local, 1 + looped))
     again = {name for name, number in places.items() if number > 1}
-    for inner in ast.walk(module):
+    for inner in ast.walk(tree):
         if isinstance(inner, ast.Global):
             again.update(inner.names)
     return frozenset(again)
 
 
-def parameters(arguments: ast.arguments) -> list[ast.arg]:
+def parameters(signature: ast.arguments) -> list[ast.arg]:
     """All parameters of a function, the variadic ones included."""
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return every + [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+    every = [*signature.posonlyargs, *signature.args, *signature.kwonlyargs]
+    return every + [extra for extra in (signature.vararg, signature.kwarg) if extra]
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -90,14 +90,14 @@ def children(node: ast.AST) -> list[ast.AST]:
 
     `ast.iter_child_nodes` yields these too, and takes several times as long.
     """
-    found: list[ast.AST] = []
+    nodes_below: list[ast.AST] = []
     for name in _FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found += [item for item in value if isinstance(item, ast.AST)]
+            nodes_below += [item for item in value if isinstance(item, ast.AST)]
         elif isinstance(value, ast.AST):
-            found.append(value)
-    return found
+            nodes_below.append(value)
+    return nodes_below
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:

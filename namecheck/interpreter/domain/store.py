@@ -90,11 +90,11 @@ class Ledger:
         """Log what is written within a block: a list that has it all when the block is left."""
         outer, start = self.log, len(self.log or ())
         self.log = log = [] if outer is None else outer
-        written: list[tuple[Hashable, Any]] = []
+        writes: list[tuple[Hashable, Any]] = []
         try:
-            yield written
+            yield writes
         finally:
-            written += log[start:]
+            writes += log[start:]
             self.log = outer
 
     @contextmanager
@@ -245,9 +245,9 @@ class Store:
         flat.cells = self.changes_since(base)
         return flat
 
-    def absorb(self, changes: Mapping[Hashable, Any]) -> None:
+    def absorb(self, new_cells: Mapping[Hashable, Any]) -> None:
         """Write many cells."""
-        self.cells.update(changes)
+        self.cells.update(new_cells)
 
     def assume(self, facts: Facts) -> Store:
         """A layer in which these facts hold."""
@@ -278,12 +278,12 @@ def common(stores: Sequence[Store]) -> Store:
     """The innermost layer that all the stores stand on."""
     paths = []
     for store in stores:
-        path: list[Store] = []
+        ancestors: list[Store] = []
         layer: Store | None = store
         while layer is not None:
-            path.append(layer)
+            ancestors.append(layer)
             layer = layer.parent
-        paths.append(path[::-1])
+        paths.append(ancestors[::-1])
     shared = paths[0][0]
     for layers in zip(*paths, strict=False):
         if any(layer is not layers[0] for layer in layers):

@@ -133,54 +133,58 @@ class Attributes:
         told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
         return self.interpreter.fresh("attribute") if told is None else Const(told)
 
-    def _of_opaque(self, value: Opaque, name: str, node: Node, store: Store, frame: Frame) -> Value:
-        written: Value | None = store.get((value.key, name))
+    def _of_opaque(
+        self, opaque: Opaque, name: str, node: Node, store: Store, frame: Frame
+    ) -> Value:
+        written: Value | None = store.get((opaque.key, name))
         if written is not None:
             return written
-        if narrowing.is_tensor(value, store):
-            tensor = self.interpreter.torch.promote(value, store)
+        if narrowing.is_tensor(opaque, store):
+            tensor = self.interpreter.torch.promote(opaque, store)
             return self._of_tensor(tensor, name, node, store, frame)
         if self.interpreter.torch.of_tensors_only(name):
-            return TorchMethod(name, self.interpreter.torch.promote(value, store))
-        if value.link is not None and name in CHANGING:
-            self.interpreter.havoc_containers(value.link.origins, store)
-        return Opaque(("attribute", value.key, name))
+            return TorchMethod(name, self.interpreter.torch.promote(opaque, store))
+        if opaque.link is not None and name in CHANGING:
+            self.interpreter.havoc_containers(opaque.link.origins, store)
+        return Opaque(("attribute", opaque.key, name))
 
     def _of_tensor(
-        self, value: TensorValue, name: str, node: Node, store: Store, frame: Frame
+        self, tensor_value: TensorValue, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
-        written: Value | None = store.get((value.address, name))
+        written: Value | None = store.get((tensor_value.address, name))
         if written is not None:
             return written
         patched: Value | None = store.get(("torch.Tensor", name))
         if patched is not None:
-            return BoundMethod(patched, value)
+            return BoundMethod(patched, tensor_value)
         if self.interpreter.torch.has(name, "a"):
-            operands = [(getattr(node, "value", node), value)]
-            return self.interpreter.torch.call(name, [value], {}, node, store, frame, operands)
+            operands = [(getattr(node, "value", node), tensor_value)]
+            return self.interpreter.torch.call(
+                name, [tensor_value], {}, node, store, frame, operands
+            )
         operator = self.interpreter.torch.method(name)
         if operator is not None:
-            return TorchMethod(operator, value)
+            return TorchMethod(operator, tensor_value)
         if name in python_operators.SPECIAL_METHODS:
-            return Native(value, name)
-        return Opaque(("attribute", value.address, name))
+            return Native(tensor_value, name)
+        return Opaque(("attribute", tensor_value.address, name))
 
-    def _of_external(self, value: External, name: str, store: Store) -> Value:
-        written: Value | None = store.get((value.path, name))
+    def _of_external(self, external: External, name: str, store: Store) -> Value:
+        written: Value | None = store.get((external.path, name))
         if written is not None:
             return written
-        path = f"{value.path}.{name}"
-        held = self.interpreter.imports.member(value.path, name, store)
+        path = f"{external.path}.{name}"
+        held = self.interpreter.imports.member(external.path, name, store)
         if held is not None:
             return held
         constant = torch_constant(path)
         if constant is not None:
             return Const(constant)
-        if name == "__version__" or value.path == "torch.version":
+        if name == "__version__" or external.path == "torch.version":
             return Opaque(("version", path))
         if path == "typing.TYPE_CHECKING":
             return FALSE
-        plain = getattr(_MODULES.get(value.path), name, None)
+        plain = getattr(_MODULES.get(external.path), name, None)
         return Const(plain) if isinstance(plain, (str, float)) else External(path)
 
     def _of_instance(
@@ -225,33 +229,39 @@ class Attributes:
         return self.read(own, name, node, store, frame)
 
     def _of_class(
-        self, value: ClassValue, name: str, node: Node, store: Store, frame: Frame
+        self, cls: ClassValue, name: str, node: Node, store: Store, frame: Frame
     ) -> Value:
         if name in ("__name__", "__qualname__"):
-            return Const(value.name)
-        found = class_lookup.attribute(value, name, store)
+            return Const(cls.name)
+        found = class_lookup.attribute(cls, name, store)
         if found is None:
-            return Opaque(("attribute", value.address, name))
+            return Opaque(("attribute", cls.address, name))
         if isinstance(found, Wrapped):
             if found.kind == "staticmethod":
                 return found.function
             if found.kind == "classmethod":
-                return BoundMethod(found.function, value)
+                return BoundMethod(found.function, cls)
         return found
 
-    def _of_super(self, value: Super, name: str, node: Node, store: Store, frame: Frame) -> Value:
-        start = value.receiver.cls if isinstance(value.receiver, Instance) else value.receiver
+    def _of_super(
+        self, super_value: Super, name: str, node: Node, store: Store, frame: Frame
+    ) -> Value:
+        start = (
+            super_value.receiver.cls
+            if isinstance(super_value.receiver, Instance)
+            else super_value.receiver
+        )
         order = list(class_lookup.mro(start)) if isinstance(start, ClassValue) else []
-        after = order[order.index(value.cls) + 1 :] if value.cls in order else []
+        after = order[order.index(super_value.cls) + 1 :] if super_value.cls in order else []
         for cls in after:
             if isinstance(cls, ClassValue):
                 found: Value | None = store.get((cls.address, name))
                 if found is not None:
-                    return self._bind(found, value.receiver, cls, node, store, frame)
-        if isinstance(value.receiver, Instance):
+                    return self._bind(found, super_value.receiver, cls, node, store, frame)
+        if isinstance(super_value.receiver, Instance):
             if name in ("__init__", "__getattr__", "__setattr__"):
-                return Native(value.receiver, name)
-            found = self._inherited(value.receiver, name, node, store, frame)
+                return Native(super_value.receiver, name)
+            found = self._inherited(super_value.receiver, name, node, store, frame)
             if found is not None:
                 return found
         if any(not isinstance(cls, ClassValue) for cls in after) and name not in _OF_OBJECTS:

@@ -58,21 +58,21 @@ _ASKING: Final = frozenset(
 )
 
 
-def _stays_whole(function: Value, value: Value) -> bool:
+def _stays_whole(callee: Value, value: Value) -> bool:
     """Whether an argument is one of several devices, of which torch is told all at once."""
-    takes = isinstance(function, (TorchMethod, TorchModule)) or (
-        isinstance(function, External) and function.path.startswith("torch.")
+    takes = isinstance(callee, (TorchMethod, TorchModule)) or (
+        isinstance(callee, External) and callee.path.startswith("torch.")
     )
-    moves = isinstance(function, Native) and isinstance(function.receiver, (Instance, TorchModule))
+    moves = isinstance(callee, Native) and isinstance(callee.receiver, (Instance, TorchModule))
     return (takes or moves) and device_values.is_choice(value)
 
 
-def _begun(function: Partial | TorchModule, words: Mapping[str, Value]) -> Begun | None:
+def _begun(partial: Partial | TorchModule, keywords: Mapping[str, Value]) -> Begun | None:
     """What a callable was given where it was made, and is not given anew."""
-    if function.made is None:
+    if partial.made is None:
         return None
-    known = frozenset(name for name, _ in function.kwargs)
-    return Begun(function.made, len(function.args), known - words.keys())
+    known = frozenset(name for name, _ in partial.kwargs)
+    return Begun(partial.made, len(partial.args), known - keywords.keys())
 
 
 class Calls:
@@ -82,12 +82,12 @@ class Calls:
         self.interpreter = interpreter
         self.summaries = CallSummaries(interpreter)
 
-    def evaluate_call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+    def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """A call in the source."""
-        function = self.interpreter.evaluate(node.func, store, frame)
+        function = self.interpreter.evaluate(call_node.func, store, frame)
         if function == External("builtins.super"):
-            return self.interpreter.libraries.super_of(node, store, frame)
-        arguments = self.arguments(node, store, frame)
+            return self.interpreter.libraries.super_of(call_node, store, frame)
+        arguments = self.arguments(call_node, store, frame)
         many = [function, *arguments.args, *arguments.kwargs.values()]
 
         def apply(layer: Store, values: list[Value]) -> Value:
@@ -98,7 +98,7 @@ class Calls:
                 arguments.open,
                 arguments.rest,
             )
-            return self.call(values[0], Call(chosen, node, layer, frame))
+            return self.call(values[0], Call(chosen, call_node, layer, frame))
 
         if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
             # A function of the program tells its alternatives apart itself, where it needs to.
@@ -113,10 +113,10 @@ class Calls:
             ),
         )
 
-    def arguments(self, node: ast.Call, store: Store, frame: Frame) -> Arguments:
+    def arguments(self, call_node: ast.Call, store: Store, frame: Frame) -> Arguments:
         """The arguments of a call, stars unpacked."""
         result = Arguments()
-        for arg in node.args:
+        for arg in call_node.args:
             if isinstance(arg, ast.Starred):
                 value = self.interpreter.evaluate(arg.value, store, frame)
                 content = self.interpreter.iterate(value, arg, store, frame)
@@ -130,7 +130,7 @@ class Calls:
                 result.rest = joins.either((*known, *values), store)
             else:
                 result.args.extend(values)
-        for keyword in node.keywords:
+        for keyword in call_node.keywords:
             value = self.interpreter.evaluate(keyword.value, store, frame)
             if keyword.arg is not None:
                 result.kwargs[keyword.arg] = value
@@ -148,140 +148,138 @@ class Calls:
 
     def call_values(
         self,
-        function: Value,
+        callee: Value,
         args: Sequence[Value],
         node: Node,
         store: Store,
         frame: Frame,
-        kwargs: Mapping[str, Value] | None = None,
+        keywords: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
         return self.call(
-            function, Call(Arguments(list(args), dict(kwargs or {})), node, store, frame)
+            callee, Call(Arguments(list(args), dict(keywords or {})), node, store, frame)
         )
 
-    def call(self, function: Value, call: Call) -> Value:
+    def call(self, callee: Value, call: Call) -> Value:
         """Call whatever can be called; what is not known gives what is not known."""
-        if isinstance(function, FunctionValue):
-            return self.call_function(function, call)
-        if isinstance(function, BoundMethod):
-            return self._prepend(function.function, function.receiver, call)
-        if isinstance(function, Partial):
-            return self._partial(function, call)
-        if isinstance(function, Wrapped):
-            return self.interpreter.libraries.call_wrapped(function, call)
-        if isinstance(function, TorchMethod):
-            return self.torch_method(function, call)
-        if isinstance(function, External):
-            return self.interpreter.libraries.call(function.path, call)
-        if isinstance(function, ClassValue):
-            return self.interpreter.classes.instantiate(function, call)
-        if isinstance(function, Instance):
-            return self._instance(function, call)
-        if isinstance(function, TorchModule):
-            return self._module(function, call)
-        if isinstance(function, ListValue) and function.kind == "sequence":
-            return self.interpreter.torch_nn.run(function, call)
-        if isinstance(function, TupleValue) and function.cls is not None:
-            return self._named_tuple(function, function.cls, call)
-        if isinstance(function, Native):
-            return self.interpreter.natives.call(function.receiver, function.name, call)
-        if isinstance(function, Union):
+        if isinstance(callee, FunctionValue):
+            return self.call_function(callee, call)
+        if isinstance(callee, BoundMethod):
+            return self._prepend(callee.function, callee.receiver, call)
+        if isinstance(callee, Partial):
+            return self._partial(callee, call)
+        if isinstance(callee, Wrapped):
+            return self.interpreter.libraries.call_wrapped(callee, call)
+        if isinstance(callee, TorchMethod):
+            return self.torch_method(callee, call)
+        if isinstance(callee, External):
+            return self.interpreter.libraries.call(callee.path, call)
+        if isinstance(callee, ClassValue):
+            return self.interpreter.classes.instantiate(callee, call)
+        if isinstance(callee, Instance):
+            return self._instance(callee, call)
+        if isinstance(callee, TorchModule):
+            return self._module(callee, call)
+        if isinstance(callee, ListValue) and callee.kind == "sequence":
+            return self.interpreter.torch_nn.run(callee, call)
+        if isinstance(callee, TupleValue) and callee.cls is not None:
+            return self._named_tuple(callee, callee.cls, call)
+        if isinstance(callee, Native):
+            return self.interpreter.natives.call(callee.receiver, callee.name, call)
+        if isinstance(callee, Union):
             return self.interpreter.spread(
                 call.store,
-                [function],
+                [callee],
                 lambda layer, values: self.call(
                     values[0], Call(call.arguments, call.node, layer, call.frame)
                 ),
             )
-        if function == NONE and self.interpreter.findings.silent:
+        if callee == NONE and self.interpreter.findings.silent:
             self.interpreter.fail("TypeError")
-        if isinstance(function, Opaque):
-            if function.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
+        if isinstance(callee, Opaque):
+            if callee.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
-            kind, *_, name = function.key.parts
-            return self.call_unknown(function, str(name) if kind in _NAMED else "", call)
+            kind, *_, name = callee.key.parts
+            return self.call_unknown(callee, str(name) if kind in _NAMED else "", call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
 
-    def call_unknown(
-        self, function: Value, name: str, call: Call, kind: str | None = None
-    ) -> Opaque:
+    def call_unknown(self, callee: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
         """Call unknown code; what only asks (``is_available()``) gives the same when asked again.
 
         Not in another round of a loop: what is asked there is whether something has changed.
         """
         given = (*call.args, *call.kwargs.values())
-        if has_failed(function) and self.interpreter.context.recorder is not None:
+        if has_failed(callee) and self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
             known = (joins.identity(value, call.store) for value in given)
-            asked = joins.identity(function, call.store)
+            asked = joins.identity(callee, call.store)
             return Opaque(
                 ("asked", self.interpreter.progress.round, asked, *known, *call.kwargs), kind
             )
         self.interpreter.havoc_arguments(call, name)
-        return self.interpreter.made_of((function, *given), "result", kind)
+        return self.interpreter.made_of((callee, *given), "result", kind)
 
-    def _prepend(self, function: Value, receiver: Value, call: Call) -> Value:
+    def _prepend(self, callee: Value, receiver: Value, call: Call) -> Value:
         arguments = replace(call.arguments, args=[receiver, *call.args])
-        return self.call(function, Call(arguments, call.node, call.store, call.frame))
+        return self.call(callee, Call(arguments, call.node, call.store, call.frame))
 
-    def _partial(self, function: Partial, call: Call) -> Value:
+    def _partial(self, partial: Partial, call: Call) -> Value:
         arguments = Arguments(
-            [*function.args, *(() if function.open else call.args)],
-            {**dict(function.kwargs), **call.kwargs},
-            function.open or call.arguments.open,
-            None if function.open else call.arguments.rest,
-            _begun(function, call.kwargs),
+            [*partial.args, *(() if partial.open else call.args)],
+            {**dict(partial.kwargs), **call.kwargs},
+            partial.open or call.arguments.open,
+            None if partial.open else call.arguments.rest,
+            _begun(partial, call.kwargs),
         )
-        return self.call(function.function, Call(arguments, call.node, call.store, call.frame))
+        return self.call(partial.function, Call(arguments, call.node, call.store, call.frame))
 
-    def _instance(self, receiver: Instance, call: Call) -> Value:
-        found = class_lookup.method(receiver, "__call__", call.store)
+    def _instance(self, instance: Instance, call: Call) -> Value:
+        found = class_lookup.method(instance, "__call__", call.store)
         if found is not None:
-            return self._prepend(found, receiver, call)
-        set_: Value | None = call.store.get((receiver.address, "forward"))
+            return self._prepend(found, instance, call)
+        set_: Value | None = call.store.get((instance.address, "forward"))
         if set_ is not None:
             return self.call(set_, call)
-        found = class_lookup.method(receiver, "forward", call.store)
+        found = class_lookup.method(instance, "forward", call.store)
         if found is not None:
-            return self._prepend(found, receiver, call)
-        own = joins.inherited(receiver, call.store)
+            return self._prepend(found, instance, call)
+        own = joins.inherited(instance, call.store)
         if own is not None:
             return self.call(own, call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
 
-    def _named_tuple(self, receiver: TupleValue, cls: ClassValue, call: Call) -> Value:
+    def _named_tuple(self, named_tuple: TupleValue, cls: ClassValue, call: Call) -> Value:
         found = class_lookup.attribute(cls, "__call__", call.store)
         if found is None:
             return self.interpreter.fresh("result")
-        return self._prepend(found, receiver, call)
+        return self._prepend(found, named_tuple, call)
 
     # torch
 
-    def torch_method(self, function: TorchMethod, call: Call) -> Value:
+    def torch_method(self, method: TorchMethod, call: Call) -> Value:
         """A method of a tensor."""
-        operator = f"Tensor.{function.operator}"
-        return self.call_operator(operator, [function.receiver, *call.args], call)
+        operator = f"Tensor.{method.operator}"
+        return self.call_operator(operator, [method.receiver, *call.args], call)
 
-    def call_operator(self, operator: str, args: list[Value], call: Call) -> Value:
+    def call_operator(self, operator: str, positional: list[Value], call: Call) -> Value:
         """An operator of the table, with the operands pointed at where they stand in the source."""
         if call.arguments.open:
-            gathered = self.interpreter.torch.gathered(operator, args)
+            gathered = self.interpreter.torch.gathered(operator, positional)
             if gathered is None:
                 if self.interpreter.context.recorder is not None:
                     self.interpreter.context.recorder.open(call.node)
-                self.interpreter.torch.forget(operator, args, call.kwargs, call.store)
+                self.interpreter.torch.forget(operator, positional, call.kwargs, call.store)
                 return self.interpreter.fresh("result")
-            args = gathered
+            positional = gathered
         operands: list[Operand] = []
         if isinstance(call.node, ast.Call):
             nodes: list[Node] = [*call.node.args]
-            if isinstance(call.node.func, ast.Attribute) and len(args) == len(call.args) + 1:
+            if isinstance(call.node.func, ast.Attribute) and len(positional) == len(call.args) + 1:
                 nodes.insert(0, call.node.func.value)
-            if not call.arguments.open and len(nodes) == len(args):
+            if not call.arguments.open and len(nodes) == len(positional):
                 words = [
                     (keyword.value, call.kwargs[keyword.arg])
                     for keyword in call.node.keywords
@@ -289,12 +287,12 @@ class Calls:
                 ]
                 operands = [
                     part
-                    for node, arg in (*zip(nodes, args, strict=True), *words)
+                    for node, arg in (*zip(nodes, positional, strict=True), *words)
                     for part in self._parts(node, arg, call.store)
                 ]
         return self.interpreter.torch.call(
             operator,
-            args,
+            positional,
             call.kwargs,
             call.node,
             call.store,
@@ -311,33 +309,33 @@ class Calls:
                 return list(zip(node.elts, content, strict=True))
         return [(node, value)]
 
-    def _module(self, module: TorchModule, call: Call) -> Value:
-        if not self.interpreter.torch.has(module.key, "cl"):
+    def _module(self, layer: TorchModule, call: Call) -> Value:
+        if not self.interpreter.torch.has(layer.key, "cl"):
             return self.interpreter.fresh("result")
-        kwargs = {**dict(module.kwargs), **call.kwargs}
-        row = self.interpreter.context.rows[module.key]
+        kwargs = {**dict(layer.kwargs), **call.kwargs}
+        row = self.interpreter.context.rows[layer.key]
         if row.is_placed:
             where = self.interpreter.torch_devices.noted(
-                "device", module.address, call.store, call.frame
+                "device", layer.address, call.store, call.frame
             )
             dtype = self.interpreter.torch_devices.noted(
-                "dtype", module.address, call.store, call.frame
+                "dtype", layer.address, call.store, call.frame
             )
             kwargs["device"] = where or NONE
             kwargs["dtype"] = dtype or self.interpreter.fresh("dtype")
             if row.is_laid:
                 laid = self.interpreter.torch_devices.noted(
-                    "format", module.address, call.store, call.frame
+                    "format", layer.address, call.store, call.frame
                 )
                 kwargs["weight_format"] = laid or NONE
         arguments = Arguments(
-            [*module.args, *call.args],
+            [*layer.args, *call.args],
             kwargs,
             call.arguments.open,
-            begun=_begun(module, call.kwargs),
+            begun=_begun(layer, call.kwargs),
         )
         call = Call(arguments, call.node, call.store, call.frame)
-        return self.call_operator(module.key, call.args, call)
+        return self.call_operator(layer.key, call.args, call)
 
     # Functions of the program
 
@@ -476,17 +474,17 @@ class Calls:
         """Write what the paths changed to the caller's store, and choose between their values."""
         facts = [end.facts_since(store) for end, _ in returns] if len(returns) > 1 else [()]
         self.leave_function(returns, environment, store)
-        choices: list[tuple[Store, Alternative]] = []
+        outcomes: list[tuple[Store, Alternative]] = []
         for (end, value), held in zip(returns, facts, strict=True):
-            for index, (other_end, other) in enumerate(choices):
+            for index, (other_end, other) in enumerate(outcomes):
                 if merges.alike(other.value, other_end, value, end):
                     shared = tuple(fact for fact in other.facts if fact in held)
                     either = joins.Joiner(other_end, end).value(other.value, value)
-                    choices[index] = (other_end, Alternative(either, shared))
+                    outcomes[index] = (other_end, Alternative(either, shared))
                     break
             else:
-                choices.append((end, Alternative(value, held)))
-        return joins.union([choice for _, choice in choices], store.ledger)
+                outcomes.append((end, Alternative(value, held)))
+        return joins.union([choice for _, choice in outcomes], store.ledger)
 
     def _bind(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
@@ -531,14 +529,14 @@ class Calls:
     def _by_name(
         self,
         name: str,
-        kwargs: dict[str, Value],
+        keywords: dict[str, Value],
         defaults: Mapping[str, Value],
         environment: Environment,
         call: Call,
         store: Store,
     ) -> bool:
-        if name in kwargs:
-            store.set((environment.number, name), kwargs.pop(name))
+        if name in keywords:
+            store.set((environment.number, name), keywords.pop(name))
         elif call.arguments.open:
             store.set((environment.number, name), Opaque(("parameter", environment.number, name)))
         elif name in defaults:

@@ -45,20 +45,22 @@ class Classes:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def define(self, node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
+    def define(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
-        bases = tuple(self.interpreter.evaluate(base, store, frame) for base in node.bases)
+        bases = tuple(self.interpreter.evaluate(base, store, frame) for base in class_node.bases)
         address = self.interpreter.new_address()
-        cls = ClassValue(address, node.name, bases, node, (), _style(bases), frame.environment)
+        cls = ClassValue(
+            address, class_node.name, bases, class_node, (), _style(bases), frame.environment
+        )
         cls = replace(cls, fields=_inherited(bases))
-        environment = Environment(address, node, frame.environment, cls)
-        body = Frame(environment, frame, None, None, node.name)
+        environment = Environment(address, class_node, frame.environment, cls)
+        body = Frame(environment, frame, None, None, class_node.name)
         body.guards = frame.guards
-        ends = self.interpreter.execute(node.body, [store.fork()], body)
+        ends = self.interpreter.execute(class_node.body, [store.fork()], body)
         if ends:
             store.absorb(merges.merge(store, ends))
         fields = dict(cls.fields)
-        for name, default in self._fields(node, cls, store):
+        for name, default in self._fields(class_node, cls, store):
             fields[name] = default
         cls = replace(cls, fields=tuple(fields.items()))
         if cls.style == "enum":
@@ -84,18 +86,20 @@ class Classes:
                 return
 
     def _fields(
-        self, node: ast.ClassDef, cls: ClassValue, store: Store
+        self, class_node: ast.ClassDef, cls: ClassValue, store: Store
     ) -> list[tuple[str, Value | None]]:
         """The annotated names of a body in order, with their defaults; of an enum its members."""
-        fields: list[tuple[str, Value | None]] = []
-        for statement in node.body:
+        own_fields: list[tuple[str, Value | None]] = []
+        for statement in class_node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 if _last_word(statement.annotation) not in ("ClassVar", "KW_ONLY"):
                     name = statement.target.id
-                    fields.append((name, store.get((cls.address, name))))
+                    own_fields.append((name, store.get((cls.address, name))))
             elif cls.style == "enum" and isinstance(statement, ast.Assign):
-                fields.extend((t.id, None) for t in statement.targets if isinstance(t, ast.Name))
-        return fields
+                own_fields.extend(
+                    (t.id, None) for t in statement.targets if isinstance(t, ast.Name)
+                )
+        return own_fields
 
     def _make_members(self, cls: ClassValue, store: Store) -> None:
         for name, _ in cls.fields:

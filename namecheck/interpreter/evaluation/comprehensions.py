@@ -28,18 +28,18 @@ class Comprehensions:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def evaluate(self, node: Comprehension, store: Store, frame: Frame) -> Value:
+    def evaluate(self, comprehension: Comprehension, store: Store, frame: Frame) -> Value:
         """What a comprehension gives."""
         number = self.interpreter.new_address()
-        environment = Environment(number, node, frame.environment, frame.environment.cls)
+        environment = Environment(number, comprehension, frame.environment, frame.environment.cls)
         inner = Frame(environment, frame, None, None, frame.name)
         inner.guards = frame.guards
         results: list[tuple[Value, Value]] = []
-        exact = self._generate(node, list(node.generators), results, store, inner)
-        if isinstance(node, ast.DictComp):
+        exact = self._generate(comprehension, list(comprehension.generators), results, store, inner)
+        if isinstance(comprehension, ast.DictComp):
             return self._dict_of(results, exact, store)
         values = tuple(value for _, value in results)
-        kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(node), "iterator")
+        kind = {ast.SetComp: "set", ast.ListComp: "list"}.get(type(comprehension), "iterator")
         content = values if exact else Repeated(joins.either(values, store))
         return ListValue(self.interpreter.new_address(), content, kind)
 
@@ -51,7 +51,7 @@ class Comprehensions:
 
     def _generate(
         self,
-        node: Comprehension,
+        comprehension: Comprehension,
         generators: list[ast.comprehension],
         results: list[tuple[Value, Value]],
         store: Store,
@@ -59,11 +59,11 @@ class Comprehensions:
     ) -> bool:
         """Collect what a comprehension gives; False where its number is not known."""
         if not generators:
-            if isinstance(node, ast.DictComp):
-                key = self.interpreter.evaluate(node.key, store, frame)
-                results.append((key, self.interpreter.evaluate(node.value, store, frame)))
+            if isinstance(comprehension, ast.DictComp):
+                key = self.interpreter.evaluate(comprehension.key, store, frame)
+                results.append((key, self.interpreter.evaluate(comprehension.value, store, frame)))
             else:
-                results.append((NONE, self.interpreter.evaluate(node.elt, store, frame)))
+                results.append((NONE, self.interpreter.evaluate(comprehension.elt, store, frame)))
             return True
         generator, *inner = generators
         content = self.interpreter.iterate_any(
@@ -85,11 +85,11 @@ class Comprehensions:
             if not (exact and certain):
                 # What is done here is done any number of times, or not at all.
                 layer = store.fork() if layer is store else layer
-                self._generate(node, inner, results, layer, frame)
+                self._generate(comprehension, inner, results, layer, frame)
                 merges.rejoin(store, [layer, store.fork()])
                 exact = False
                 continue
-            exact = self._generate(node, inner, results, layer, frame)
+            exact = self._generate(comprehension, inner, results, layer, frame)
             if layer is not store:
                 merges.rejoin(store, [layer])
         return exact

@@ -104,9 +104,9 @@ class Budget:
         return self.left > 0
 
     @contextmanager
-    def limited(self, steps: int) -> Iterator[None]:
+    def limited(self, limit: int) -> Iterator[None]:
         """Let what runs within the block spend so much at most."""
-        kept = max(self.left - steps, 0)
+        kept = max(self.left - limit, 0)
         self.left -= kept
         try:
             yield

@@ -144,10 +144,12 @@ class Declarations:
     ) -> None:
         """Report a call whose arguments contradict what is declared."""
         interpreter, marks = self.interpreter, list[Place]()
-        operands: list[tuple[ast.expr, Value]] = []
+        declared_operands: list[tuple[ast.expr, Value]] = []
         if isinstance(call.node, ast.Call):
-            operands += zip(call.node.args, call.args[-len(call.node.args) :], strict=False)
-            for node, value in operands:
+            declared_operands += zip(
+                call.node.args, call.args[-len(call.node.args) :], strict=False
+            )
+            for node, value in declared_operands:
                 shown = interpreter.torch.show(value, call.store)
                 if isinstance(value, (TensorValue, Opaque)) and shown:
                     marks.append(interpreter.place(node, shown))
@@ -168,7 +170,8 @@ class Declarations:
             tuple(origins),
             by_axes=contradiction.code == "NC112",
             facts=Facts(
-                words=contradiction.names, given=interpreter.torch.given(operands, call.store)
+                words=contradiction.names,
+                given=interpreter.torch.given(declared_operands, call.store),
             ),
         )
 
@@ -212,7 +215,7 @@ class Declarations:
         bindings = self._bindings(signature.axes, environment, store, function.name)
         return replace(bindings, given=signature.numbers)
 
-    def leave(self, node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
+    def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
         """Hold what a function returns against what it declares."""
         environment = frame.environment
         signature = self.of(environment).signature(environment.scope)
@@ -223,7 +226,7 @@ class Declarations:
             known = self.values.known(value, store)
             settle(meet(signature.result, known, bindings, "result", returned=True))
         except Contradiction as contradiction:
-            self._report(contradiction, node.value or node, [value], store, frame)
+            self._report(contradiction, return_node.value or return_node, [value], store, frame)
 
     def parameter(
         self, function: FunctionValue, name: str, instance: Instance | None, store: Store
@@ -280,35 +283,42 @@ class Declarations:
 
     # Variables
 
-    def assigned(self, node: ast.AnnAssign, value: Value, store: Store, frame: Frame) -> Value:
+    def assigned(
+        self, assignment: ast.AnnAssign, value: Value, store: Store, frame: Frame
+    ) -> Value:
         """What an annotated variable holds: the value, with the dims that are declared."""
-        declared = self.of(frame.environment).read(node.annotation)
+        declared = self.of(frame.environment).read(assignment.annotation)
         if not speaks(declared):
             return value
         environment = frame.environment
-        name = ast.unparse(node.target)
+        name = ast.unparse(assignment.target)
         bindings = self._bindings(axes_of(declared), environment, store, frame.name)
         try:
             known = self.values.known(value, store)
             bindings = settle(meet(declared, known, bindings, name, returned=True))
         except Contradiction as contradiction:
-            self._report(contradiction, node.value or node, [value], store, frame)
+            self._report(contradiction, assignment.value or assignment, [value], store, frame)
             return self.interpreter.fresh("contradiction")
-        owner = environment.receiver if isinstance(node.target, ast.Attribute) else None
+        owner = environment.receiver if isinstance(assignment.target, ast.Attribute) else None
         self._write(bindings, owner if isinstance(owner, Instance) else environment, store)
         return self.values.refined(
-            declared, value, bindings, None, self._written(node.annotation, environment), store
+            declared,
+            value,
+            bindings,
+            None,
+            self._written(assignment.annotation, environment),
+            store,
         )
 
     def _report(
         self,
         contradiction: Contradiction,
         node: Node,
-        values: Iterable[Value],
+        ingredients: Iterable[Value],
         store: Store,
         frame: Frame,
     ) -> None:
-        interpreter, given = self.interpreter, list(values)
+        interpreter, given = self.interpreter, list(ingredients)
         marks = tuple(
             interpreter.place(node, interpreter.torch.show(value, store))
             for value in given
@@ -345,12 +355,12 @@ class Declarations:
     def filled(
         self,
         cls: ClassValue,
-        given: Mapping[str, Value],
+        field_values: Mapping[str, Value],
         call: Call,
         instance: Instance | None = None,
     ) -> dict[str, Value]:
         """The fields of a new instance, held against what is declared of them together."""
-        values = dict(given)
+        values = dict(field_values)
         if cls.node is None or cls.environment is None:
             return values
         environment = Environment(self.interpreter.new_address(), cls.node, cls.environment)
@@ -435,18 +445,18 @@ class Declarations:
         return bindings.dim(axis, environment.number if inside else None).size
 
     def _bindings(
-        self, axes: Iterable[str], environment: Environment, store: Store, function: str
+        self, axis_words: Iterable[str], environment: Environment, store: Store, function: str
     ) -> Bindings:
         """What these axes stand for in a frame: by itself, those around it, or its instance."""
-        bound: dict[str, Bound] = {}
+        bound_axes: dict[str, Bound] = {}
         runs: dict[str, Run] = {}
-        for axis in axes:
+        for axis in axis_words:
             found = self._cell(axis, environment, store)
             if isinstance(found, Bound):
-                bound[axis] = found
+                bound_axes[axis] = found
             elif isinstance(found, Run):
                 runs[axis] = found
-        return equalities.bindings(Bindings(function, bound, runs), store)
+        return equalities.bindings(Bindings(function, bound_axes, runs), store)
 
     def _cell(self, axis: str, environment: Environment, store: Store) -> Any:
         current: Environment | None = environment

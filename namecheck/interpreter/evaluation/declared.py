@@ -112,8 +112,8 @@ class Annotations:
             self._signatures[node] = known
         return known
 
-    def _signature(self, node: Function) -> Signature:
-        spec = node.args
+    def _signature(self, definition: Function) -> Signature:
+        spec = definition.args
         every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
         parameters = {
             argument.arg: Parameter(self.read(argument.annotation), argument.annotation)
@@ -123,34 +123,34 @@ class Annotations:
         if spec.vararg is not None and spec.vararg.annotation is not None:
             each = self.read(spec.vararg.annotation)
             parameters[spec.vararg.arg] = Parameter(Every(each), spec.vararg.annotation)
-        result = ANYTHING if node.returns is None else self.read(node.returns)
-        axes = self.axes(node)
+        result = ANYTHING if definition.returns is None else self.read(definition.returns)
+        axes = self.axes(definition)
         numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}
-        cls = self._classes.get(node)
+        cls = self._classes.get(definition)
         if cls is not None:
             around = self._axes_of_class(cls)
             ints = {a.arg for a in every if _is_int(a.annotation)}
             # A constructor that is given the size of each axis that is one of features tells of all
             # its ints what they are; otherwise one may be the size of an axis by another name.
-            told = node.name == "__init__" and ints & around and self._features(cls) <= ints
+            told = definition.name == "__init__" and ints & around and self._features(cls) <= ints
             numbers |= ints if told else ints & around
             axes |= around
         speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
         return Signature(speaking, result, axes | numbers, frozenset(numbers))
 
-    def _axes_of_class(self, node: ast.ClassDef) -> frozenset[str]:
-        known = self._class_axes.get(node)
+    def _axes_of_class(self, class_node: ast.ClassDef) -> frozenset[str]:
+        known = self._class_axes.get(class_node)
         if known is None:
-            known = self._class_axes[node] = self.axes(node)
+            known = self._class_axes[class_node] = self.axes(class_node)
         return known
 
     def axes(self, node: ast.AST) -> frozenset[str]:
         """The names of all dims in the annotations of a definition and of what is in it."""
         return frozenset().union(*map(axes_of, self._declared_in(node)))
 
-    def _features(self, node: ast.ClassDef) -> frozenset[str]:
+    def _features(self, class_node: ast.ClassDef) -> frozenset[str]:
         """The names of the dims in a class that layers most often make or take."""
-        return frozenset().union(*map(features_of, self._declared_in(node)))
+        return frozenset().union(*map(features_of, self._declared_in(class_node)))
 
     def _declared_in(self, node: ast.AST) -> Iterator[Declared]:
         for inner in ast.walk(node):
@@ -159,20 +159,20 @@ class Annotations:
                 yield self.read(annotation)
 
 
-def fields(node: ast.ClassDef) -> Mapping[str, ast.expr]:
+def fields(class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
     """The annotated names in the body of a class."""
     return {
         statement.target.id: statement.annotation
-        for statement in node.body
+        for statement in class_node.body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
     }
 
 
-def words_of(node: Function) -> Iterator[ast.expr]:
+def words_of(definition: Function) -> Iterator[ast.expr]:
     """The words of torch that the annotations of a function have beside tensors."""
-    spec = node.args
+    spec = definition.args
     every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-    for annotation in (*(each and each.annotation for each in every), node.returns):
+    for annotation in (*(each and each.annotation for each in every), definition.returns):
         if isinstance(annotation, (ast.Subscript, ast.BinOp)):
             yield from declarations.words(annotation)
 

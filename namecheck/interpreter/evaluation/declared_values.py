@@ -223,15 +223,19 @@ def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
     return {told: place for name in dims.names if (told := word(name)) is not None}
 
 
-def dims_of(known: Dims, declared: Dims) -> Dims:
+def dims_of(dims_known: Dims, declared_dims: Dims) -> Dims:
     """Dims that are known, and of those that are not what is declared."""
-    if known.open or declared.open or known.rank != declared.rank:
-        return known if not known.open else declared
-    return Dims(tuple(map(_refined_dim, known.prefix, declared.prefix)))
+    if dims_known.open or declared_dims.open or dims_known.rank != declared_dims.rank:
+        return dims_known if not dims_known.open else declared_dims
+    return Dims(tuple(map(_refined_dim, dims_known.prefix, declared_dims.prefix)))
 
 
-def _refined_dim(known: Dim, declared: Dim) -> Dim:
-    name = declared.name if known.name in (None, UNKNOWN) else known.name
-    if known.name is None and known.size == 1:
-        return known
-    return replace(known, name=name, size=declared.size if known.size is UNKNOWN else known.size)
+def _refined_dim(dim_known: Dim, declared_dim: Dim) -> Dim:
+    name = declared_dim.name if dim_known.name in (None, UNKNOWN) else dim_known.name
+    if dim_known.name is None and dim_known.size == 1:
+        return dim_known
+    return replace(
+        dim_known,
+        name=name,
+        size=declared_dim.size if dim_known.size is UNKNOWN else dim_known.size,
+    )

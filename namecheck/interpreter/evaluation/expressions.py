@@ -98,13 +98,13 @@ class Expressions:
     def spread(
         self,
         store: Store,
-        values: Sequence[Value],
+        choices: Sequence[Value],
         apply: Callable[[Store, list[Value]], Value],
     ) -> Value:
         """Apply a function to each combination of alternatives that the path allows."""
-        if not any(isinstance(value, Union) for value in values):
-            return apply(store, list(values))
-        combinations = itertools.product(*map(joins.alternatives, values))
+        if not any(isinstance(value, Union) for value in choices):
+            return apply(store, list(choices))
+        combinations = itertools.product(*map(joins.alternatives, choices))
         results: list[Alternative] = []
         layers: list[Store] = []
         for combination in itertools.islice(combinations, _COMBINATIONS):
@@ -125,12 +125,14 @@ class Expressions:
 
     # Names and constants
 
-    def _constant(self, node: ast.Constant, store: Store, frame: Frame) -> Value:
-        return Const(node.value)
+    def _constant(self, constant: ast.Constant, store: Store, frame: Frame) -> Value:
+        return Const(constant.value)
 
-    def _name(self, node: ast.Name, store: Store, frame: Frame) -> Value:
-        value = self.lookup(node.id, store, frame.environment)
-        return self.interpreter.listeners.named(value, node.id, node, self.interpreter.source)
+    def _name(self, name_node: ast.Name, store: Store, frame: Frame) -> Value:
+        value = self.lookup(name_node.id, store, frame.environment)
+        return self.interpreter.listeners.named(
+            value, name_node.id, name_node, self.interpreter.source
+        )
 
     def lookup(self, name: str, store: Store, environment: Environment) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
@@ -163,32 +165,39 @@ class Expressions:
             current = current.enclosing
         return environment.module
 
-    def _attribute(self, node: ast.Attribute, store: Store, frame: Frame) -> Value:
-        receiver = self.evaluate(node.value, store, frame)
+    def _attribute(self, attribute_node: ast.Attribute, store: Store, frame: Frame) -> Value:
+        receiver = self.evaluate(attribute_node.value, store, frame)
         value = self.spread(
             store,
             [receiver],
             lambda layer, values: self.interpreter.read_attribute(
-                values[0], node.attr, node, layer, frame, alone=values[0] is receiver
+                values[0],
+                attribute_node.attr,
+                attribute_node,
+                layer,
+                frame,
+                alone=values[0] is receiver,
             ),
         )
-        return self.interpreter.listeners.named(value, node.attr, node, self.interpreter.source)
+        return self.interpreter.listeners.named(
+            value, attribute_node.attr, attribute_node, self.interpreter.source
+        )
 
-    def _call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
-        return self.interpreter.evaluate_call(node, store, frame)
+    def _call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
+        return self.interpreter.evaluate_call(call_node, store, frame)
 
     # Operators
 
-    def _binary(self, node: ast.BinOp, store: Store, frame: Frame) -> Value:
-        left = self.evaluate(node.left, store, frame)
-        right = self.evaluate(node.right, store, frame)
+    def _binary(self, operation: ast.BinOp, store: Store, frame: Frame) -> Value:
+        left = self.evaluate(operation.left, store, frame)
+        right = self.evaluate(operation.right, store, frame)
         return self.spread(
             store,
             [left, right],
             lambda layer, values: self.operate(
-                type(node.op).__name__,
-                node,
-                [(node.left, values[0]), (node.right, values[1])],
+                type(operation.op).__name__,
+                operation,
+                [(operation.left, values[0]), (operation.right, values[1])],
                 layer,
                 frame,
             ),
@@ -205,10 +214,10 @@ class Expressions:
         """A Python operator, by the name of its node: on tensors through the table."""
         return python_operators.apply(self.interpreter, operator, node, operands, store, frame)
 
-    def _unary(self, node: ast.UnaryOp, store: Store, frame: Frame) -> Value:
-        operand = self.evaluate(node.operand, store, frame)
-        if isinstance(node.op, ast.Not):
-            narrowing.ask(self.interpreter, node.operand, operand, store, frame)
+    def _unary(self, operation: ast.UnaryOp, store: Store, frame: Frame) -> Value:
+        operand = self.evaluate(operation.operand, store, frame)
+        if isinstance(operation.op, ast.Not):
+            narrowing.ask(self.interpreter, operation.operand, operand, store, frame)
             return self.spread(
                 store, [operand], lambda layer, values: self.negate(values[0], layer)
             )
@@ -216,7 +225,11 @@ class Expressions:
             store,
             [operand],
             lambda layer, values: self.operate(
-                type(node.op).__name__, node, [(node.operand, values[0])], layer, frame
+                type(operation.op).__name__,
+                operation,
+                [(operation.operand, values[0])],
+                layer,
+                frame,
             ),
         )
 
@@ -227,11 +240,11 @@ class Expressions:
             return FALSE if truth else TRUE
         return Opaque(("not", joins.identity(value, store)), "bool")
 
-    def _compare(self, node: ast.Compare, store: Store, frame: Frame) -> Value:
-        left_node, left = node.left, self.evaluate(node.left, store, frame)
+    def _compare(self, comparison: ast.Compare, store: Store, frame: Frame) -> Value:
+        left_node, left = comparison.left, self.evaluate(comparison.left, store, frame)
         result: Value = TRUE
-        keys: list[Hashable] = []
-        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+        comparison_keys: list[Hashable] = []
+        for operator, right_node in zip(comparison.ops, comparison.comparators, strict=True):
             right = self.evaluate(right_node, store, frame)
             operands: list[Operand] = [(left_node, left), (right_node, right)]
             name = type(operator).__name__
@@ -243,21 +256,21 @@ class Expressions:
                 operands: list[Operand] = operands,
             ) -> Value:
                 pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
-                return self.operate(name, node, pairs, layer, frame)
+                return self.operate(name, comparison, pairs, layer, frame)
 
             result = self.spread(store, [left, right], one)
             if self.truth(result, store) is False:
                 return result
-            keys.append(joins.identity(result, store))
+            comparison_keys.append(joins.identity(result, store))
             left_node, left = right_node, right
-        return result if len(node.ops) == 1 else Opaque(("chain", *keys), "bool")
+        return result if len(comparison.ops) == 1 else Opaque(("chain", *comparison_keys), "bool")
 
-    def _boolean(self, node: ast.BoolOp, store: Store, frame: Frame) -> Value:
-        stop = isinstance(node.op, ast.Or)
+    def _boolean(self, operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
+        stop = isinstance(operation.op, ast.Or)
         results: list[Alternative] = []
         exits: list[Store] = []
         layer = store
-        for operand in node.values[:-1]:
+        for operand in operation.values[:-1]:
             value = self.evaluate(operand, layer, frame)
             narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
@@ -278,7 +291,7 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.evaluate(node.values[-1], layer, frame)
+            value = self.evaluate(operation.values[-1], layer, frame)
         except PathEnds:
             if not exits:
                 raise
@@ -291,11 +304,11 @@ class Expressions:
             merges.rejoin(store, exits)
         return joins.union(results, store.ledger)
 
-    def _conditional(self, node: ast.IfExp, store: Store, frame: Frame) -> Value:
-        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
+    def _conditional(self, conditional: ast.IfExp, store: Store, frame: Frame) -> Value:
+        holds, fails = narrowing.decide(self.interpreter, conditional.test, store, frame)
         results: list[Alternative] = []
         layers: list[Store] = []
-        for branch, entries in ((node.body, holds), (node.orelse, fails)):
+        for branch, entries in ((conditional.body, holds), (conditional.orelse, fails)):
             for layer in entries:
                 if layer is store:
                     return self.evaluate(branch, store, frame)
@@ -339,24 +352,24 @@ class Expressions:
         if isinstance(key, Key) and key.parts[0] == "not":
             inner = self._assumed(key.parts[1], store)
             return None if inner is None else not inner
-        known: Const | None = store.get(Fact(("value", key)))
-        if isinstance(known, Const):
-            return bool(known.value)
+        constant: Const | None = store.get(Fact(("value", key)))
+        if isinstance(constant, Const):
+            return bool(constant.value)
         fact: bool | None = store.get(Fact(key))
         return fact
 
     # Subscripts
 
-    def _subscript(self, node: ast.Subscript, store: Store, frame: Frame) -> Value:
-        receiver = self.evaluate(node.value, store, frame)
-        index = self.evaluate(node.slice, store, frame)
-        if receiver == NONE and self._is_own(node.value, frame.environment):
+    def _subscript(self, subscript: ast.Subscript, store: Store, frame: Frame) -> Value:
+        receiver = self.evaluate(subscript.value, store, frame)
+        index = self.evaluate(subscript.slice, store, frame)
+        if receiver == NONE and self._is_own(subscript.value, frame.environment):
             self.interpreter.fail("TypeError")  # on the paths that go on it is something else
         return self.spread(
             store,
             [receiver, index],
             lambda layer, values: self.interpreter.read_item(
-                values[0], values[1], node, layer, frame
+                values[0], values[1], subscript, layer, frame
             ),
         )
 
@@ -369,10 +382,10 @@ class Expressions:
             and self.owner_of(node.id, environment) is environment
         )
 
-    def _slice(self, node: ast.Slice, store: Store, frame: Frame) -> Value:
+    def _slice(self, slice_node: ast.Slice, store: Store, frame: Frame) -> Value:
         lower, upper, step = (
             NONE if part is None else self.evaluate(part, store, frame)
-            for part in (node.lower, node.upper, node.step)
+            for part in (slice_node.lower, slice_node.upper, slice_node.step)
         )
         return SliceValue(lower, upper, step)
 
@@ -397,23 +410,25 @@ class Expressions:
             return tuple(items)
         return Repeated(joins.either(items, store))
 
-    def _tuple(self, node: ast.Tuple, store: Store, frame: Frame) -> Value:
-        content = self._elements(node.elts, store, frame)
+    def _tuple(self, tuple_node: ast.Tuple, store: Store, frame: Frame) -> Value:
+        content = self._elements(tuple_node.elts, store, frame)
         return content if isinstance(content, Repeated) else TupleValue(content)
 
-    def _list(self, node: ast.List, store: Store, frame: Frame) -> Value:
-        return ListValue(self.interpreter.new_address(), self._elements(node.elts, store, frame))
+    def _list(self, list_node: ast.List, store: Store, frame: Frame) -> Value:
+        return ListValue(
+            self.interpreter.new_address(), self._elements(list_node.elts, store, frame)
+        )
 
-    def _set(self, node: ast.Set, store: Store, frame: Frame) -> Value:
-        content = self._elements(node.elts, store, frame)
+    def _set(self, set_node: ast.Set, store: Store, frame: Frame) -> Value:
+        content = self._elements(set_node.elts, store, frame)
         if not isinstance(content, Repeated):
             content = tuple(dict.fromkeys(content))
         return ListValue(self.interpreter.new_address(), content, "set")
 
-    def _dict(self, node: ast.Dict, store: Store, frame: Frame) -> Value:
+    def _dict(self, dict_node: ast.Dict, store: Store, frame: Frame) -> Value:
         items: dict[Value, Value] = {}
         rest: Value | None = None
-        for key_node, value_node in zip(node.keys, node.values, strict=True):
+        for key_node, value_node in zip(dict_node.keys, dict_node.values, strict=True):
             value = self.evaluate(value_node, store, frame)
             if key_node is None:
                 if isinstance(value, DictValue):
@@ -426,67 +441,71 @@ class Expressions:
             items[self.evaluate(key_node, store, frame)] = value
         return DictValue(self.interpreter.new_address(), Entries(tuple(items.items()), rest))
 
-    def _joined(self, node: ast.JoinedStr, store: Store, frame: Frame) -> Value:
-        parts = [self.evaluate(part, store, frame) for part in node.values]
+    def _joined(self, joined_text: ast.JoinedStr, store: Store, frame: Frame) -> Value:
+        parts = [self.evaluate(part, store, frame) for part in joined_text.values]
         if all(isinstance(part, Const) for part in parts):
             return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
         return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
 
-    def _formatted(self, node: ast.FormattedValue, store: Store, frame: Frame) -> Value:
-        value = self.evaluate(node.value, store, frame)
-        spec = NONE if node.format_spec is None else self.evaluate(node.format_spec, store, frame)
+    def _formatted(self, formatted: ast.FormattedValue, store: Store, frame: Frame) -> Value:
+        value = self.evaluate(formatted.value, store, frame)
+        spec = (
+            NONE
+            if formatted.format_spec is None
+            else self.evaluate(formatted.format_spec, store, frame)
+        )
         if (
             isinstance(value, Const)
             and spec == NONE
             and isinstance(value.value, (str, int, Constant))
         ):
-            if node.conversion == ord("r"):
+            if formatted.conversion == ord("r"):
                 return Const(repr(value.value))
             return Const(str(value.value))
         return self.interpreter.fresh("formatted", "str")
 
-    def _starred(self, node: ast.Starred, store: Store, frame: Frame) -> Value:
-        self.evaluate(node.value, store, frame)
+    def _starred(self, starred: ast.Starred, store: Store, frame: Frame) -> Value:
+        self.evaluate(starred.value, store, frame)
         return self.interpreter.fresh("starred")
 
-    def _lambda(self, node: ast.Lambda, store: Store, frame: Frame) -> Value:
-        return self.interpreter.define_function(node, store, frame)
+    def _lambda(self, lambda_node: ast.Lambda, store: Store, frame: Frame) -> Value:
+        return self.interpreter.define_function(lambda_node, store, frame)
 
-    def _walrus(self, node: ast.NamedExpr, store: Store, frame: Frame) -> Value:
-        value = self.evaluate(node.value, store, frame)
-        self.interpreter.bind(node.target, value, store, frame)
+    def _walrus(self, walrus: ast.NamedExpr, store: Store, frame: Frame) -> Value:
+        value = self.evaluate(walrus.value, store, frame)
+        self.interpreter.bind(walrus.target, value, store, frame)
         return value
 
-    def _await(self, node: ast.Await, store: Store, frame: Frame) -> Value:
-        return self.evaluate(node.value, store, frame)
+    def _await(self, await_node: ast.Await, store: Store, frame: Frame) -> Value:
+        return self.evaluate(await_node.value, store, frame)
 
-    def _yield(self, node: ast.Yield, store: Store, frame: Frame) -> Value:
+    def _yield(self, yield_node: ast.Yield, store: Store, frame: Frame) -> Value:
         # Paths that leave the generator here stand on a layer that is not written any more.
         base = store.copied()
-        ends = self.yielded(node, base, frame)
+        ends = self.yielded(yield_node, base, frame)
         merges.rejoin(base, ends)
         store.absorb(base.cells)
         return self.interpreter.fresh("sent")
 
-    def yielded(self, node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
+    def yielded(self, yield_node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
         """Yield an item: the paths on which the next one is asked for."""
-        item = NONE if node.value is None else self.evaluate(node.value, store, frame)
+        item = NONE if yield_node.value is None else self.evaluate(yield_node.value, store, frame)
         ends = [store] if frame.on_yield is None else frame.on_yield(item, store.fork())
         if not ends:
             self.interpreter.fail("GeneratorExit")
         return ends
 
-    def _yield_from(self, node: ast.YieldFrom, store: Store, frame: Frame) -> Value:
+    def _yield_from(self, yield_node: ast.YieldFrom, store: Store, frame: Frame) -> Value:
         """``yield from``: as a loop that yields each item; of a generator with what it returns."""
-        value = self.evaluate(node.value, store, frame)
-        generator = self.interpreter.unasked_generator(value, node, store, frame)
+        value = self.evaluate(yield_node.value, store, frame)
+        generator = self.interpreter.unasked_generator(value, yield_node, store, frame)
         each = frame.on_yield
         base = store.copied()
         returns = None
         if generator is not None and each is not None:
-            returns = self.interpreter.generators.run(generator, each, node, base, frame)
+            returns = self.interpreter.generators.run(generator, each, yield_node, base, frame)
         if returns is None:
-            loop, variable = self.interpreter.generators.loop_of(node)
+            loop, variable = self.interpreter.generators.loop_of(yield_node)
             self.interpreter.bind_name(variable, value, base, frame.environment)
             ends = self.interpreter.execute([loop], [base.fork()], frame)
             returns = [(end, NONE) for end in ends]

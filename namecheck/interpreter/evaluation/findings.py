@@ -60,11 +60,11 @@ class Findings:
         finally:
             self.silent = outer
 
-    def add(self, finding: Finding, names: frozenset[str]) -> None:
+    def add(self, finding: Finding, about: frozenset[str]) -> None:
         """Enter a finding; the first one of its place and code stays."""
         key = finding.filename, finding.span, finding.code
         self.entries.setdefault(key, finding)
-        self.names.setdefault(key, names)
+        self.names.setdefault(key, about)
 
     def add_note(self, note: Finding) -> None:
         """Enter a note, once for each place and message."""
@@ -174,15 +174,17 @@ class Reporter:
 
     def _calls(self, frame: Frame) -> tuple[Place, ...]:
         """The calls that led here, the nearest first."""
-        places: list[Place] = []
+        call_places: list[Place] = []
         current: Frame | None = frame
         while current is not None and current.caller is not None:
             # A call as from another file has no place of its own, but that of the function.
             if current.site is not None and current.site is not current.environment.scope:
                 source = self._context.source_of(current.caller.environment)
-                places.append(place_of(source, current.site, self._call_message(current, source)))
+                call_places.append(
+                    place_of(source, current.site, self._call_message(current, source))
+                )
             current = current.caller
-        return tuple(places)
+        return tuple(call_places)
 
     def _call_message(self, frame: Frame, source: Source) -> str:
         """What is said at a call: from where, if that is another file, and with which tensors."""

@@ -172,8 +172,10 @@ class EarlyExits:
             del (paths or [])[count:]
         return taken
 
-    def put(self, kind: Value, store: Store, value: Value) -> None:
+    def put(self, kind_value: Value, store: Store, value: Value) -> None:
         """Let a path leave after all; in any of the ways where it is not known which it took."""
         for exit_, paths in zip(_EXITS, self._lists, strict=True):
-            if paths is not None and (kind == Const(exit_) or not isinstance(kind, Const)):
+            if paths is not None and (
+                kind_value == Const(exit_) or not isinstance(kind_value, Const)
+            ):
                 paths.append((store, value) if exit_ == "return" else store)

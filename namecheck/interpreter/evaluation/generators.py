@@ -43,7 +43,7 @@ class Generators:
     def run(
         self,
         generator: Generator,
-        each: Each,
+        on_item: Each,
         node: Node,
         store: Store,
         frame: Frame,
@@ -72,7 +72,7 @@ class Generators:
             frame.guards += caught
             try:
                 with self.interpreter.file.switched(source):
-                    return each(item, layer)
+                    return on_item(item, layer)
             finally:
                 del frame.guards[len(frame.guards) - len(caught) :]
                 inner.escaped += frame.exits != exits
@@ -115,7 +115,7 @@ class Generators:
         does it may have done or not.
         """
         key = _collected(generator.environment)
-        seen: list[list[Value]] = []
+        positions_seen: list[list[Value]] = []
         findings, ledger = self.interpreter.findings, self.interpreter.context.ledger
         with findings.until_silenced(silent=not asked) as silence, ledger.logging() as log:
 
@@ -123,8 +123,8 @@ class Generators:
                 silence()
                 content: Content = layer.get(key, ())
                 if not isinstance(content, Repeated):
-                    seen[len(content) :] = seen[len(content) :] or [[]]
-                    seen[len(content)].append(item)
+                    positions_seen[len(content) :] = positions_seen[len(content) :] or [[]]
+                    positions_seen[len(content)].append(item)
                 layer.set(key, _appended(content, item, layer))
                 return [layer]
 
@@ -133,9 +133,9 @@ class Generators:
         if ends is None:
             self.abandon(generator, store)
             return Repeated(self.interpreter.fresh("item"))
-        if asked and not ends and not seen:
+        if asked and not ends and not positions_seen:
             raise PathEnds
-        items = tuple(joins.either(choices, store) for choices in seen)
+        items = tuple(joins.either(choices, store) for choices in positions_seen)
         lengths = {_length(end.get(key, ())) for end, _ in ends}
         return items if lengths <= {len(items)} else Repeated(joins.either(items, store))
 
@@ -165,16 +165,16 @@ class Generators:
         inner = ast.walk(generator.function.node)
         return any(isinstance(node, (ast.Try, ast.With, ast.AsyncWith)) for node in inner)
 
-    def loop_of(self, node: ast.YieldFrom) -> tuple[ast.For, str]:
+    def loop_of(self, yield_node: ast.YieldFrom) -> tuple[ast.For, str]:
         """``for x in items: yield x``, for ``yield from items``, and the variable of the items."""
-        loop = self._loops.get(node)
+        loop = self._loops.get(yield_node)
         if loop is None:
             target, item = ast.Name(_ITEM, ast.Store()), ast.Name(_ITEM, ast.Load())
             body: list[ast.stmt] = [ast.Expr(ast.Yield(item))]
             loop = ast.For(target, ast.Name(_ITEMS, ast.Load()), body, [])
             for part in ast.walk(loop):
-                ast.copy_location(part, node)
-            self._loops[node] = loop
+                ast.copy_location(part, yield_node)
+            self._loops[yield_node] = loop
         return loop, _ITEMS
 
     def changed(self, generator: Generator, change: Callable[[Value, Store], Value]) -> Generator:

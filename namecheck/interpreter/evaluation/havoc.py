@@ -64,17 +64,17 @@ class Havoc:
                 if isinstance(value, TensorValue):
                     joins.write(value, call.store, Held(Tensor()))
 
-    def containers(self, values: Iterable[Value], store: Store) -> None:
+    def containers(self, escaped: Iterable[Value], store: Store) -> None:
         """Nothing is known any more of these lists and dicts, and of those in them."""
-        for value in list(_within(values, store)):
+        for value in list(_within(escaped, store)):
             if isinstance(value, ListValue):
                 joins.write(value, store, Repeated(self.interpreter.fresh("item")))
             elif isinstance(value, DictValue):
                 joins.write(value, store, Entries((), self.interpreter.fresh("item")))
 
-    def _hand_over(self, values: Sequence[Value], store: Store, frame: Frame) -> None:
-        given = list(_within(values, store))
-        self.containers(values, store)
+    def _hand_over(self, choices: Sequence[Value], store: Store, frame: Frame) -> None:
+        given = list(_within(choices, store))
+        self.containers(choices, store)
         for value in given:
             if isinstance(value, Generator):
                 self.interpreter.generators.give_away(value, store, frame)
@@ -102,14 +102,14 @@ class Havoc:
                 if before is not None:
                     store.write(key, before, self.interpreter.fresh("written"))
 
-    def _function(self, value: FunctionValue | BoundMethod, store: Store, frame: Frame) -> None:
+    def _function(self, callee: FunctionValue | BoundMethod, store: Store, frame: Frame) -> None:
         """It may be called, any number of times and with whatever arguments."""
-        function = value.function if isinstance(value, BoundMethod) else value
+        function = callee.function if isinstance(callee, BoundMethod) else callee
         if not isinstance(function, FunctionValue) or not self._has_effects(function):
             return
         if self.interpreter.too_deep(function, frame) or not self.interpreter.budget.spend():
             return
-        receiver = [value.receiver] if isinstance(value, BoundMethod) else []
+        receiver = [callee.receiver] if isinstance(callee, BoundMethod) else []
         with self.interpreter.findings.silenced():
             for _ in range(_CALLS):
                 with self.interpreter.context.ledger.logging() as log:
@@ -119,12 +119,12 @@ class Havoc:
     def _call(
         self,
         function: FunctionValue,
-        receiver: list[Value],
+        receivers: list[Value],
         store: Store,
         frame: Frame,
     ) -> None:
         with self.interpreter.progress.unaffected(), suppress(PathEnds):
-            self.interpreter.call_as_stranger(function, receiver, store, frame)
+            self.interpreter.call_as_stranger(function, receivers, store, frame)
 
     def _has_effects(self, function: FunctionValue) -> bool:
         """Whether a function may change anything but what it makes itself."""
@@ -136,20 +136,20 @@ class Havoc:
         return found
 
 
-def _within(values: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
+def _within(escaped: Iterable[Value], store: Store, depth: int = 0) -> Iterator[Value]:
     """These values, and those in the tuples, lists and dicts among them."""
-    for value in values:
-        parts: Iterable[Value] = ()
+    for value in escaped:
+        inner_values: Iterable[Value] = ()
         if isinstance(value, TupleValue):
-            parts = value.items
+            inner_values = value.items
         elif isinstance(value, ListValue):
             content = joins.items(value, store)
-            parts = (content.each,) if isinstance(content, Repeated) else content
+            inner_values = (content.each,) if isinstance(content, Repeated) else content
         elif isinstance(value, DictValue):
-            parts = tuple(entry for _, entry in joins.entries(value, store).items)
+            inner_values = tuple(entry for _, entry in joins.entries(value, store).items)
         yield value
         if depth < _DEEP:
-            yield from _within(parts, store, depth + 1)
+            yield from _within(inner_values, store, depth + 1)
 
 
 def _below(node: ast.AST) -> Iterable[ast.AST]:
@@ -171,9 +171,9 @@ def _changes(node: ast.AST) -> bool:
     return isinstance(node, ast.AugAssign)
 
 
-def _written_by_methods(node: ast.ClassDef) -> Iterable[str]:
+def _written_by_methods(class_node: ast.ClassDef) -> Iterable[str]:
     """The attributes that methods other than ``__init__`` set."""
-    for method in node.body:
+    for method in class_node.body:
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if method.name == "__init__":
                 continue

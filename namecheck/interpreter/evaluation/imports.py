@@ -72,8 +72,8 @@ class Imports:
         environment = self.environment(path, store)
         if environment is None:
             return None
-        held: Value | None = store.get((environment.number, name))
-        return External(f"{path}.{name}") if held is None else held
+        member_value: Value | None = store.get((environment.number, name))
+        return External(f"{path}.{name}") if member_value is None else member_value
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
         """The file that a module is to a file, or the module of this name in that package."""
@@ -89,44 +89,44 @@ class Imports:
 
     # Statements
 
-    def run_import(self, node: ast.Import, store: Store, frame: Frame) -> None:
+    def run_import(self, import_node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
-        for alias in node.names:
+        for alias in import_node.names:
             self._load(alias.name, store, frame)
             path = alias.name if alias.asname else alias.name.split(".")[0]
             self._bind(alias.asname or path, External(path), store, frame)
 
-    def run_import_from(self, node: ast.ImportFrom, store: Store, frame: Frame) -> None:
+    def run_import_from(self, import_node: ast.ImportFrom, store: Store, frame: Frame) -> None:
         """``from a import b``, with any number of dots."""
-        module = self._absolute(node, store, frame)
+        module = self._absolute(import_node, store, frame)
         self._load(module, store, frame)
-        for alias in node.names:
+        for alias in import_node.names:
             if alias.name == "*":
                 self._import_all(module, store, frame)
                 continue
-            value = self._member(module, alias.name, node, store, frame)
+            value = self._member(module, alias.name, import_node, store, frame)
             self._bind(alias.asname or alias.name, value, store, frame)
 
     def _bind(self, name: str, value: Value, store: Store, frame: Frame) -> None:
         self.interpreter.bind_name(name, value, store, frame.environment)
 
-    def _absolute(self, node: ast.ImportFrom, store: Store, frame: Frame) -> str:
+    def _absolute(self, import_node: ast.ImportFrom, store: Store, frame: Frame) -> str:
         """The module that is meant; one of an unknown package keeps its dots."""
         environment = frame.environment.module
         package: Value | None = store.get((environment.number, "__package__"))
-        if not node.level or not isinstance(package, Const):
-            return "." * node.level + (node.module or "")
+        if not import_node.level or not isinstance(package, Const):
+            return "." * import_node.level + (import_node.module or "")
         parts = package.value.split(".")
-        parts = parts[: len(parts) - node.level + 1]
-        return ".".join([*parts, *([node.module] if node.module else [])])
+        parts = parts[: len(parts) - import_node.level + 1]
+        return ".".join([*parts, *([import_node.module] if import_node.module else [])])
 
     def _member(
-        self, module: str, name: str, node: ast.ImportFrom, store: Store, frame: Frame
+        self, module: str, name: str, import_node: ast.ImportFrom, store: Store, frame: Frame
     ) -> Value:
         environment = self.environment(module, store)
         if environment is not None and store.get((environment.number, name)) is None:
             self._load(f"{module}.{name}", store, frame)
-        return self.interpreter.read_attribute(External(module), name, node, store, frame)
+        return self.interpreter.read_attribute(External(module), name, import_node, store, frame)
 
     def _import_all(self, module: str, store: Store, frame: Frame) -> None:
         """``from module import *``: of torch the names that the table knows."""

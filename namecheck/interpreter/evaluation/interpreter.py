@@ -137,7 +137,7 @@ class Interpreter(Protocol):
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
 
-    def made_of(self, values: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
+    def made_of(self, escaped: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
         """A fresh opaque value; a foreign or a failed one if one of these is."""
 
     def new_address(self) -> int:
@@ -183,7 +183,7 @@ class Interpreter(Protocol):
         """``not value``."""
 
     def spread(
-        self, store: Store, values: Sequence[Value], apply: Callable[[Store, list[Value]], Value]
+        self, store: Store, choices: Sequence[Value], apply: Callable[[Store, list[Value]], Value]
     ) -> Value:
         """Apply a function to each combination of alternatives that the path allows."""
 
@@ -195,7 +195,7 @@ class Interpreter(Protocol):
     def owner_of(self, name: str, environment: Environment) -> Environment | None:
         """The scope that a name belongs to, seen from a frame."""
 
-    def yielded(self, node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
+    def yielded(self, yield_node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
         """Yield an item: the paths on which the next one is asked for."""
 
     def iterate(
@@ -247,14 +247,17 @@ class Interpreter(Protocol):
     def execute(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
         """The paths that come out at the end of a block; none where all leave it."""
 
-    def bind(self, target: Node, value: Value, store: Store, frame: Frame) -> None:
+    def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
 
     def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
         """Assign a value to a variable of the scope that it belongs to."""
 
     def define_function(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, store: Store, frame: Frame
+        self,
+        definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        store: Store,
+        frame: Frame,
     ) -> FunctionValue:
         """The function that a definition makes, its defaults evaluated here."""
 
@@ -265,8 +268,8 @@ class Interpreter(Protocol):
 
     def protected(
         self,
-        body: Callable[[Store], list[Store]],
-        wanted: Sequence[Guard],
+        run_block: Callable[[Store], list[Store]],
+        new_guards: Sequence[Guard],
         store: Store,
         frame: Frame,
     ) -> tuple[list[Store], Store | None, set[str]]:
@@ -277,32 +280,30 @@ class Interpreter(Protocol):
 
     # Calls
 
-    def call(self, function: Value, call: Call) -> Value:
+    def call(self, callee: Value, call: Call) -> Value:
         """Call whatever can be called; what is not known gives what is not known."""
 
     def call_values(
         self,
-        function: Value,
+        callee: Value,
         args: Sequence[Value],
         node: Node,
         store: Store,
         frame: Frame,
-        kwargs: Mapping[str, Value] | None = None,
+        keywords: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
 
-    def call_operator(self, operator: str, args: list[Value], call: Call) -> Value:
+    def call_operator(self, operator: str, positional: list[Value], call: Call) -> Value:
         """An operator of the table, with the operands pointed at where they stand in the source."""
 
-    def call_unknown(
-        self, function: Value, name: str, call: Call, kind: str | None = None
-    ) -> Opaque:
+    def call_unknown(self, callee: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
         """Call unknown code; a question (``is_available()``) asked again has the same answer."""
 
     def call_function(self, function: FunctionValue, call: Call) -> Value:
         """What a function of the program gives."""
 
-    def evaluate_call(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+    def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """A call in the source."""
 
     def leave_function(
@@ -326,13 +327,13 @@ class Interpreter(Protocol):
     def havoc_arguments(self, call: Call, name: str = "") -> None:
         """The arguments of a call go to code of which nothing but its name is known."""
 
-    def havoc_containers(self, values: Iterable[Value], store: Store) -> None:
+    def havoc_containers(self, escaped: Iterable[Value], store: Store) -> None:
         """Nothing is known any more of these lists and dicts, and of those in them."""
 
     def call_from_elsewhere(self, function: FunctionValue, store: Store, frame: Frame) -> None:
         """Call a function on unknown arguments, and with its defaults; a method for each class."""
 
     def call_as_stranger(
-        self, function: FunctionValue, receiver: list[Value], store: Store, frame: Frame
+        self, function: FunctionValue, receivers: list[Value], store: Store, frame: Frame
     ) -> None:
         """Call a function with its receiver, if it has one, and unknown arguments."""

@@ -86,15 +86,15 @@ class Items:
         return whole
 
     def _item_of(
-        self, value: TupleValue | ListValue | Repeated, index: Value, store: Store
+        self, sequence: TupleValue | ListValue | Repeated, index: Value, store: Store
     ) -> Value:
         content: tuple[Value, ...] | Repeated
-        if isinstance(value, TupleValue):
-            content = value.items
+        if isinstance(sequence, TupleValue):
+            content = sequence.items
         else:
-            content = joins.items(value, store) if isinstance(value, ListValue) else value
+            content = joins.items(sequence, store) if isinstance(sequence, ListValue) else sequence
         if isinstance(index, SliceValue):
-            return self._slice_of(value, content, index, store)
+            return self._slice_of(sequence, content, index, store)
         if isinstance(content, Repeated):
             return joins.pick(content, joins.identity(index, store), store)
         if isinstance(index, Const) and isinstance(index.value, int):
@@ -106,44 +106,44 @@ class Items:
 
     def _slice_of(
         self,
-        value: TupleValue | ListValue | Repeated,
+        sequence: TupleValue | ListValue | Repeated,
         content: tuple[Value, ...] | Repeated,
-        index: SliceValue,
+        slice_value: SliceValue,
         store: Store,
     ) -> Value:
-        bounds = _bounds(index)
+        bounds = _bounds(slice_value)
         if isinstance(content, Repeated):
-            part: tuple[Value, ...] | Repeated = content
+            items_between: tuple[Value, ...] | Repeated = content
         elif bounds is not None:
-            part = content[bounds]
+            items_between = content[bounds]
         else:
-            part = Repeated(joins.either(content, store))
-        if isinstance(value, ListValue):
-            return ListValue(self.interpreter.new_address(), part, value.kind)
-        return part if isinstance(part, Repeated) else TupleValue(part)
+            items_between = Repeated(joins.either(content, store))
+        if isinstance(sequence, ListValue):
+            return ListValue(self.interpreter.new_address(), items_between, sequence.kind)
+        return items_between if isinstance(items_between, Repeated) else TupleValue(items_between)
 
-    def _item_of_text(self, value: Const, index: Value) -> Value:
-        key: Any = None
+    def _item_of_text(self, constant: Const, index: Value) -> Value:
+        text_key: Any = None
         if isinstance(index, Const):
-            key = index.value
+            text_key = index.value
         elif isinstance(index, SliceValue):
-            key = _bounds(index)
+            text_key = _bounds(index)
         try:
-            return Const(value.value[key])
+            return Const(constant.value[text_key])
         except (TypeError, IndexError, ValueError):
             return self.interpreter.fresh("item", "str")
 
     def _entry(
-        self, value: DictValue, index: Value, node: Node, store: Store, frame: Frame
+        self, dict_value: DictValue, index: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
-        content = joins.entries(value, store)
+        content = joins.entries(dict_value, store)
         for key, entry in content.items:
             if key == index:
                 return entry
         if isinstance(index, Const):
-            if value.factory is not None and content.rest is None:
-                made = self._made(value.factory, node, store, frame)
-                joins.write(value, store, Entries((*content.items, (index, made)), None))
+            if dict_value.factory is not None and content.rest is None:
+                made = self._made(dict_value.factory, node, store, frame)
+                joins.write(dict_value, store, Entries((*content.items, (index, made)), None))
                 return made
             if content.rest is None:
                 if frame.expects("KeyError"):
@@ -152,9 +152,9 @@ class Items:
             return joins.pick(Repeated(content.rest), index, store)
         choices = [entry for _, entry in content.items]
         choices += [] if content.rest is None else [content.rest]
-        if value.factory is not None and content.rest is None:
-            choices.append(self._made(value.factory, node, store, frame))
-            joins.write(value, store, Entries(content.items, choices[-1]))
+        if dict_value.factory is not None and content.rest is None:
+            choices.append(self._made(dict_value.factory, node, store, frame))
+            joins.write(dict_value, store, Entries(content.items, choices[-1]))
         return joins.pick(tuple(choices), joins.identity(index, store), store)
 
     def _made(self, factory: Value, node: Node, store: Store, frame: Frame) -> Value:
@@ -189,48 +189,48 @@ class Items:
         elif isinstance(target, Opaque) and target.link is not None:
             self.interpreter.havoc_containers(target.link.origins, store)
 
-    def _write_entry(self, target: DictValue, index: Value, value: Value, store: Store) -> None:
-        content = joins.entries(target, store)
+    def _write_entry(self, dict_value: DictValue, index: Value, value: Value, store: Store) -> None:
+        content = joins.entries(dict_value, store)
         if isinstance(index, (Const, TupleValue)):
             items = dict(content.items)
             items[index] = value
-            joins.write(target, store, Entries(tuple(items.items()), content.rest))
+            joins.write(dict_value, store, Entries(tuple(items.items()), content.rest))
             return
         join = joins.Joiner(store, store).value
         items = {key: join(entry, value) for key, entry in content.items}
         rest = value if content.rest is None else join(content.rest, value)
-        joins.write(target, store, Entries(tuple(items.items()), rest))
+        joins.write(dict_value, store, Entries(tuple(items.items()), rest))
 
     def _write_list(
         self,
-        target: ListValue,
+        list_value: ListValue,
         index: Value,
         value: Value,
         node: Node,
         store: Store,
         frame: Frame,
     ) -> None:
-        content = joins.items(target, store)
+        content = joins.items(list_value, store)
         if isinstance(index, SliceValue):
             more = self.iterate(value, node, store, frame)
             bounds = _bounds(index)
             if isinstance(content, Repeated) or isinstance(more, Repeated) or bounds is None:
-                joins.write(target, store, Repeated(self.interpreter.fresh("item")))
+                joins.write(list_value, store, Repeated(self.interpreter.fresh("item")))
                 return
             items = list(content)
             items[bounds] = more
-            joins.write(target, store, tuple(items))
+            joins.write(list_value, store, tuple(items))
             return
         if isinstance(content, Repeated):
             each = joins.either((content.each, value), store)
-            joins.write(target, store, Repeated(each))
+            joins.write(list_value, store, Repeated(each))
         elif isinstance(index, Const) and isinstance(index.value, int):
             if -len(content) <= index.value < len(content):
                 items = list(content)
                 items[index.value] = value
-                joins.write(target, store, tuple(items))
+                joins.write(list_value, store, tuple(items))
         else:
-            joins.write(target, store, Repeated(self.interpreter.fresh("item")))
+            joins.write(list_value, store, Repeated(self.interpreter.fresh("item")))
 
     def unasked_generator(
         self, value: Value, node: Node, store: Store, frame: Frame
@@ -307,11 +307,11 @@ class Items:
         return content
 
     def _rows_of(
-        self, value: TensorValue, node: Node, store: Store, frame: Frame
+        self, tensor_value: TensorValue, node: Node, store: Store, frame: Frame
     ) -> tuple[Value, ...] | Repeated:
         if not self.interpreter.torch.has("unbind", "m"):
             return Repeated(self.interpreter.fresh("row"))
-        rows = self.interpreter.torch.call("unbind", [value], {}, node, store, frame)
+        rows = self.interpreter.torch.call("unbind", [tensor_value], {}, node, store, frame)
         if isinstance(rows, TupleValue):
             return rows.items
         if isinstance(rows, Repeated):
@@ -346,17 +346,17 @@ class Items:
         return Repeated(self.interpreter.fresh("item"))
 
 
-def _lacks(value: DictValue, index: Value, store: Store) -> bool:
+def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:
     """Whether a dict has certainly no entry under a key."""
-    content = joins.entries(value, store)
+    content = joins.entries(dict_value, store)
     keys = [key for key, _ in content.items]
     constant = isinstance(index, Const) and all(isinstance(key, Const) for key in keys)
     return constant and content.rest is None and index not in keys
 
 
-def _bounds(index: SliceValue) -> slice | None:
+def _bounds(slice_value: SliceValue) -> slice | None:
     """The slice, where all of its parts are constants."""
-    parts = (index.lower, index.upper, index.step)
+    parts = (slice_value.lower, slice_value.upper, slice_value.step)
     known = [part.value for part in parts if isinstance(part, Const)]
     if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
         return None

@@ -45,29 +45,29 @@ class Loops:
         limits = _SPARING_LIMITS if self.interpreter.budget.sparing else _LIMITS
         return limits[min(depth, len(limits) - 1)]
 
-    def over(self, node: ast.For | ast.AsyncFor, store: Store, frame: Frame) -> list[Store]:
+    def over(self, loop: ast.For | ast.AsyncFor, store: Store, frame: Frame) -> list[Store]:
         """``for target in items``."""
-        value = self.interpreter.evaluate(node.iter, store, frame)
-        generator = self.interpreter.unasked_generator(value, node.iter, store, frame)
+        value = self.interpreter.evaluate(loop.iter, store, frame)
+        generator = self.interpreter.unasked_generator(value, loop.iter, store, frame)
         if generator is not None:
-            ends = self._of_generator(node, generator, store, frame)
+            ends = self._of_generator(loop, generator, store, frame)
             if ends is not None:
                 return ends
-        content = self.interpreter.iterate_any(value, node.iter, store, frame)
+        content = self.interpreter.iterate_any(value, loop.iter, store, frame)
         if not isinstance(content, Repeated) and len(content) <= self.limit(frame):
-            return self._each(node, content, store, frame)
+            return self._each(loop, content, store, frame)
 
         def enter(layer: Store) -> list[Store]:
             item = joins.pick(content, self.interpreter.new_address(), layer)
-            self.interpreter.bind(node.target, item, layer, frame)
+            self.interpreter.bind(loop.target, item, layer, frame)
             return [layer]
 
         certain = not isinstance(content, Repeated)
-        return self._to_rest(node, enter, lambda layer: [layer], store, frame, certain)
+        return self._to_rest(loop, enter, lambda layer: [layer], store, frame, certain)
 
     def _of_generator(
         self,
-        node: ast.For | ast.AsyncFor,
+        loop: ast.For | ast.AsyncFor,
         generator: Generator,
         store: Store,
         frame: Frame,
@@ -79,13 +79,13 @@ class Loops:
         broken: list[Store] = []
 
         def each(item: Value, layer: Store) -> list[Store]:
-            self.interpreter.budget.spend(len(node.body))
-            self.interpreter.bind(node.target, item, layer, frame)
-            return self._body(node.body, [layer], broken, frame)
+            self.interpreter.budget.spend(len(loop.body))
+            self.interpreter.bind(loop.target, item, layer, frame)
+            return self._body(loop.body, [layer], broken, frame)
 
         left = EarlyExits(frame)
         with self.interpreter.context.ledger.logging() as log:
-            returns = self.interpreter.generators.run(generator, each, node.iter, store, frame)
+            returns = self.interpreter.generators.run(generator, each, loop.iter, store, frame)
         if self.interpreter.generators.cleans_up(generator):
             for path in (*broken, *left.stores()):
                 path.absorb(merges.at_any_time(path, log).changes_since(path))
@@ -93,31 +93,31 @@ class Loops:
             self.interpreter.generators.abandon(generator, store)
             return None
         ends = [end for end, _ in returns]
-        ends = self.interpreter.execute(node.orelse, ends, frame) if ends else []
+        ends = self.interpreter.execute(loop.orelse, ends, frame) if ends else []
         return self._tidy([*ends, *broken], store)
 
     def _each(
         self,
-        node: ast.For | ast.AsyncFor,
-        content: Sequence[Value],
+        loop: ast.For | ast.AsyncFor,
+        elements: Sequence[Value],
         store: Store,
         frame: Frame,
     ) -> list[Store]:
         """Run the body once for every item."""
         broken: list[Store] = []
         stores = [store]
-        for item in content:
-            self.interpreter.budget.spend(len(node.body))
+        for item in elements:
+            self.interpreter.budget.spend(len(loop.body))
             entered = []
             for layer in stores:
-                fork = layer.fork() if len(content) > 1 or layer is store else layer
-                self.interpreter.bind(node.target, item, fork, frame)
+                fork = layer.fork() if len(elements) > 1 or layer is store else layer
+                self.interpreter.bind(loop.target, item, fork, frame)
                 entered.append(fork)
-            stores = self._body(node.body, entered, broken, frame)
+            stores = self._body(loop.body, entered, broken, frame)
             stores = self._tidy(stores, store)
             if not stores:
                 break
-        ends = self.interpreter.execute(node.orelse, stores, frame) if stores else []
+        ends = self.interpreter.execute(loop.orelse, stores, frame) if stores else []
         return self._tidy([*ends, *broken], store)
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
@@ -143,7 +143,7 @@ class Loops:
             continued = frame.continues.pop()
         return [*ends, *continued]
 
-    def during(self, node: ast.While, store: Store, frame: Frame) -> list[Store]:
+    def during(self, loop: ast.While, store: Store, frame: Frame) -> list[Store]:
         """``while test``: followed while the test is known to hold, else to rest."""
         broken: list[Store] = []
         stores = [store]
@@ -151,34 +151,34 @@ class Loops:
             going: list[Store] = []
             for layer in stores:
                 fork = layer.fork()
-                holds, fails = narrowing.decide(self.interpreter, node.test, fork, frame)
+                holds, fails = narrowing.decide(self.interpreter, loop.test, fork, frame)
                 if holds and fails:
-                    return self._unknown_while(node, stores, broken, store, frame)
+                    return self._unknown_while(loop, stores, broken, store, frame)
                 going.extend(holds)
-                broken.extend(self.interpreter.execute(node.orelse, fails, frame))
+                broken.extend(self.interpreter.execute(loop.orelse, fails, frame))
             if not going:
                 return self._tidy(broken, store)
-            self.interpreter.budget.spend(len(node.body))
-            stores = self._tidy(self._body(node.body, going, broken, frame), store)
+            self.interpreter.budget.spend(len(loop.body))
+            stores = self._tidy(self._body(loop.body, going, broken, frame), store)
             if not stores:
                 return self._tidy(broken, store)
-        return self._unknown_while(node, stores, broken, store, frame)
+        return self._unknown_while(loop, stores, broken, store, frame)
 
     def _unknown_while(
         self,
-        node: ast.While,
+        loop: ast.While,
         stores: list[Store],
         broken: list[Store],
         base: Store,
         frame: Frame,
     ) -> list[Store]:
         def test(layer: Store, truth: bool) -> list[Store]:
-            holds, fails = narrowing.decide(self.interpreter, node.test, layer, frame)
+            holds, fails = narrowing.decide(self.interpreter, loop.test, layer, frame)
             return holds if truth else fails
 
         entry = merges.merged(base, stores) if stores != [base] else base
         ends = self._to_rest(
-            node,
+            loop,
             lambda layer: test(layer, True),
             lambda layer: test(layer, False),
             entry,
@@ -189,7 +189,7 @@ class Loops:
 
     def _to_rest(
         self,
-        node: ast.For | ast.AsyncFor | ast.While,
+        any_loop: ast.For | ast.AsyncFor | ast.While,
         enter: Enter,
         leave: Enter,
         store: Store,
@@ -198,23 +198,23 @@ class Loops:
     ) -> list[Store]:
         """Judge the body on its first and second state, then widen until it changes nothing."""
         interpreter = self.interpreter
-        interpreter.budget.spend(4 * len(node.body))
+        interpreter.budget.spend(4 * len(any_loop.body))
         broken: list[Store] = []
         states = [] if certain else [store]
         current = store
         # In silence nothing is judged, and the states themselves are all that is wanted.
         for _ in range(1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2):
-            ends = self._once(node.body, enter, current, broken, frame)
+            ends = self._once(any_loop.body, enter, current, broken, frame)
             if not ends:
                 break
             current = merges.merged(store, ends)
             states.append(current)
         else:
-            states.append(self._widen(node.body, enter, store, states, broken, frame))
+            states.append(self._widen(any_loop.body, enter, store, states, broken, frame))
         exits: list[Store] = []
         if states:
             rest = merges.merged(store, [s if s is not store else store.fork() for s in states])
-            exits = interpreter.execute(node.orelse, leave(rest.fork()), frame)
+            exits = interpreter.execute(any_loop.orelse, leave(rest.fork()), frame)
         return self._tidy([*exits, *broken], store)
 
     def _once(

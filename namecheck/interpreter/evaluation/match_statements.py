@@ -28,12 +28,12 @@ class Patterns:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def match(self, node: ast.Match, store: Store, frame: Frame) -> list[Store]:
+    def match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
         """The paths that come out of a ``match``."""
-        subject = self.interpreter.evaluate(node.subject, store, frame)
+        subject = self.interpreter.evaluate(match_node.subject, store, frame)
         ends: list[Store] = []
         certain = False
-        for case in node.cases:
+        for case in match_node.cases:
             layer = store.fork()
             answer = self.test(case.pattern, subject, layer, frame)
             if answer is False:
@@ -52,33 +52,35 @@ class Patterns:
             return [merges.merged(store, ends)]
         return ends
 
-    def test(self, pattern: ast.pattern, value: Value, store: Store, frame: Frame) -> bool | None:
+    def test(
+        self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame
+    ) -> bool | None:
         """Whether a value fits a pattern, None where that is not known; captures are bound."""
-        if isinstance(pattern, ast.MatchValue):
-            wanted = self.interpreter.evaluate(pattern.value, store, frame)
+        if isinstance(case_pattern, ast.MatchValue):
+            wanted = self.interpreter.evaluate(case_pattern.value, store, frame)
             return python_operators.equal(value, wanted, store)
-        if isinstance(pattern, ast.MatchSingleton):
-            return None if isinstance(value, Opaque) else value == Const(pattern.value)
-        if isinstance(pattern, ast.MatchAs):
-            answer: bool | None = True
-            if pattern.pattern is not None:
-                answer = self.test(pattern.pattern, value, store, frame)
-            if pattern.name is not None and answer is not False:
-                self.interpreter.bind_name(pattern.name, value, store, frame.environment)
-            return answer
-        if isinstance(pattern, ast.MatchOr):
-            answers = [self.test(part, value, store, frame) for part in pattern.patterns]
+        if isinstance(case_pattern, ast.MatchSingleton):
+            return None if isinstance(value, Opaque) else value == Const(case_pattern.value)
+        if isinstance(case_pattern, ast.MatchAs):
+            matches: bool | None = True
+            if case_pattern.pattern is not None:
+                matches = self.test(case_pattern.pattern, value, store, frame)
+            if case_pattern.name is not None and matches is not False:
+                self.interpreter.bind_name(case_pattern.name, value, store, frame.environment)
+            return matches
+        if isinstance(case_pattern, ast.MatchOr):
+            answers = [self.test(part, value, store, frame) for part in case_pattern.patterns]
             return True if True in answers else None if None in answers else False
-        if isinstance(pattern, ast.MatchSequence):
-            return self._sequence(pattern.patterns, value, store, frame)
-        if isinstance(pattern, ast.MatchMapping):
-            return self._mapping(pattern, value, store, frame)
-        if isinstance(pattern, ast.MatchClass):
-            return self._class(pattern, value, store, frame)
+        if isinstance(case_pattern, ast.MatchSequence):
+            return self._sequence(case_pattern.patterns, value, store, frame)
+        if isinstance(case_pattern, ast.MatchMapping):
+            return self._mapping(case_pattern, value, store, frame)
+        if isinstance(case_pattern, ast.MatchClass):
+            return self._class(case_pattern, value, store, frame)
         return None
 
-    def _all(self, answers: Sequence[bool | None]) -> bool | None:
-        return False if False in answers else None if None in answers else True
+    def _all(self, part_matches: Sequence[bool | None]) -> bool | None:
+        return False if False in part_matches else None if None in part_matches else True
 
     def _sequence(
         self, patterns: Sequence[ast.pattern], value: Value, store: Store, frame: Frame
@@ -120,48 +122,48 @@ class Patterns:
         ]
         return self._all([self.test(p, item, store, frame) for p, item in pairs])
 
-    def _capture(self, pattern: ast.pattern, value: Value, store: Store, frame: Frame) -> None:
-        if isinstance(pattern, ast.MatchStar):
-            if pattern.name is not None:
-                self.interpreter.bind_name(pattern.name, value, store, frame.environment)
+    def _capture(self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame) -> None:
+        if isinstance(case_pattern, ast.MatchStar):
+            if case_pattern.name is not None:
+                self.interpreter.bind_name(case_pattern.name, value, store, frame.environment)
         else:
-            self.test(pattern, value, store, frame)
+            self.test(case_pattern, value, store, frame)
 
     def _mapping(
-        self, pattern: ast.MatchMapping, value: Value, store: Store, frame: Frame
+        self, case_pattern: ast.MatchMapping, value: Value, store: Store, frame: Frame
     ) -> bool | None:
         if not isinstance(value, DictValue):
             return None if isinstance(value, Opaque) else False
         content = joins.entries(value, store)
         entries = dict(content.items)
         answers: list[bool | None] = []
-        for key_node, part in zip(pattern.keys, pattern.patterns, strict=True):
+        for key_node, part in zip(case_pattern.keys, case_pattern.patterns, strict=True):
             key = self.interpreter.evaluate(key_node, store, frame)
             if key in entries:
                 answers.append(self.test(part, entries[key], store, frame))
             else:
                 answers.append(None if content.rest is not None else False)
-        if pattern.rest is not None:
-            self.interpreter.bind_name(pattern.rest, value, store, frame.environment)
+        if case_pattern.rest is not None:
+            self.interpreter.bind_name(case_pattern.rest, value, store, frame.environment)
         return self._all(answers)
 
     def _class(
-        self, pattern: ast.MatchClass, value: Value, store: Store, frame: Frame
+        self, case_pattern: ast.MatchClass, value: Value, store: Store, frame: Frame
     ) -> bool | None:
-        kind = self.interpreter.evaluate(pattern.cls, store, frame)
+        kind = self.interpreter.evaluate(case_pattern.cls, store, frame)
         answers = [narrowing.is_instance(self.interpreter, value, kind)]
         if answers[0] is False:
             return False
         fields = self._match_args(value)
-        if not fields and len(pattern.patterns) == 1:
-            answers.append(self.test(pattern.patterns[0], value, store, frame))
+        if not fields and len(case_pattern.patterns) == 1:
+            answers.append(self.test(case_pattern.patterns[0], value, store, frame))
         else:
             named = [
-                *zip(fields, pattern.patterns, strict=False),
-                *zip(pattern.kwd_attrs, pattern.kwd_patterns, strict=True),
+                *zip(fields, case_pattern.patterns, strict=False),
+                *zip(case_pattern.kwd_attrs, case_pattern.kwd_patterns, strict=True),
             ]
             for name, part in named:
-                held = self.interpreter.read_attribute(value, name, pattern, store, frame)
+                held = self.interpreter.read_attribute(value, name, case_pattern, store, frame)
                 answers.append(self.test(part, held, store, frame))
         return self._all(answers)
 

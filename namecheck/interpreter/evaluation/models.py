@@ -40,7 +40,7 @@ class Builtins(Protocol):
     def reveal_type(self, call: Call) -> Value:
         """``reveal_type(x.names)``: the same, of the names of a tensor."""
 
-    def ordered(self, content: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
+    def ordered(self, elements: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
         """The items in the order that ``sorted`` and ``list.sort`` give them."""
 
     def list_(self, call: Call) -> Value:
@@ -86,7 +86,7 @@ class Libraries(Protocol):
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
 
-    def super_of(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+    def super_of(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """``super()``, with or without arguments."""
 
     def decorate(
@@ -94,7 +94,7 @@ class Libraries(Protocol):
     ) -> Value:
         """What a decorator makes of a function or class."""
 
-    def call_wrapped(self, function: Wrapped, call: Call) -> Value:
+    def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""
 
 
@@ -112,7 +112,7 @@ class TorchOperators(Protocol):
         self,
         operator: str,
         args: Sequence[Value],
-        kwargs: Mapping[str, Value],
+        keywords: Mapping[str, Value],
         node: Node,
         store: Store,
         frame: Frame,
@@ -122,7 +122,7 @@ class TorchOperators(Protocol):
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
 
     def forget(
-        self, operator: str, args: Sequence[Value], kwargs: Mapping[str, Value], store: Store
+        self, operator: str, args: Sequence[Value], keywords: Mapping[str, Value], store: Store
     ) -> None:
         """A call of which nothing is known may have written to its tensors."""
 
@@ -153,14 +153,14 @@ class TorchOperators(Protocol):
         """Whether an unknown value that has a method of this name is a tensor."""
 
     def origins_of(
-        self, labels: Sequence[str], values: Sequence[Value], store: Store
+        self, labels: Sequence[str], choices: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
         """Where the names that a contradiction is about came from, one place for each span."""
 
-    def promote(self, value: Opaque, store: Store) -> TensorValue:
+    def promote(self, opaque: Opaque, store: Store) -> TensorValue:
         """An unknown value, seen as the tensor that it must be."""
 
-    def replace_data(self, target: TensorValue, store: Store) -> None:
+    def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
         """``x.data = y``: of what x is made now, and where, nothing is known."""
 
     def show(self, value: Value, store: Store) -> str:
@@ -197,7 +197,7 @@ class TorchNN(Protocol):
     def names(self, module: Instance, store: Store) -> tuple[str, ...]:
         """The names of the submodules that are set as attributes, in order."""
 
-    def name_layers(self, module: Instance, names: tuple[Value, ...], store: Store) -> None:
+    def name_layers(self, module: Instance, layer_names: tuple[Value, ...], store: Store) -> None:
         """The layers of a sequence have names of their own."""
 
 
@@ -207,7 +207,7 @@ class TorchDevices(Protocol):
     def aim(self, name: str, call: Call) -> Value | None:
         """Where a method of a module moves its parameters; None where it does not."""
 
-    def belongs(self, tensor: TensorValue) -> None:
+    def belongs(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
 
     def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
@@ -228,7 +228,7 @@ class TorchDevices(Protocol):
     def forget(self, address: Address, store: Store) -> None:
         """Nothing is known any more of where a layer is, nor of what dtype or order."""
 
-    def lay(self, address: Address, order: Value, store: Store, frame: Frame) -> None:
+    def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
         """The weights of a layer are of this memory format now."""
 
     def left(self, before: Value, store: Store) -> None:
@@ -237,7 +237,7 @@ class TorchDevices(Protocol):
     def made(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
 
-    def move(self, address: Address, where: Value, store: Store, frame: Frame) -> None:
+    def move(self, address: Address, device: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer, or the tensor of a module, are on this device now."""
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:

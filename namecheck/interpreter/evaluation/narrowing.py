@@ -148,15 +148,19 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             _compared(opaque, listed, truth, store)
 
 
-def _compared(opaque: Key, listed: tuple[Value, ...], truth: bool, store: Store) -> None:
+def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
     """An opaque value is, or is not, one of these constants."""
     among: tuple[Value, ...] | None = store.get(Fact(("among", opaque)))
     if truth:
-        among = listed if among is None else tuple(item for item in among if item in listed)
+        among = (
+            listed_values
+            if among is None
+            else tuple(item for item in among if item in listed_values)
+        )
     else:
-        for item in listed:
+        for item in listed_values:
             store.set(Fact(Key(("Eq", *sorted((opaque, item), key=hash)))), False)
-        among = among and tuple(item for item in among if item not in listed)
+        among = among and tuple(item for item in among if item not in listed_values)
     if among:
         store.set(Fact(("among", opaque)), among)
         if len(among) == 1:
@@ -166,18 +170,18 @@ def _compared(opaque: Key, listed: tuple[Value, ...], truth: bool, store: Store)
 def _listed(container: object) -> tuple[Value, ...]:
     """The items of a container of constants, from its identity."""
     if isinstance(container, TupleValue):
-        content: object = container.items
+        elements: object = container.items
     else:
-        content = container[1] if isinstance(container, tuple) else ()
-    if isinstance(content, tuple) and all(isinstance(i, (Const, Instance)) for i in content):
-        return content
+        elements = container[1] if isinstance(container, tuple) else ()
+    if isinstance(elements, tuple) and all(isinstance(i, (Const, Instance)) for i in elements):
+        return elements
     return ()
 
 
-def _positive(key: object, truth: bool) -> tuple[object, bool]:
-    while isinstance(key, Key) and key.parts[0] == "not":
-        key, truth = key.parts[1], not truth
-    return key, truth
+def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:
+    while isinstance(entry_key, Key) and entry_key.parts[0] == "not":
+        entry_key, truth = entry_key.parts[1], not truth
+    return entry_key, truth
 
 
 def _refine(
@@ -241,10 +245,10 @@ def _refine_comparison(
 
 
 def _refine_sizes(
-    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
+    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``self.rows == self.columns``: what is called like an axis is taken for its size."""
-    words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left, right)]
+    words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left_node, right_node)]
     one, other = (interpreter.declarations.size_of_axis(word, store, frame) for word in words)
     if not isinstance(one, Unknown) and not isinstance(other, Unknown):
         equalities.equate(one, other, store)
@@ -265,38 +269,38 @@ def _tensor(
     return value if isinstance(value, TensorValue) else None
 
 
-def tensor_address(value: Opaque) -> Address:
+def tensor_address(opaque: Opaque) -> Address:
     """The address of the tensor that an unknown value is, if it is one."""
-    return ("tensor", value.key) if value.link is None else value.link
+    return ("tensor", opaque.key) if opaque.link is None else opaque.link
 
 
-def is_tensor(value: Opaque, store: Store) -> bool:
+def is_tensor(opaque: Opaque, store: Store) -> bool:
     """Whether an unknown value was tested to be a tensor, or was changed as one in place."""
-    if store.get(tensor_address(value)) is not None:
+    if store.get(tensor_address(opaque)) is not None:
         return True
-    return store.get(Fact(("tensor", value.key))) is True
+    return store.get(Fact(("tensor", opaque.key))) is True
 
 
 def _refine_rank(
-    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
+    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``x.dim() == 3``, ``x.ndim == 3``, ``len(x.shape) == 3``."""
-    if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+    if not isinstance(right_node, ast.Constant) or not isinstance(right_node.value, int):
         return
-    subject = _subject_of_rank(left)
+    subject = _subject_of_rank(left_node)
     value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
-        if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute):
+        if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
             store.set(Fact(("tensor", value.key)), True)  # what has a method `dim` is a tensor
         if not is_tensor(value, store):
-            store.set(Fact(("rank", value.key)), right.value)
+            store.set(Fact(("rank", value.key)), right_node.value)
             return
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
         return
     held = joins.held(value, store)
     dims = held.tensor.dims
-    gap = right.value - dims.min_rank
+    gap = right_node.value - dims.min_rank
     if dims.open and gap >= 0:
         closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
         joins.write(value, store, Held(replace(held.tensor, dims=closed), held.origins))
@@ -338,11 +342,11 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
             _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
 
 
-def _learn_device(key: Key, other: Value, truth: bool, store: Store) -> None:
+def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> None:
     """``x.device.type == "cuda"``, ``x.device == device``; what is not so tells nothing."""
     asked = device_values.asked(key)
-    if truth and asked is not None and device_values.is_device(other):
-        _place(asked, devices.of_tensor(device_values.name_of(other)), store)
+    if truth and asked is not None and device_values.is_device(other_value):
+        _place(asked, devices.of_tensor(device_values.name_of(other_value)), store)
 
 
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
@@ -352,9 +356,9 @@ def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
             _place((address, tensor), "cuda", store)
 
 
-def _place(asked: tuple[Hashable, Tensor], device: str, store: Store) -> None:
+def _place(question: tuple[Hashable, Tensor], device: str, store: Store) -> None:
     """A tensor is on this device; of one that the program chose nothing is known any more."""
-    address, tensor = asked
+    address, tensor = question
     value = TensorValue(address, Held(tensor))
     held = joins.held(value, store)
     before = held.tensor.device
@@ -364,14 +368,16 @@ def _place(asked: tuple[Hashable, Tensor], device: str, store: Store) -> None:
         joins.write(value, store, Held(replace(held.tensor, device=known), held.origins))
 
 
-def _narrow_dtype(value: TensorValue, tested: frozenset[str], truth: bool, store: Store) -> None:
-    held = joins.held(value, store)
+def _narrow_dtype(
+    tensor_value: TensorValue, tested: frozenset[str], truth: bool, store: Store
+) -> None:
+    held = joins.held(tensor_value, store)
     allowed = tested if truth else KINDS.keys() - tested
     before = dtypes.possible(held.tensor.dtype)
     if before or truth:
         left = allowed.intersection(before) or (tested if truth else ())
         told = replace(held.tensor, dtype=dtypes.one_of(left))
-        joins.write(value, store, Held(told, held.origins))
+        joins.write(tensor_value, store, Held(told, held.origins))
 
 
 def _tested_dtypes(
@@ -404,39 +410,39 @@ def _reads_dtype(node: ast.expr) -> bool:
 
 def _dtypes(value: Value, store: Store) -> frozenset[str]:
     """A dtype, or those that a list has; none where one of them is not known."""
-    items: object = (value,)
+    case_items: object = (value,)
     if isinstance(value, (TupleValue, ListValue)):
-        items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
-    if isinstance(items, Repeated) or not isinstance(items, tuple):
+        case_items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+    if isinstance(case_items, Repeated) or not isinstance(case_items, tuple):
         return frozenset()
-    constants = [item.value for item in items if isinstance(item, Const)]
+    constants = [item.value for item in case_items if isinstance(item, Const)]
     names = [each.name for each in constants if isinstance(each, Constant)]
-    return frozenset(names if len(names) == len(items) and KINDS.keys() >= set(names) else ())
+    return frozenset(names if len(names) == len(case_items) and KINDS.keys() >= set(names) else ())
 
 
 def _refine_names(
-    interpreter: Interpreter, left: ast.expr, right: ast.expr, store: Store, frame: Frame
+    interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
     """``x.names == ('N', 'C')``, ``x.names == y.names``."""
-    if not _reads_names(left):
-        left, right = right, left
-    if not isinstance(left, ast.Attribute) or not _reads_names(left):
+    if not _reads_names(left_node):
+        left_node, right_node = right_node, left_node
+    if not isinstance(left_node, ast.Attribute) or not _reads_names(left_node):
         return
-    listed = interpreter.evaluate(right, store, frame)
+    listed = interpreter.evaluate(right_node, store, frame)
     if not isinstance(listed, TupleValue) or not all(isinstance(i, Const) for i in listed.items):
         return
     names = [item.value for item in listed.items if isinstance(item, Const)]
-    subject = interpreter.evaluate(left.value, store, frame)
+    subject = interpreter.evaluate(left_node.value, store, frame)
     if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
         store.set(Fact(("tensor", subject.key)), True)  # hardly anything else has such names
-    tensor = _tensor(interpreter, left.value, store, frame)
+    tensor = _tensor(interpreter, left_node.value, store, frame)
     if tensor is None:
         return
     held = joins.held(tensor, store)
     dims = held.tensor.dims
     if dims.open or (dims.rank == len(names) and not dims.complete):
         told = Dims.of(*names) if dims.open else dims.rename(names)
-        origins = {name: interpreter.place(right, "asserted here") for name in names if name}
+        origins = {name: interpreter.place(right_node, "asserted here") for name in names if name}
         joins.write(tensor, store, Held(replace(held.tensor, dims=told), origins))
 
 
@@ -445,14 +451,18 @@ def _reads_names(node: ast.expr) -> bool:
 
 
 def _refine_call(
-    interpreter: Interpreter, test: ast.Call, truth: bool, store: Store, frame: Frame
+    interpreter: Interpreter, call_node: ast.Call, truth: bool, store: Store, frame: Frame
 ) -> bool:
     """``isinstance(x, T)``."""
-    if isinstance(test.func, ast.Name) and test.func.id == "isinstance" and len(test.args) == 2:
-        kinds = interpreter.evaluate(test.args[1], store, frame)
+    if (
+        isinstance(call_node.func, ast.Name)
+        and call_node.func.id == "isinstance"
+        and len(call_node.args) == 2
+    ):
+        kinds = interpreter.evaluate(call_node.args[1], store, frame)
         return _keep(
             interpreter,
-            test.args[0],
+            call_node.args[0],
             store,
             frame,
             lambda v: is_instance(interpreter, v, kinds) in (truth, None),
@@ -460,15 +470,15 @@ def _refine_call(
     return True
 
 
-def is_instance(interpreter: Interpreter, value: Value, kind: Value) -> bool | None:
+def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bool | None:
     """Whether a value is of a type, or of one of a tuple of types; None where that is not known."""
-    if isinstance(kind, TupleValue):
-        answers = [is_instance(interpreter, value, one) for one in kind.items]
+    if isinstance(kind_value, TupleValue):
+        answers = [is_instance(interpreter, value, one) for one in kind_value.items]
         return True if True in answers else None if None in answers else False
-    if isinstance(kind, External):
-        return _is_of(interpreter, value, kind.path)
+    if isinstance(kind_value, External):
+        return _is_of(interpreter, value, kind_value.path)
     if isinstance(value, Instance):
-        return kind in class_lookup.mro(value.cls) or (
+        return kind_value in class_lookup.mro(value.cls) or (
             None if _has_unknown_base(interpreter, value) else False
         )
     if isinstance(value, (Opaque, Union)):
@@ -480,12 +490,12 @@ def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
     return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
 
 
-def _is_layer(interpreter: Interpreter, value: TorchModule, key: str) -> bool | None:
+def _is_layer(interpreter: Interpreter, layer: TorchModule, key: str) -> bool | None:
     """Whether a layer of torch is of a class; some derive from others of these."""
-    if value.key == key:
+    if layer.key == key:
         return True
     known = key.startswith("nn.") and interpreter.torch.has(key, "c")
-    return False if known and (value.key, key) not in _DERIVED else None
+    return False if known and (layer.key, key) not in _DERIVED else None
 
 
 # The layers that derive from others (torch.nn.modules).

@@ -198,14 +198,14 @@ class Recorder:
 
     def applications(self, source: Source) -> dict[Position, Applications]:
         """What was applied at the calls and attributes of a file that were reached."""
-        found: dict[Position, Applications] = {}
+        by_position: dict[Position, Applications] = {}
         for node in ast.walk(source.tree):
             applied = self._applications.get(node)
             if isinstance(node, (ast.Call, ast.Attribute)) and applied is not None:
                 receiver = self._records.get(_receiver(node))
                 applied.unknown |= receiver is not None and receiver.unknown
-                found[position(node)] = applied
-        return found
+                by_position[position(node)] = applied
+        return by_position
 
     def contradictions(self, source: Source) -> tuple[Finding, ...]:
         """What was found in a file, with what the program expects and catches."""
@@ -252,8 +252,8 @@ class Recorder:
                 yield Reveal(span, source.segment(span), text, certain)
 
 
-def _receiver(node: ast.Call | ast.Attribute) -> ast.expr:
-    function = node.func if isinstance(node, ast.Call) else node
+def _receiver(expression: ast.Call | ast.Attribute) -> ast.expr:
+    function = expression.func if isinstance(expression, ast.Call) else expression
     return function.value if isinstance(function, ast.Attribute) else function
 
 
@@ -291,12 +291,16 @@ def _is_contradiction(value: Value) -> bool:
     return isinstance(value, Opaque) and value.key.parts[0] == "contradiction"
 
 
-def join(left: Any, right: Any) -> Any:
+def join(left_value: Any, right_value: Any) -> Any:
     """What covers two observed values."""
-    if left == right:
-        return left
-    if isinstance(left, Tensor) and isinstance(right, Tensor):
-        return values.join(left, right)
-    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
-        return tuple(map(join, left, right))
+    if left_value == right_value:
+        return left_value
+    if isinstance(left_value, Tensor) and isinstance(right_value, Tensor):
+        return values.join(left_value, right_value)
+    if (
+        isinstance(left_value, tuple)
+        and isinstance(right_value, tuple)
+        and len(left_value) == len(right_value)
+    ):
+        return tuple(map(join, left_value, right_value))
     return UNKNOWN

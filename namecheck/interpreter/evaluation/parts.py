@@ -52,7 +52,7 @@ class Generators(Protocol):
     def keep(self, generator: Generator, content: Content, store: Store) -> None:
         """Remember what a generator still may give."""
 
-    def loop_of(self, node: ast.YieldFrom) -> tuple[ast.For, str]:
+    def loop_of(self, yield_node: ast.YieldFrom) -> tuple[ast.For, str]:
         """``for x in items: yield x``, for ``yield from items``, and the variable of the items."""
 
     def rest(self, generator: Generator, store: Store) -> Content | None:
@@ -61,7 +61,7 @@ class Generators(Protocol):
     def run(
         self,
         generator: Generator,
-        each: Each,
+        on_item: Each,
         node: Node,
         store: Store,
         frame: Frame,
@@ -82,7 +82,9 @@ class Generators(Protocol):
 class Declarations(Protocol):
     """Holds values against annotations, and makes them from annotations."""
 
-    def assigned(self, node: ast.AnnAssign, value: Value, store: Store, frame: Frame) -> Value:
+    def assigned(
+        self, assignment: ast.AnnAssign, value: Value, store: Store, frame: Frame
+    ) -> Value:
         """What an annotated variable holds: the value, with the dims that are declared."""
 
     def bound(
@@ -104,7 +106,7 @@ class Declarations(Protocol):
     def filled(
         self,
         cls: ClassValue,
-        given: Mapping[str, Value],
+        field_values: Mapping[str, Value],
         call: Call,
         instance: Instance | None = None,
     ) -> dict[str, Value]:
@@ -113,7 +115,7 @@ class Declarations(Protocol):
     def gives(self, function: FunctionValue) -> bool:
         """Whether a function declares what it gives."""
 
-    def leave(self, node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
+    def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
         """Hold what a function returns against what it declares."""
 
     def named_tuple(self, cls: ClassValue, store: Store) -> Value:
@@ -174,17 +176,17 @@ class Imports(Protocol):
     def run_main(self, frame: Frame, store: Store) -> list[Store]:
         """Run the file that is the program; the paths that reach its end."""
 
-    def run_import(self, node: ast.Import, store: Store, frame: Frame) -> None:
+    def run_import(self, import_node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
 
-    def run_import_from(self, node: ast.ImportFrom, store: Store, frame: Frame) -> None:
+    def run_import_from(self, import_node: ast.ImportFrom, store: Store, frame: Frame) -> None:
         """``from a import b``, with any number of dots."""
 
 
 class Classes(Protocol):
     """Makes classes and instances."""
 
-    def define(self, node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
+    def define(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> ClassValue:
         """Run a class body; its names become attributes of the class."""
 
     def instantiate(self, cls: ClassValue, call: Call) -> Value:
@@ -194,10 +196,10 @@ class Classes(Protocol):
 class WithStatements(Protocol):
     """Enters and leaves the contexts of ``with`` statements."""
 
-    def make(self, function: Wrapped, call: Call) -> Value:
+    def make(self, wrapped: Wrapped, call: Call) -> Value:
         """Call a generator under ``contextlib.contextmanager``."""
 
     def around(
-        self, items: Sequence[ast.withitem], body: Body, store: Store, frame: Frame
+        self, with_items: Sequence[ast.withitem], run_block: Body, store: Store, frame: Frame
     ) -> list[Store]:
         """Run what stands in a ``with`` block, the first context outermost."""

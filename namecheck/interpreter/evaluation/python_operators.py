@@ -149,13 +149,13 @@ def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
     return None
 
 
-def _ordered_sizes(name: str, left: sizes.Known, right: sizes.Known) -> Value | None:
+def _ordered_sizes(name: str, left_size: sizes.Known, right_size: sizes.Known) -> Value | None:
     if name in ("Gt", "GtE"):
-        left, right, name = right, left, {"Gt": "Lt", "GtE": "LtE"}[name]
+        left_size, right_size, name = right_size, left_size, {"Gt": "Lt", "GtE": "LtE"}[name]
     strict = int(name == "Lt")
-    if sizes.is_at_least(strict, right - left):
+    if sizes.is_at_least(strict, right_size - left_size):
         return TRUE
-    return FALSE if sizes.is_at_least(1 - strict, left - right) else None
+    return FALSE if sizes.is_at_least(1 - strict, left_size - right_size) else None
 
 
 def _on_tensors(
@@ -299,8 +299,8 @@ def _on_sets(name: str, values: list[Value], store: Store) -> Value:
     return ListValue(store.ledger.new(), items, "set")
 
 
-def _merge_dicts(left: DictValue, right: DictValue, store: Store) -> Value:
-    a, b = joins.entries(left, store), joins.entries(right, store)
+def _merge_dicts(left_dict: DictValue, right_dict: DictValue, store: Store) -> Value:
+    a, b = joins.entries(left_dict, store), joins.entries(right_dict, store)
     merged = Entries(tuple({**dict(a.items), **dict(b.items)}.items()), b.rest or a.rest)
     return DictValue(store.ledger.new(), merged)
 
@@ -319,13 +319,15 @@ def _percent(template: str, right: Value, store: Store) -> Value:
 
 
 def _concatenate(
-    left: tuple[Value, ...] | Repeated, right: tuple[Value, ...] | Repeated, store: Store
+    left_items: tuple[Value, ...] | Repeated,
+    right_items: tuple[Value, ...] | Repeated,
+    store: Store,
 ) -> tuple[Value, ...] | Repeated:
-    if not isinstance(left, Repeated) and not isinstance(right, Repeated):
-        return left + right
+    if not isinstance(left_items, Repeated) and not isinstance(right_items, Repeated):
+        return left_items + right_items
     parts = [
-        *((left.each,) if isinstance(left, Repeated) else left),
-        *((right.each,) if isinstance(right, Repeated) else right),
+        *((left_items.each,) if isinstance(left_items, Repeated) else left_items),
+        *((right_items.each,) if isinstance(right_items, Repeated) else right_items),
     ]
     return Repeated(joins.either(parts, store))
 
@@ -499,27 +501,27 @@ def _contains(
         container = joins.opened(container, store)
     if isinstance(container, DictValue):
         content = joins.entries(container, store)
-        known: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
+        known_items: tuple[Value, ...] | Repeated = tuple(key for key, _ in content.items)
         complete = content.rest is None
     elif isinstance(container, (TupleValue, ListValue, Generator)):
-        known = interpreter.iterate(container, node, store, frame, whole=False)
+        known_items = interpreter.iterate(container, node, store, frame, whole=False)
         complete = True
     else:
         return None
-    if isinstance(known, Repeated):
+    if isinstance(known_items, Repeated):
         return None
-    answers = [equal(item, other, store) for other in known]
-    if True in answers or _is_one_of(item, known, store):
+    answers = [equal(item, other, store) for other in known_items]
+    if True in answers or _is_one_of(item, known_items, store):
         return True
     return False if complete and None not in answers else None
 
 
-def _is_one_of(item: Value, known: tuple[Value, ...], store: Store) -> bool:
+def _is_one_of(item: Value, known_items: tuple[Value, ...], store: Store) -> bool:
     """Whether an opaque value was found to be one of some constants that are all here."""
     if not isinstance(item, Opaque):
         return False
     among: tuple[Value, ...] | None = store.get(Fact(("among", item.key)))
-    return among is not None and all(choice in known for choice in among)
+    return among is not None and all(choice in known_items for choice in among)
 
 
 def _user_defined(

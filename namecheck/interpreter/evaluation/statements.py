@@ -101,21 +101,23 @@ class Statements:
 
     # Binding
 
-    def bind(self, target: Node, value: Value, store: Store, frame: Frame) -> None:
+    def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
-        if isinstance(target, ast.Name):
-            self.bind_name(target.id, value, store, frame.environment)
-        elif isinstance(target, ast.Attribute):
-            receiver = self.interpreter.evaluate(target.value, store, frame)
-            self.interpreter.write_attribute(receiver, target.attr, value, target, store, frame)
-        elif isinstance(target, ast.Subscript):
-            receiver = self.interpreter.evaluate(target.value, store, frame)
-            index = self.interpreter.evaluate(target.slice, store, frame)
-            self.interpreter.write_item(receiver, index, value, target, store, frame)
-        elif isinstance(target, ast.Starred):
-            self.bind(target.value, value, store, frame)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, value, store, frame)
+        if isinstance(target_node, ast.Name):
+            self.bind_name(target_node.id, value, store, frame.environment)
+        elif isinstance(target_node, ast.Attribute):
+            receiver = self.interpreter.evaluate(target_node.value, store, frame)
+            self.interpreter.write_attribute(
+                receiver, target_node.attr, value, target_node, store, frame
+            )
+        elif isinstance(target_node, ast.Subscript):
+            receiver = self.interpreter.evaluate(target_node.value, store, frame)
+            index = self.interpreter.evaluate(target_node.slice, store, frame)
+            self.interpreter.write_item(receiver, index, value, target_node, store, frame)
+        elif isinstance(target_node, ast.Starred):
+            self.bind(target_node.value, value, store, frame)
+        elif isinstance(target_node, (ast.Tuple, ast.List)):
+            self._unpack(target_node, value, store, frame)
 
     def bind_name(self, name: str, value: Value, store: Store, environment: Environment) -> None:
         """Assign a value to a variable of the scope that it belongs to."""
@@ -123,13 +125,15 @@ class Statements:
         store.set((owner.number, name), value)
 
     def _unpack(
-        self, target: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
+        self, target_nodes: ast.Tuple | ast.List, value: Value, store: Store, frame: Frame
     ) -> None:
-        content = self.interpreter.iterate(value, target, store, frame)
-        star = next((i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)), None)
-        count = len(target.elts)
+        content = self.interpreter.iterate(value, target_nodes, store, frame)
+        star = next(
+            (i for i, t in enumerate(target_nodes.elts) if isinstance(t, ast.Starred)), None
+        )
+        count = len(target_nodes.elts)
         if isinstance(content, Repeated):
-            for element in target.elts:
+            for element in target_nodes.elts:
                 each: Value = ListValue(self.interpreter.new_address(), content)
                 if not isinstance(element, ast.Starred):
                     each = joins.pick(content, self.interpreter.new_address(), store)
@@ -138,19 +142,19 @@ class Statements:
         if star is None:
             if len(content) != count:
                 self.interpreter.fail("ValueError")
-            for element, item in zip(target.elts, content, strict=True):
+            for element, item in zip(target_nodes.elts, content, strict=True):
                 self.bind(element, item, store, frame)
             return
         if len(content) < count - 1:
             self.interpreter.fail("ValueError")
         after = count - star - 1
         middle = content[star : len(content) - after]
-        parts: list[Value] = [
+        pieces: list[Value] = [
             *content[:star],
             ListValue(self.interpreter.new_address(), middle),
             *content[len(content) - after :],
         ]
-        for element, item in zip(target.elts, parts, strict=True):
+        for element, item in zip(target_nodes.elts, pieces, strict=True):
             self.bind(element, item, store, frame)
 
     def _split(
@@ -184,58 +188,58 @@ class Statements:
 
     # Simple statements
 
-    def _expression(self, node: ast.Expr, store: Store, frame: Frame) -> list[Store]:
-        if isinstance(node.value, ast.Yield):
-            return self.interpreter.yielded(node.value, store, frame)
-        self.interpreter.evaluate(node.value, store, frame)
+    def _expression(self, expression: ast.Expr, store: Store, frame: Frame) -> list[Store]:
+        if isinstance(expression.value, ast.Yield):
+            return self.interpreter.yielded(expression.value, store, frame)
+        self.interpreter.evaluate(expression.value, store, frame)
         return [store]
 
-    def _assign(self, node: ast.Assign, store: Store, frame: Frame) -> list[Store]:
-        value = self.interpreter.evaluate(node.value, store, frame)
+    def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
+        value = self.interpreter.evaluate(assignment.value, store, frame)
 
         def write(chosen: Value, layer: Store) -> None:
-            for target in node.targets:
+            for target in assignment.targets:
                 self.bind(target, chosen, layer, frame)
 
         return self._split(value, store, write)
 
-    def _annotated(self, node: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:
-        if node.value is None:
+    def _annotated(self, assignment: ast.AnnAssign, store: Store, frame: Frame) -> list[Store]:
+        if assignment.value is None:
             return [store]
-        value = self.interpreter.evaluate(node.value, store, frame)
+        value = self.interpreter.evaluate(assignment.value, store, frame)
 
         def write(chosen: Value, layer: Store) -> None:
-            held = self.interpreter.declarations.assigned(node, chosen, layer, frame)
-            self.bind(node.target, held, layer, frame)
+            held = self.interpreter.declarations.assigned(assignment, chosen, layer, frame)
+            self.bind(assignment.target, held, layer, frame)
 
         return self._split(value, store, write)
 
-    def _augmented(self, node: ast.AugAssign, store: Store, frame: Frame) -> None:
-        target = self.interpreter.evaluate(node.target, store, frame)
-        value = self.interpreter.evaluate(node.value, store, frame)
-        name = type(node.op).__name__
+    def _augmented(self, assignment: ast.AugAssign, store: Store, frame: Frame) -> None:
+        target = self.interpreter.evaluate(assignment.target, store, frame)
+        value = self.interpreter.evaluate(assignment.value, store, frame)
+        name = type(assignment.op).__name__
         result = self.interpreter.spread(
             store,
             [target, value],
             lambda layer, values: self.augment(
                 name,
-                node,
-                [(node.target, values[0]), (node.value, values[1])],
+                assignment,
+                [(assignment.target, values[0]), (assignment.value, values[1])],
                 layer,
                 frame,
             ),
         )
         if self.interpreter.context.recorder is not None:
-            self.interpreter.context.recorder.value(node, result, store)
-        self.bind(node.target, result, store, frame)
+            self.interpreter.context.recorder.value(assignment, result, store)
+        self.bind(assignment.target, result, store, frame)
 
-    def _return(self, node: ast.Return, store: Store, frame: Frame) -> list[Store]:
+    def _return(self, return_node: ast.Return, store: Store, frame: Frame) -> list[Store]:
         value: Value = NONE
-        if node.value is not None:
-            value = self.interpreter.evaluate(node.value, store, frame)
+        if return_node.value is not None:
+            value = self.interpreter.evaluate(return_node.value, store, frame)
 
         def leave(chosen: Value, layer: Store) -> None:
-            self.interpreter.declarations.leave(node, chosen, layer, frame)
+            self.interpreter.declarations.leave(return_node, chosen, layer, frame)
             frame.returns.append((layer, chosen))
 
         self._split(value, store, leave)
@@ -251,26 +255,30 @@ class Statements:
             value = joiner.value(value, other)
         return merges.merged(common(stores), stores), value
 
-    def _raise(self, node: ast.Raise, store: Store, frame: Frame) -> list[Store]:
-        error = guards.error_of(self.interpreter, node.exc, store, frame)
+    def _raise(self, raise_node: ast.Raise, store: Store, frame: Frame) -> list[Store]:
+        error = guards.error_of(self.interpreter, raise_node.exc, store, frame)
         # Making a built-in error raises no other: only its arguments may.
-        made = node.exc.args if error and isinstance(node.exc, ast.Call) else [node.exc]
+        made = (
+            raise_node.exc.args
+            if error and isinstance(raise_node.exc, ast.Call)
+            else [raise_node.exc]
+        )
         for part in made:
             if part is not None:
                 self.interpreter.evaluate(part, store, frame)
         self.interpreter.fail(error)
 
-    def _assert(self, node: ast.Assert, store: Store, frame: Frame) -> list[Store]:
-        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
-        if not holds and not isinstance(node.test, ast.Constant):
+    def _assert(self, assertion: ast.Assert, store: Store, frame: Frame) -> list[Store]:
+        holds, fails = narrowing.decide(self.interpreter, assertion.test, store, frame)
+        if not holds and not isinstance(assertion.test, ast.Constant):
             return fails  # an assertion that fails for us may only be one that we misjudge
         if store.get(FOREIGN) is None:
             for path in holds:
                 path.set(FOREIGN, None)  # it is meant for this version after all
         return [path.flattened(store) if path is not store else store for path in holds]
 
-    def _delete(self, node: ast.Delete, store: Store, frame: Frame) -> None:
-        for target in node.targets:
+    def _delete(self, deletion: ast.Delete, store: Store, frame: Frame) -> None:
+        for target in deletion.targets:
             if isinstance(target, ast.Name):
                 self.bind_name(
                     target.id, self.interpreter.fresh("deleted"), store, frame.environment
@@ -278,9 +286,9 @@ class Statements:
             elif isinstance(target, ast.Subscript):
                 self._delete_item(target, store, frame)
 
-    def _delete_item(self, target: ast.Subscript, store: Store, frame: Frame) -> None:
-        receiver = self.interpreter.evaluate(target.value, store, frame)
-        index = self.interpreter.evaluate(target.slice, store, frame)
+    def _delete_item(self, subscript: ast.Subscript, store: Store, frame: Frame) -> None:
+        receiver = self.interpreter.evaluate(subscript.value, store, frame)
+        index = self.interpreter.evaluate(subscript.slice, store, frame)
         if isinstance(receiver, DictValue):
             content = joins.entries(receiver, store)
             kept = tuple((key, entry) for key, entry in content.items if key != index)
@@ -297,26 +305,26 @@ class Statements:
             else:
                 joins.write(receiver, store, Repeated(self.interpreter.fresh("item")))
 
-    def _break(self, node: ast.Break, store: Store, frame: Frame) -> list[Store]:
+    def _break(self, break_node: ast.Break, store: Store, frame: Frame) -> list[Store]:
         if frame.breaks:
             frame.breaks[-1].append(store)
         return []
 
-    def _continue(self, node: ast.Continue, store: Store, frame: Frame) -> list[Store]:
+    def _continue(self, continue_node: ast.Continue, store: Store, frame: Frame) -> list[Store]:
         if frame.continues:
             frame.continues[-1].append(store)
         return []
 
     # Branches
 
-    def _if(self, node: ast.If, store: Store, frame: Frame) -> list[Store]:
-        holds, fails = narrowing.decide(self.interpreter, node.test, store, frame)
+    def _if(self, if_node: ast.If, store: Store, frame: Frame) -> list[Store]:
+        holds, fails = narrowing.decide(self.interpreter, if_node.test, store, frame)
         if holds == [store] or fails == [store]:
-            return self.execute(node.body if holds else node.orelse, [store], frame)
+            return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
         left = frame.exits
         foreign = store.get(FOREIGN)
-        ends = self.execute(node.body, holds, frame)
-        ends += self.execute(node.orelse, fails, frame)
+        ends = self.execute(if_node.body, holds, frame)
+        ends += self.execute(if_node.orelse, fails, frame)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # Here the versions meet again.
             ends = [merges.merged(store, ends)]
@@ -329,28 +337,31 @@ class Statements:
             return [store]
         return [merges.merged(store, ends)]
 
-    def _match(self, node: ast.Match, store: Store, frame: Frame) -> list[Store]:
-        return self.patterns.match(node, store, frame)
+    def _match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
+        return self.patterns.match(match_node, store, frame)
 
     # Loops
 
-    def _for(self, node: ast.For, store: Store, frame: Frame) -> list[Store]:
-        return self.loops.over(node, store, frame)
+    def _for(self, loop: ast.For, store: Store, frame: Frame) -> list[Store]:
+        return self.loops.over(loop, store, frame)
 
-    def _while(self, node: ast.While, store: Store, frame: Frame) -> list[Store]:
-        return self.loops.during(node, store, frame)
+    def _while(self, loop: ast.While, store: Store, frame: Frame) -> list[Store]:
+        return self.loops.during(loop, store, frame)
 
     # with, try
 
-    def _with(self, node: ast.With, store: Store, frame: Frame) -> list[Store]:
+    def _with(self, with_node: ast.With, store: Store, frame: Frame) -> list[Store]:
         return self.interpreter.with_statements.around(
-            node.items, lambda layer: self.execute(node.body, [layer], frame), store, frame
+            with_node.items,
+            lambda layer: self.execute(with_node.body, [layer], frame),
+            store,
+            frame,
         )
 
     def protected(
         self,
-        body: Callable[[Store], list[Store]],
-        wanted: Sequence[Guard],
+        run_block: Callable[[Store], list[Store]],
+        new_guards: Sequence[Guard],
         store: Store,
         frame: Frame,
     ) -> tuple[list[Store], Store | None, set[str]]:
@@ -361,54 +372,54 @@ class Statements:
         """
         progress = self.interpreter.progress
         unknowns = progress.unknowns
-        frame.guards += wanted
+        frame.guards += new_guards
         try:
             with progress.raising() as raised, self.interpreter.context.ledger.logging() as log:
-                ends = body(store.fork())
+                ends = run_block(store.fork())
         finally:
-            del frame.guards[len(frame.guards) - len(wanted) :]
-        escaping = (e for e in raised if not any(guard.catches(e) for guard in wanted))
+            del frame.guards[len(frame.guards) - len(new_guards) :]
+        escaping = (e for e in raised if not any(guard.catches(e) for guard in new_guards))
         progress.errors.update(escaping)
         if not raised and progress.unknowns == unknowns:
             return ends, None, raised
         return ends, merges.at_any_time(store, log), raised
 
-    def _try(self, node: ast.Try, store: Store, frame: Frame) -> list[Store]:
-        if not node.finalbody:
-            return self._guarded(node, store, frame)
+    def _try(self, try_node: ast.Try, store: Store, frame: Frame) -> list[Store]:
+        if not try_node.finalbody:
+            return self._guarded(try_node, store, frame)
         lists: list[list[Any]] = [
             frame.returns,
             *frame.breaks[-1:],
             *frame.continues[-1:],
         ]
         before = [len(paths) for paths in lists]
-        ends = self._guarded(node, store, frame)
+        ends = self._guarded(try_node, store, frame)
         for paths, count in zip(lists, before, strict=True):
-            paths[count:] = self._finally(node, paths[count:], frame)
-        return self.execute(node.finalbody, ends, frame) if ends else []
+            paths[count:] = self._finally(try_node, paths[count:], frame)
+        return self.execute(try_node.finalbody, ends, frame) if ends else []
 
-    def _finally(self, node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
+    def _finally(self, try_node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
         """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
-        left: list[Any] = []
+        finished: list[Any] = []
         for path in paths:
             store = path[0] if isinstance(path, tuple) else path
-            for end in self.execute(node.finalbody, [store.fork()], frame):
-                left.append((end, path[1]) if isinstance(path, tuple) else end)
-        return left
+            for end in self.execute(try_node.finalbody, [store.fork()], frame):
+                finished.append((end, path[1]) if isinstance(path, tuple) else end)
+        return finished
 
-    def _guarded(self, node: ast.Try, store: Store, frame: Frame) -> list[Store]:
+    def _guarded(self, try_node: ast.Try, store: Store, frame: Frame) -> list[Store]:
         """A ``try`` with its handlers."""
         interpreter, unknowns = self.interpreter, self.interpreter.progress.unknowns
-        caught = [guards.of_handler(interpreter, h, store, frame) for h in node.handlers]
+        caught = [guards.of_handler(interpreter, h, store, frame) for h in try_node.handlers]
         wanted = [guard for guard in caught if not guard.again]
         ends, handled, raised = self.protected(
-            lambda layer: self.execute(node.body, [layer], frame), wanted, store, frame
+            lambda layer: self.execute(try_node.body, [layer], frame), wanted, store, frame
         )
         unsure = interpreter.progress.unknowns != unknowns
-        ends = self.execute(node.orelse, ends, frame) if ends else []
+        ends = self.execute(try_node.orelse, ends, frame) if ends else []
         if handled is not None:
             left = set(raised)
-            for handler, guard in zip(node.handlers, caught, strict=True):
+            for handler, guard in zip(try_node.handlers, caught, strict=True):
                 mine = {error for error in left if guard.catches(error)}
                 left -= mine - {UNKNOWN_ERROR}
                 if not mine and not unsure:
@@ -419,30 +430,31 @@ class Statements:
                         handler.name, self.interpreter.fresh("error"), layer, frame.environment
                     )
                 ends.extend(self.execute(handler.body, [layer], frame))
-            if raised and node.finalbody and not node.handlers:
-                self.execute(node.finalbody, [handled.fork()], frame)
+            if raised and try_node.finalbody and not try_node.handlers:
+                self.execute(try_node.finalbody, [handled.fork()], frame)
         return merges.few(store, ends, self.interpreter.budget.paths)
 
     # Definitions
 
     def define_function(
         self,
-        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        definition: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         store: Store,
         frame: Frame,
     ) -> FunctionValue:
         """The function that a definition makes, its defaults evaluated here."""
         environment = frame.environment
         made = FunctionValue(
-            node,
+            definition,
             environment,
             tuple(
-                self.interpreter.evaluate(default, store, frame) for default in node.args.defaults
+                self.interpreter.evaluate(default, store, frame)
+                for default in definition.args.defaults
             ),
             tuple(
                 (argument.arg, self.interpreter.evaluate(default, store, frame))
                 for argument, default in zip(
-                    node.args.kwonlyargs, node.args.kw_defaults, strict=True
+                    definition.args.kwonlyargs, definition.args.kw_defaults, strict=True
                 )
                 if default is not None
             ),
@@ -452,24 +464,25 @@ class Statements:
         while current is not None:
             self.interpreter.definitions.captured.add(current.number)
             current = current.enclosing
-        self.interpreter.definitions.functions.setdefault(node, made)
+        self.interpreter.definitions.functions.setdefault(definition, made)
         return made
 
     def _function(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, frame: Frame
+        self, definition: ast.FunctionDef | ast.AsyncFunctionDef, store: Store, frame: Frame
     ) -> None:
         decorators = [
-            self.interpreter.evaluate(decorator, store, frame) for decorator in node.decorator_list
+            self.interpreter.evaluate(decorator, store, frame)
+            for decorator in definition.decorator_list
         ]
-        for word in words_of(node):
+        for word in words_of(definition):
             self.interpreter.evaluate(word, store, frame)
-        value: Value = self.define_function(node, store, frame)
+        value: Value = self.define_function(definition, store, frame)
         for where, decorator in zip(
-            reversed(node.decorator_list), reversed(decorators), strict=True
+            reversed(definition.decorator_list), reversed(decorators), strict=True
         ):
             value = self.interpreter.libraries.decorate(decorator, value, where, store, frame)
-        if isinstance(value, Opaque) or not self._is_setter(node, value, store, frame):
-            self.bind_name(node.name, value, store, frame.environment)
+        if isinstance(value, Opaque) or not self._is_setter(definition, value, store, frame):
+            self.bind_name(definition.name, value, store, frame.environment)
 
     def _is_setter(self, node: Node, value: Value, store: Store, frame: Frame) -> bool:
         """Keep a property's setter beside the property, under a name of its own."""
@@ -480,16 +493,18 @@ class Statements:
             return True
         return False
 
-    def _class(self, node: ast.ClassDef, store: Store, frame: Frame) -> None:
-        made: Value = self.interpreter.classes.define(node, store, frame)
-        for decorator in reversed(node.decorator_list):
+    def _class(self, class_node: ast.ClassDef, store: Store, frame: Frame) -> None:
+        decorated: Value = self.interpreter.classes.define(class_node, store, frame)
+        for decorator in reversed(class_node.decorator_list):
             value = self.interpreter.evaluate(decorator, store, frame)
-            made = self.interpreter.libraries.decorate(value, made, decorator, store, frame)
-        if isinstance(made, ClassValue):
-            self.interpreter.definitions.classes.append(made)
-        self.bind_name(node.name, made, store, frame.environment)
+            decorated = self.interpreter.libraries.decorate(
+                value, decorated, decorator, store, frame
+            )
+        if isinstance(decorated, ClassValue):
+            self.interpreter.definitions.classes.append(decorated)
+        self.bind_name(class_node.name, decorated, store, frame.environment)
 
 
-def _is_foreign(value: Union) -> bool:
+def _is_foreign(union: Union) -> bool:
     """Whether it depends on a version which of its alternatives a value is."""
-    return any(FOREIGN.key == key for choice in value.alternatives for key, _ in choice.facts)
+    return any(FOREIGN.key == key for choice in union.alternatives for key, _ in choice.facts)

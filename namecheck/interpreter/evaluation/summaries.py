@@ -121,7 +121,9 @@ class CallSummaries:
             keys,
         )
 
-    def _argument(self, value: Value, store: Store, places: dict[Hashable, int]) -> Hashable:
+    def _argument(
+        self, value: Value, store: Store, argument_numbers: dict[Hashable, int]
+    ) -> Hashable:
         if isinstance(value, Const):
             return type(value.value), value
         if not isinstance(value, TensorValue):
@@ -129,7 +131,7 @@ class CallSummaries:
         held = joins.held(value, store)
         if not _is_plain(held):
             raise _Untellable
-        return held, tuple(sorted(held.origins.items())), places[value.address]
+        return held, tuple(sorted(held.origins.items())), argument_numbers[value.address]
 
     def _tellable(self, value: Value, call: Call, begun: int) -> Any:
         """A result as it can be told again: its tensors by number, or by what they hold."""
@@ -164,8 +166,8 @@ class CallSummaries:
             return _given(call)[result.number]
         if isinstance(result, Held):
             return TensorValue(self._interpreter.new_address(), result)
-        told: Value = result
-        return told
+        constant_result: Value = result
+        return constant_result
 
     def _is_own(self, cell: Hashable, begun: int) -> bool:
         """Whether a cell belongs to what was made after a moment."""

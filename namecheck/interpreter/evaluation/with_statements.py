@@ -28,22 +28,22 @@ class WithStatements:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
-    def make(self, function: Wrapped, call: Call) -> Value:
+    def make(self, wrapped: Wrapped, call: Call) -> Value:
         """Call a generator under ``contextlib.contextmanager``."""
-        made = self.interpreter.call(function.function, call)
+        made = self.interpreter.call(wrapped.function, call)
         return Wrapped("context", made) if isinstance(made, Generator) else made
 
     def around(
-        self, items: Sequence[ast.withitem], body: Body, store: Store, frame: Frame
+        self, with_items: Sequence[ast.withitem], run_block: Body, store: Store, frame: Frame
     ) -> list[Store]:
         """Run what stands in a ``with`` block, the first context outermost."""
-        if not items:
-            return body(store)
-        item, *others = items
+        if not with_items:
+            return run_block(store)
+        item, *others = with_items
         value = self.interpreter.evaluate(item.context_expr, store, frame)
 
         def within(layer: Store) -> list[Store]:
-            return self.around(others, body, layer, frame)
+            return self.around(others, run_block, layer, frame)
 
         if isinstance(value, Wrapped) and isinstance(value.function, Generator):
             ends = self._in_generator(value.function, item, within, store, frame)
@@ -72,14 +72,14 @@ class WithStatements:
             self._leave(value, item, end, frame)
         return ends
 
-    def _bind(self, item: ast.withitem, entered: Value, store: Store, frame: Frame) -> None:
-        if item.optional_vars is not None:
-            self.interpreter.bind(item.optional_vars, entered, store, frame)
+    def _bind(self, with_item: ast.withitem, entered: Value, store: Store, frame: Frame) -> None:
+        if with_item.optional_vars is not None:
+            self.interpreter.bind(with_item.optional_vars, entered, store, frame)
 
     def _in_generator(
         self,
         generator: Generator,
-        item: ast.withitem,
+        with_item: ast.withitem,
         within: Body,
         store: Store,
         frame: Frame,
@@ -93,47 +93,51 @@ class WithStatements:
         way, brought = ("way", number), ("brought", number)
 
         def each(entered: Value, layer: Store) -> list[Store]:
-            self._bind(item, entered, layer, frame)
+            self._bind(with_item, entered, layer, frame)
             left = EarlyExits(frame)
             ends = within(layer)
-            for kind, end, value in left.take():
-                end.set(way, Const(kind))
+            for kind_value, end, value in left.take():
+                end.set(way, Const(kind_value))
                 end.set(brought, value)
                 ends.append(end)
             return ends
 
-        node = item.context_expr
+        node = with_item.context_expr
         returns = self.interpreter.generators.run(generator, each, node, store, frame, guarded=True)
         if returns is None:
             return None
         through: list[Store] = []
         for end, _ in returns:
-            kind: Value | None = end.get(way)
-            if not isinstance(kind, Const):
+            kind_value: Value | None = end.get(way)
+            if not isinstance(kind_value, Const):
                 through.append(end)
-            if kind is not None:
-                EarlyExits(frame).put(kind, end, end.get(brought))
+            if kind_value is not None:
+                EarlyExits(frame).put(kind_value, end, end.get(brought))
         return through
 
-    def _entered(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> Value:
+    def _entered(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> Value:
         """What ``with value as name`` binds."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__enter__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
-                return self.interpreter.call_values(bound, [], item.context_expr, store, frame)
+                return self.interpreter.call_values(bound, [], with_item.context_expr, store, frame)
         return self.interpreter.fresh("entered")
 
-    def _leave(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> None:
+    def _leave(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> None:
         """What the end of a ``with`` block does."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__exit__", store)
             if found is not None:
                 bound = BoundMethod(found, value)
-                args: list[Value] = [NONE, NONE, NONE]
-                self.interpreter.call_values(bound, args, item.context_expr, store, frame)
+                positional: list[Value] = [NONE, NONE, NONE]
+                self.interpreter.call_values(
+                    bound, positional, with_item.context_expr, store, frame
+                )
 
-    def _suppresses(self, value: Value, item: ast.withitem, store: Store, frame: Frame) -> bool:
+    def _suppresses(
+        self, value: Value, with_item: ast.withitem, store: Store, frame: Frame
+    ) -> bool:
         """Whether a context may swallow an error of its block."""
         found = None
         if isinstance(value, Instance):
@@ -146,7 +150,7 @@ class WithStatements:
         try:
             with self.interpreter.findings.silenced():
                 answer = self.interpreter.call_values(
-                    method, error, item.context_expr, layer, frame
+                    method, error, with_item.context_expr, layer, frame
                 )
                 return self.interpreter.truth(answer, layer) is not False
         except PathEnds:

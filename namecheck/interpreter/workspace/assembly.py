@@ -68,10 +68,10 @@ class Assembly:
         """The file whose code is being run."""
         return self.file.source
 
-    def made_of(self, values: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
+    def made_of(self, ingredients: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
         """A fresh opaque value; a foreign or a failed one if one of these is."""
         made = self.fresh(reason, kind)
-        sources = [value for value in values if is_foreign(value) or has_failed(value)]
+        sources = [value for value in ingredients if is_foreign(value) or has_failed(value)]
         return Opaque(("made", made, *sources), kind) if sources else made
 
     def can_matter(self, function: FunctionValue) -> bool:

@@ -82,13 +82,13 @@ class EntryPoints:
     def call_once(
         self,
         function: FunctionValue,
-        receiver: list[Value],
+        receivers: list[Value],
         store: Store,
         frame: Frame,
     ) -> None:
         """Call a function with its receiver, if it has one, and unknown arguments."""
         arguments = self._arguments(function, None, store, frame, defaults=False)
-        arguments.args[: len(receiver)] = receiver
+        arguments.args[: len(receivers)] = receivers
         self._call(function, arguments, store, frame)
 
     def _call(
@@ -337,27 +337,27 @@ class EntryPoints:
             return self._made(kind, store, frame)
         return Opaque(("parameter", self.interpreter.new_address()))
 
-    def _of_union(self, options: list[ast.expr], store: Store, frame: Frame) -> Value:
+    def _of_union(self, members: list[ast.expr], store: Store, frame: Frame) -> Value:
         """A value of one type, or None; of several types nothing is known."""
-        made = [self._of_type(option, store, frame) for option in options]
+        made = [self._of_type(option, store, frame) for option in members]
         if NONE in made and not any(isinstance(value, Opaque) for value in made):
             return joins.union(
                 [Alternative(value) for value in made], self.interpreter.context.ledger
             )
         return self.interpreter.fresh("parameter")
 
-    def _of_generic(self, annotation: ast.Subscript, store: Store, frame: Frame) -> Value:
+    def _of_generic(self, generic: ast.Subscript, store: Store, frame: Frame) -> Value:
         """``list[Sample]``, ``tuple[Sample, ...]``, ``Optional[Sample]``."""
-        word = ast.unparse(annotation.value).rpartition(".")[2]
-        parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else []
+        word = ast.unparse(generic.value).rpartition(".")[2]
+        parts = generic.slice.elts if isinstance(generic.slice, ast.Tuple) else []
         if word == "Optional":
-            return self._of_union([annotation.slice, ast.Constant(None)], store, frame)
+            return self._of_union([generic.slice, ast.Constant(None)], store, frame)
         several = len(parts) == 2 and ast.unparse(parts[1]) == "..."
         if word in _TUPLES and parts and not several:
             items = [self._of_type(part, store, frame) for part in parts]
             return TupleValue(tuple(items))
         if word in _LISTS or (word in _TUPLES and several):
-            each = self._of_type(parts[0] if several else annotation.slice, store, frame)
+            each = self._of_type(parts[0] if several else generic.slice, store, frame)
             if not isinstance(each, Opaque):
                 all_ = Repeated(each)
                 return ListValue(self.interpreter.new_address(), all_) if word in _LISTS else all_

@@ -49,22 +49,24 @@ class Links(Imports):
                 self.run_import_from(node, store, frame)
         return self._run(self.interpreter.source, frame, store)
 
-    def run_import(self, node: ast.Import, store: Store, frame: Frame) -> None:
+    def run_import(self, import_node: ast.Import, store: Store, frame: Frame) -> None:
         """``import a.b``, ``import a.b as c``."""
         source = self._source(frame)
-        for alias in node.names:
+        for alias in import_node.names:
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             location = self._workspace.find(source, 0, path)
             bound = External(path if location is None else location)
             self._bind(alias.asname or path, bound, store, frame)
 
-    def run_import_from(self, node: ast.ImportFrom, store: Store, frame: Frame) -> None:
+    def run_import_from(self, import_node: ast.ImportFrom, store: Store, frame: Frame) -> None:
         """``from a import b``, with any number of dots."""
-        location = self._workspace.find(self._source(frame), node.level, node.module or "")
+        location = self._workspace.find(
+            self._source(frame), import_node.level, import_node.module or ""
+        )
         if location is None:
-            super().run_import_from(node, store, frame)
+            super().run_import_from(import_node, store, frame)
             return
-        for alias in node.names:
+        for alias in import_node.names:
             if alias.name == "*":
                 self._add_star(location, store, frame.environment)
                 continue
@@ -138,8 +140,8 @@ class Links(Imports):
                     return found
         return None
 
-    def _is_public(self, name: str, module: Module, store: Store) -> bool:
-        listed = self._cell(module, "__all__", store)
+    def _is_public(self, name: str, loaded: Module, store: Store) -> bool:
+        listed = self._cell(loaded, "__all__", store)
         if listed is None:
             return not name.startswith("_")
         names = self.listed(listed, store)
@@ -166,11 +168,11 @@ class Links(Imports):
             return self._starred(module.environment, name, store, seen)
         return self._resolved(held, store, seen)
 
-    def _cell(self, module: Module, name: str, store: Store) -> Value | None:
-        key = (module.environment.number, name)
+    def _cell(self, loaded: Module, name: str, store: Store) -> Value | None:
+        key = (loaded.environment.number, name)
         found: Value | None = store.get(key)
-        if found is None and self._workspace.is_running(module):
-            found = module.program.store.get(key)
+        if found is None and self._workspace.is_running(loaded):
+            found = loaded.program.store.get(key)
         return found
 
 

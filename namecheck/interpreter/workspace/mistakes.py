@@ -25,25 +25,25 @@ def told_once(interpreter: Interpreter) -> Iterator[Finding]:
     What tells it in names comes before what tells it in sizes.
     """
     sources = {source.filename: source for source in interpreter.context.files.sources.values()}
-    told: dict[Statement, dict[Key, frozenset[str]]] = {}
+    by_statement: dict[Statement, dict[Key, frozenset[str]]] = {}
     for key, finding in sorted(interpreter.findings.entries.items(), key=_vagueness):
         names = interpreter.findings.names.get(key)
         if names is None:
             yield finding  # a note
             continue
-        others = told.setdefault(_statement(key, sources), {})
+        others = by_statement.setdefault(_statement(key, sources), {})
         if not any(not names or not known or names & known for known in others.values()):
             others[key] = names
             yield finding
 
 
-def _vagueness(found: tuple[Key, Finding]) -> tuple[bool, bool]:
-    code = found[1].code
+def _vagueness(item: tuple[Key, Finding]) -> tuple[bool, bool]:
+    code = item[1].code
     return is_of_sizes(code), not code.startswith(_OF_NAMES)
 
 
-def _statement(key: Key, sources: dict[str, Source]) -> Statement:
+def _statement(key: Key, by_filename: dict[str, Source]) -> Statement:
     filename, span, _ = key
-    source = sources.get(filename)
+    source = by_filename.get(filename)
     lines = (span.line, span.line) if source is None else source.statement_lines(span.line)
     return filename, lines

@@ -90,12 +90,12 @@ class _Unit(NamedTuple):
 
 def _spread(
     units: list[_Unit],
-    start: frozenset[str],
+    words: frozenset[str],
     asks: Callable[[_Unit], frozenset[str]],
     gives: Callable[[_Unit], frozenset[str]],
 ) -> list[_Unit]:
     """The units reached from some words: a unit that asks for one of them gives its own."""
-    known = set(start)
+    known = set(words)
     reached: list[_Unit] = []
     rest = units
     while True:
@@ -158,10 +158,10 @@ _ANNOTATIONS: Final = frozenset({*DTYPES, "Annotated"})
 _QUOTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\[")
 
 
-def _declares(node: ast.Subscript) -> bool:
+def _declares(subscript: ast.Subscript) -> bool:
     """Whether a subscript is an annotation of dims: ``Float[Tensor, "batch dim"]``."""
-    kind = node.value
+    kind = subscript.value
     word = kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", None)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    parts = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else []
     texts = (part.value for part in parts if isinstance(part, ast.Constant))
     return word in _ANNOTATIONS and any(isinstance(text, str) for text in texts)

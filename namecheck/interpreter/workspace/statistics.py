@@ -51,14 +51,17 @@ class Statistics:
         """The number of tensor expressions."""
         return self.full + self.part + self.none
 
-    def joined(self, other: Statistics) -> Statistics:
+    def joined(self, statistics: Statistics) -> Statistics:
         """Of both; a loss is shown where the first of them has it."""
         losses = dict(self.losses)
-        for word, loss in other.losses.items():
+        for word, loss in statistics.losses.items():
             known = losses.get(word, Loss(0, loss.filename, loss.line))
             losses[word] = Loss(known.times + loss.times, known.filename, known.line)
         return Statistics(
-            self.full + other.full, self.part + other.part, self.none + other.none, losses
+            self.full + statistics.full,
+            self.part + statistics.part,
+            self.none + statistics.none,
+            losses,
         )
 
     def worst(self, count: int) -> list[tuple[str, Loss]]:
@@ -113,7 +116,7 @@ def _given(node: ast.expr) -> Iterator[ast.expr]:
         yield from (keyword.value for keyword in node.keywords)
 
 
-def _word(node: ast.expr, tensor: bool) -> str | None:
+def _word(node: ast.expr, is_tensor: bool) -> str | None:
     """What an operator or a call is told by; None for what loses nothing that was a tensor."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in _BUILTINS:
@@ -122,6 +125,6 @@ def _word(node: ast.expr, tensor: bool) -> str | None:
         if isinstance(node.func, ast.Attribute) and (len(word) > _LONGEST or "(" in word):
             word = f"….{node.func.attr}"
         return f"{word}()" if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
-    if isinstance(node, ast.BinOp) and tensor:
+    if isinstance(node, ast.BinOp) and is_tensor:
         return _SIGNS.get(type(node.op))
-    return "x[…]" if isinstance(node, ast.Subscript) and tensor else None
+    return "x[…]" if isinstance(node, ast.Subscript) and is_tensor else None

@@ -116,10 +116,10 @@ class Module:
 class _Cycle(Exception):
     """A file reads another that is running and waits for it: all are to be run from `first`."""
 
-    def __init__(self, outermost: str, first: str) -> None:
-        super().__init__(first)
+    def __init__(self, outermost: str, first_location: str) -> None:
+        super().__init__(first_location)
         self.outermost = outermost
-        self.first = first
+        self.first = first_location
 
 
 class Workspace:
@@ -262,9 +262,9 @@ class Workspace:
                 waiting.unfinished |= module.unfinished & self._running.keys()
         return module
 
-    def is_running(self, module: Module) -> bool:
+    def is_running(self, loaded: Module) -> bool:
         """Whether the top level of a file has not come to its end."""
-        return module.location in self._running
+        return loaded.location in self._running
 
     def _unfinished(self, location: str) -> Module:
         """A file that is running: others in between wait for it, and are read by it."""
