@@ -52,6 +52,10 @@ def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
         # Python would complain once more when it closes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
+    except ImportError as error:
+        # No verb imports what it checks: a script that `run` or `compare` starts fails in itself.
+        print(f"namecheck: the installation is damaged: {error}", file=sys.stderr)
+        return WRONG
     except Exception as error:
         if not _is_expected(error):
             raise
@@ -60,7 +64,7 @@ def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
 
 
 def _is_expected(error: Exception) -> bool:
-    from namecheck.operators import TableError
+    from namecheck.core.faults import TableError
     from namecheck.project.settings import SettingsError
 
     return isinstance(error, Usage | TableError | SettingsError)

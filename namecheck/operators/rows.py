@@ -198,7 +198,11 @@ class ShippedTable(Mapping[str, Operator]):
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = _operator(key, tomllib.loads(self._lines[key])[key])
+            try:
+                data = tomllib.loads(self._lines[key])
+            except tomllib.TOMLDecodeError as error:
+                raise TableError(f"operator '{key}': the row does not parse: {error}") from error
+            row = self._rows[key] = _operator(key, data[key])
         return row
 
     def __contains__(self, key: object) -> bool:

@@ -201,8 +201,11 @@ def _depth(tree: ast.AST) -> int:
 
 
 def _fault(source: Source, error: Exception) -> Finding:
-    """A fault of the analysis as a finding; one of the table of operators ends the run."""
-    if isinstance(error, TableError):
+    """A fault of the analysis as a finding; one of the installation ends the run.
+
+    The analysis imports no file that it checks, so an `ImportError` is about our own modules.
+    """
+    if isinstance(error, TableError | ImportError):
         raise error
     if isinstance(error, RecursionError) and _depth(source.tree) >= _DEEP:
         return syntax.too_deep(source.filename, TOP, "the analysis runs out of stack")

@@ -1,0 +1,98 @@
+"""A damaged installation is one error of the command, and no finding of each file."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import namecheck
+
+PROGRAM: Final = (
+    'import torch\n\nx = torch.zeros(2, 3, names=("N", "C"))\nprint((x + x).sum("C"))\n'
+)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package and two programs to check."""
+    folder = tmp_path_factory.mktemp("installation")
+    shutil.copytree(Path(namecheck.__file__).parent, folder / "namecheck")
+    (folder / "programs").mkdir()
+    for name in ("a.py", "b.py"):
+        (folder / "programs" / name).write_text(PROGRAM)
+    return folder
+
+
+def check(installation: Path) -> subprocess.CompletedProcess[str]:
+    """Runs ``namecheck check --no-cache programs`` with the copy of the package."""
+    return subprocess.run(
+        [sys.executable, "-m", "namecheck", "check", "--no-cache", "programs"],
+        capture_output=True,
+        text=True,
+        cwd=installation,
+        env={**os.environ, "PYTHONPATH": str(installation)},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_copy_works(installation: Path) -> None:
+    run = check(installation)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "All checks passed.\n", "")
+
+
+DAMAGES: Final = {
+    "a file of rules is missing": ("rules/pointwise.py", None, "there is no rule"),
+    "a file of rules does not parse": ("rules/pointwise.py", "def (\n", "pointwise"),
+    "a row names no rule": (
+        "operators/table/*.toml",
+        (r'(?m)^(add = .*names = )"\w+"', r'\1"nonsense"'),
+        "operator 'add': there is no rule 'nonsense'",
+    ),
+    "a row does not parse": (
+        "operators/table/*.toml",
+        (r"(?m)^add = \{", "add = = {"),
+        "operator 'add': the row does not parse: ",
+    ),
+    "a module is missing": (
+        "interpreter/evaluation/expressions.py",
+        None,
+        "the installation is damaged: ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pattern", "damage", "message"), DAMAGES.values(), ids=DAMAGES)
+def test_damage_is_told_once(
+    installation: Path, pattern: str, damage: str | tuple[str, str] | None, message: str
+) -> None:
+    paths = list((installation / "namecheck").glob(pattern))
+    texts = {path: path.read_bytes() for path in paths}
+    changed = 0
+    for path, data in texts.items():
+        text = data.decode()
+        if damage is None:
+            path.unlink()
+            changed += 1
+        elif isinstance(damage, str):
+            path.write_text(damage)
+            changed += 1
+        elif (replaced := re.sub(*damage, text)) != text:
+            path.write_text(replaced)
+            changed += 1
+    assert changed == 1
+    try:
+        run = check(installation)
+    finally:
+        for path, data in texts.items():
+            path.write_bytes(data)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert re.fullmatch(r"namecheck: .*\n", run.stderr), run.stderr
+    assert message in run.stderr
