@@ -34,7 +34,8 @@ def codes_page(_: str) -> str:
     lines = [
         "# Codes",
         "",
-        "Made from `namecheck/core/codes.toml`; `namecheck rule CODE` prints the same.",
+        "Made from `namecheck/core/codes.toml` and the files of `namecheck/lints/`; "
+        "`namecheck rule CODE` prints the same.",
         "",
         "| code | name | what it says |",
         "| --- | --- | --- |",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 
 class Kind(enum.Enum):
@@ -181,13 +182,68 @@ def is_of_attributes(code: str) -> bool:
     return code.startswith(("NC3", "NC4", "NC5"))
 
 
+class RegisterError(Exception):
+    """A code that is entered twice, or a lint whose text cannot be read."""
+
+
 @cache
 def register() -> Mapping[str, Code]:
-    """Every code there is, in order; the texts are read from ``codes.toml``."""
-    path = os.path.join(os.path.dirname(__file__), "codes.toml")
-    with open(path, "rb") as file:
+    """Every code there is, in order; raises `RegisterError`.
+
+    The texts are read from ``codes.toml``, those of the lints from their files, which are not
+    imported for that: a lint imports the interpreter.
+    """
+    here = os.path.dirname(__file__)
+    with open(os.path.join(here, "codes.toml"), "rb") as file:
         rows = tomllib.load(file)
-    return MappingProxyType({code: _code(code, row) for code, row in sorted(rows.items())})
+    contradictions = (_code(code, row) for code, row in rows.items())
+    return ordered((*contradictions, *lint_codes(os.path.join(here, os.pardir, "lints"))))
+
+
+def ordered(codes: Iterable[Code]) -> Mapping[str, Code]:
+    """Codes by their numbers, in order; raises `RegisterError` where two share number or name."""
+    entered: dict[str, Code] = {}
+    for code in codes:
+        for key in (code.code, code.name):
+            other = entered.setdefault(key, code)
+            if other is not code:
+                raise RegisterError(f"{key} is entered twice: as {other.name} and as {code.name}")
+    return MappingProxyType({c.code: c for c in sorted(entered.values(), key=lambda c: c.code)})
+
+
+def lint_codes(folder: str) -> Iterator[Code]:
+    """The codes of the lints in a folder, one a file, named after it; raises `RegisterError`.
+
+    The docstring of the file has the texts, and the constant ``CODE`` the number.
+    """
+    for filename in sorted(os.listdir(folder)):
+        name, extension = os.path.splitext(filename)
+        if extension != ".py" or name == "__init__":
+            continue
+        with open(os.path.join(folder, filename), encoding="utf-8") as file:
+            lint = _LINT.match(file.read())
+        if lint is None:
+            raise RegisterError(
+                f"{filename}: a lint begins with a docstring of a sentence, an explanation, "
+                "'Bad:' with a program and 'Good:' with a program, and says 'CODE: Final = \"NC…\"'"
+            )
+        bad, good = (_dedented(lint[group]) for group in ("bad", "good"))
+        explanation = lint["explanation"]
+        code, readable = lint["code"], name.replace("_", "-")
+        yield Code(code, readable, Kind.LINT, lint["summary"], explanation, bad, good)
+
+
+_LINT: Final = re.compile(
+    r'''"""(?P<summary>[^\n]+)\n\n(?P<explanation>.+?)\n\n'''
+    r'''Bad:\n\n(?P<bad> .+?)\n\nGood:\n\n(?P<good> .+?)\n"""\n'''
+    r""".*?^CODE: Final = "(?P<code>NC\d{3})"$""",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def _dedented(program: str) -> str:
+    """A program without the four spaces before each line that it has in a docstring."""
+    return "\n".join(line[4:] for line in program.splitlines())
 
 
 def _code(code: str, row: Mapping[str, str]) -> Code:

@@ -1,32 +1,39 @@
 """Lints: patterns that are no contradictions, and that only reading ahead can see.
 
-Each file of this folder is one lint, and is discovered. The docstring of the file is what
-``namecheck rule CODE`` prints: one sentence that sums it up, what the lint reports and why, a
-program that is bad and the same mended. `CODE` is its number, the name of the file the name that
-suppressions may use. The class `Lint` listens to the events of one file's analysis.
+Each module of this folder is one lint; the folder is walked. The docstring of the module is what
+``namecheck rule CODE`` prints: a sentence, what the lint reports and why, and two programs, after
+the lines ``Bad:`` and ``Good:``. ``CODE`` is its number, the name of the file is its readable name
+(`namecheck.core.findings.lint_codes` reads the three). The class ``Lint`` is told of the events of
+an analysis (`namecheck.interpreter.evaluation.events`); one is made for each file. What several
+lints share is in `namecheck.lints.shared`.
 """
 
 from __future__ import annotations
 
 import importlib
-import os
-from collections.abc import Iterator
+import pkgutil
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.events import Listener
+from namecheck.interpreter.evaluation.events import Listener
+
+
+class LintError(Exception):
+    """A module of this folder that is no lint; the message names it."""
 
 
 @cache
 def discovered() -> tuple[type[Listener], ...]:
-    """The lints of this folder, by the names of their files."""
-    return tuple(_lints())
+    """The lints, by the names of their files; raises `LintError`."""
+    return tuple(discover(__path__, __name__))
 
 
-def _lints() -> Iterator[type[Listener]]:
-    for entry in sorted(os.listdir(os.path.dirname(__file__))):
-        name, extension = os.path.splitext(entry)
-        if extension == ".py" and name != "__init__":
-            lint: type[Listener] = importlib.import_module(f"{__name__}.{name}").Lint
-            yield lint
+def discover(folders: Iterable[str], package: str) -> Iterator[type[Listener]]:
+    """The lint of each module of a package; raises `LintError` where a module has none."""
+    for module in pkgutil.iter_modules(folders, f"{package}."):
+        if module.ispkg:
+            continue
+        lint = getattr(importlib.import_module(module.name), "Lint", None)
+        if not isinstance(lint, type) or not issubclass(lint, Listener):
+            raise LintError(f"{module.name} has no class `Lint` that is a `Listener`")
+        yield lint

@@ -54,9 +54,9 @@ from namecheck.interpreter.domain.tags import tag_of, with_tag
 from namecheck.interpreter.domain.values import TensorValue, Union, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener
 from namecheck.interpreter.evaluation.findings import place_of
-from namecheck.lints.support import subscripts
-from namecheck.lints.support.doubts import Doubts
-from namecheck.lints.support.subscripts import SUBSCRIPTS
+from namecheck.lints.shared import subscripts
+from namecheck.lints.shared.doubts import Doubts
+from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC603"
 

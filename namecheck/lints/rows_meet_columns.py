@@ -37,8 +37,8 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import TupleValue, Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
-from namecheck.lints.support import following
-from namecheck.lints.support.doubts import Doubts
+from namecheck.lints.shared import following
+from namecheck.lints.shared.doubts import Doubts
 
 CODE: Final = "NC602"
 

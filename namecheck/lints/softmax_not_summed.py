@@ -53,9 +53,9 @@ from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.events import Applied, Listener, TensorOperand
-from namecheck.lints.support import following, subscripts
-from namecheck.lints.support.doubts import Doubts
-from namecheck.lints.support.subscripts import SUBSCRIPTS
+from namecheck.lints.shared import following, subscripts
+from namecheck.lints.shared.doubts import Doubts
+from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC601"
 
