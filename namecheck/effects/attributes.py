@@ -1,8 +1,8 @@
-"""What a result is beside its dims: its dtype, and where and how it lies in memory.
+"""The attributes of a result: its dtype, and where and how it lies in memory.
 
-One call for all attributes that a tensor has; what the row of an operator tells of each stands in
-its own module. Names and sizes speak first: `namecheck.operators.infer` asks for these again where
-an attribute contradicts.
+One call answers for all attributes of a tensor; what the row of an operator says of each is read by
+a module of its own. Names and sizes come first: `namecheck.operators.infer` asks for them again
+where an attribute contradicts.
 """
 
 from __future__ import annotations
@@ -14,67 +14,73 @@ from typing import Any
 
 from namecheck.core.dtypes import Around
 from namecheck.core.tensors import Many, Tensor
-from namecheck.effects import device as devices
-from namecheck.effects import dtype as dtypes
-from namecheck.effects import layout as layouts
-from namecheck.effects import memory_order, overlap
+from namecheck.effects import device, dtype, layout, memory_order, operands, overlap
+from namecheck.effects.device import DeviceEffect
+from namecheck.effects.dtype import DtypeEffect
+from namecheck.effects.layout import LayoutEffect
+from namecheck.effects.memory_order import MemoryEffect
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What the row of an operator tells of attributes, for one overload.
+class Effects:
+    """What a row says of all attributes, for one overload.
 
-    `apart` tells that what is written to must not overlap itself.
+    `parameters` are those that the columns speak of. `refuses_overlap` is whether the tensor that
+    is written to must not have two elements in one place.
     """
 
-    typing: dtypes.Typing
-    placing: devices.Placing
-    order: memory_order.Ordering
-    keeping: layouts.Keeping
-    apart: bool
+    dtype: DtypeEffect
+    device: DeviceEffect
+    memory: MemoryEffect
+    layout: LayoutEffect
+    refuses_overlap: bool
+    parameters: tuple[str, ...]
 
 
-def told(
+def attributed(
     answer: Any,
-    row: Telling,
+    effects: Effects,
     arguments: Mapping[str, Any],
     around: Around | None,
     target: Any = None,
 ) -> Any:
-    """A result with its attributes; raises `Contradiction` where torch refuses those given.
+    """A result with its attributes; raises `Contradiction` where torch refuses the operands'.
 
-    Where `around` is None nothing is asked of attributes, and nothing is told of them.
-    `target` is the tensor that is written to, in place or as ``out=``, if there is one.
+    Where `around` is None no attribute is checked, and none is known of the result. `target` is
+    the tensor that is written to, in place or as ``out=``, if there is one.
     """
     if around is None:
         return answer
-    if target is not None and row.apart:
+    if target is not None and effects.refuses_overlap:
         overlap.check(answer, target)
-    dtype = dtypes.of_result(answer, row.typing, arguments, around, target)
-    device = devices.of_result(row.placing, arguments, around, target)
-    layout = layouts.of_result(row.keeping, arguments, written=target is not None)
-    order = memory_order.of_result(answer, row.order, arguments)
-    return _made(answer, dtype, device, layout, order)
+    call = operands.walk(arguments, effects.parameters)
+    return _made(
+        answer,
+        dtype.of_result(answer, effects.dtype, call, around, target),
+        device.of_result(effects.device, call, around, target),
+        layout.of_result(effects.layout, call, writes=target is not None),
+        memory_order.of_result(answer, effects.memory, call),
+    )
 
 
-def _made(answer: Any, *told: Any) -> Any:
+def _made(answer: Any, *attributes: Any) -> Any:
     """A result with all its attributes; those of several results are alike, or in a list."""
     if isinstance(answer, Tensor):
-        return Tensor(answer.dims, *told)
+        return Tensor(answer.dims, *attributes)
     if isinstance(answer, Many):
-        return Many(_made(answer.each, *told))
+        return Many(_made(answer.each, *attributes))
     if isinstance(answer, (tuple, list)):
-        each = (one if isinstance(one, list) else repeat(one) for one in told)
+        each = (one if isinstance(one, list) else repeat(one) for one in attributes)
         return type(answer)(map(_made, answer, *each))
     return answer
 
 
-def kept(result: Tensor, target: Tensor, *, moved: bool = False) -> Tensor:
-    """A result that is written to a tensor: it has the elements, and the place, of that tensor.
+def written_to(target: Tensor, computed: Tensor, *, moved: bool = False) -> Tensor:
+    """What a tensor becomes that a result is written to: only its dims may be those of the result.
 
     Where dims are `moved`, its order in memory is that of the result.
     """
-    memory = result.memory if moved else memory_order.kept(result, target)
+    memory = computed.memory if moved else memory_order.of_target(computed, target)
     return replace(
-        result, dtype=target.dtype, device=target.device, layout=target.layout, memory=memory
+        computed, dtype=target.dtype, device=target.device, layout=target.layout, memory=memory
     )

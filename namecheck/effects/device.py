@@ -1,10 +1,10 @@
-"""Where a result is: one mechanism that reads the row of an operator.
+"""The device of a result: one mechanism that reads the row of an operator.
 
 Nothing is moved between devices but CPU tensors without dims (tensor_attributes.rst, the last note
 on devices): so all tensors that an operator takes are on one device, and so is its result. A row
 says in `device` where that is not so: the result is where the ``first`` or the ``last`` tensor is,
 on the ``cpu`` or on ``cuda``, or ``each`` stays where it was; the further ones of an ``index`` may
-be on the CPU; what is ``host`` is done on the CPU alone; a ``cast`` may be to a class that tells
+be on the CPU; what is ``host`` is done on the CPU alone; a ``cast`` may be to a class that names
 the device; ``alike(input,weight)`` are all that have to be on one device. What makes a tensor
 makes it on the device that is asked for, else on that of its input, else on the default device.
 All of it is held against torch by tests/runtime/test_device_agreement.py.
@@ -12,103 +12,106 @@ All of it is held against torch by tests/runtime/test_device_agreement.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache, reduce
-from typing import Any, Final, TypeAlias
+from functools import reduce
+from typing import Any, Final
 
 from namecheck.core import devices
 from namecheck.core.devices import CPU, META, Chosen, Device
 from namecheck.core.dtypes import Around
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.effects.needs import tensors_in
-
-Place: TypeAlias = tuple[str, Tensor]
+from namecheck.effects.operands import Operands
+from namecheck.effects.words import WordError, check_parameters, read_word
 
 WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index", "last")
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
-    """What the row of an operator tells of devices, for one overload.
+class DeviceEffect:
+    """What a row says of devices, for one overload.
 
-    `word` is that of the row, `operands` the parameters that take tensors. What `broadcasts` does
+    `word` is that of the row, `parameters` are those whose tensors count. What `broadcasts` does
     not move a tensor without dims from another device either; what `makes` a tensor has a
     parameter for its device. The parameters of a `layer` are on one too: of some it has those that
     one of `switches` asks for, arguments that it is made with.
     """
 
     word: str
-    operands: tuple[str, ...]
+    parameters: tuple[str, ...]
     broadcasts: bool
     makes: bool
     layer: bool
     switches: tuple[str, ...] = ()
 
 
+def read(
+    cell: str,
+    parameters: tuple[str, ...],
+    *,
+    broadcasts: bool,
+    makes: bool,
+    layer: bool,
+    switches: tuple[str, ...],
+) -> DeviceEffect:
+    """What the column `device` says; `parameters` count where it names none."""
+    word = read_word(cell)
+    return DeviceEffect(
+        word.name or "alike", word.arguments or parameters, broadcasts, makes, layer, switches
+    )
+
+
+def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a cell of `device` that cannot be read."""
+    word = read_word(cell)
+    if word.name and word.name not in WORDS:
+        raise WordError(f"unknown word '{word.name}'", WORDS)
+    check_parameters(word.arguments, parameters)
+
+
 def of_result(
-    row: Placing, arguments: Mapping[str, Any], around: Around, target: Any = None
+    effect: DeviceEffect, operands: Operands, around: Around, target: Any = None
 ) -> Device:
-    """The device of a result; raises `Contradiction` where torch refuses those given."""
-    asked = arguments.get("device") if row.makes else None
+    """The device of a result; raises `Contradiction` where torch refuses those of the operands."""
+    arguments = operands.arguments
+    asked = arguments.get("device") if effect.makes else None
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
-    word, names = _read(row.word)
-    if word == "cuda" and isinstance(told := asked_for(asked), str) and not told.startswith("cuda"):
+    word = effect.word
+    if word == "cuda" and isinstance(on := asked_for(asked), str) and not on.startswith("cuda"):
         raise _no_cuda()
-    every = _places(names or row.operands, arguments)
-    if word == "alike" and not row.makes and not row.layer:
-        found = {tensor.device for _, tensor in every}
-        if isinstance(target, Tensor):
-            found.add(target.device)
-        if len(found) == 1:
-            return found.pop()
-    if word == "host":
-        _check_host(every, arguments)
-    if word == "index":
-        _check_index(every)
-    if word == "alike" and not row.makes:
-        written = [("out", target)] if isinstance(target, Tensor) else []
-        if row.layer and arguments.get("device") is not None and _has_parameters(row, arguments):
-            written.append(("parameters", Tensor(device=asked_for(arguments["device"]))))
-        _check_alike([*every, *written], row.broadcasts, len(every), target is not None)
-    if word == "cast":
-        return _of_class(arguments.get("dtype"), every)
-    if asked is None and row.makes and word != "cuda" and not _is_modelled(arguments):
-        return UNKNOWN if every else around.device
-    return _device(word, every, asked, row.broadcasts)
+    tensors = operands.tensors(effect.parameters)
+    if word == "alike" and not effect.makes:
+        if not effect.layer:
+            different = {tensor.device for tensor in tensors}
+            if isinstance(target, Tensor):
+                different.add(target.device)
+            if len(different) == 1:
+                return different.pop()
+        _check_alike(tensors, _others(effect, arguments, target), effect.broadcasts, target)
+    elif word == "host":
+        _check_host(tensors, arguments)
+    elif word == "index":
+        _check_index(tensors)
+    elif word == "cast":
+        return _of_class(arguments.get("dtype"), tensors)
+    if asked is None and effect.makes and word != "cuda" and not _is_modelled(arguments):
+        return UNKNOWN if tensors else around.device
+    return _device(word, tensors, asked, effect.broadcasts)
 
 
-def _has_parameters(row: Placing, arguments: Mapping[str, Any]) -> bool:
+def _others(effect: DeviceEffect, arguments: Mapping[str, Any], target: Any) -> list[Tensor]:
+    """What has to be where the operands are: what is written to, the parameters of a layer."""
+    others = [target] if isinstance(target, Tensor) else []
+    if effect.layer and arguments.get("device") is not None and _has_parameters(effect, arguments):
+        others.append(Tensor(device=asked_for(arguments["device"])))
+    return others
+
+
+def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
     """Whether a layer surely has parameters, or buffers."""
-    return not row.switches or any(arguments.get(name) is True for name in row.switches)
-
-
-def _places(names: tuple[str, ...], arguments: Mapping[str, Any]) -> list[Place]:
-    """The tensors in some arguments; mostly one is in each."""
-    found: list[Place] = []
-    for name in names:
-        value = arguments.get(name)
-        if isinstance(value, Tensor):
-            found.append((name, value))
-        elif value is not None:
-            found.extend((name, tensor) for tensor in tensors_in(value))
-    return found
-
-
-@cache
-def _read(word: str) -> tuple[str, tuple[str, ...]]:
-    name, _, names = word.removesuffix(")").partition("(")
-    return name or "alike", tuple(names.split(",")) if names else ()
-
-
-def fault_of(word: str) -> str | None:
-    """What is wrong with the word of a row, if anything is."""
-    name, _ = _read(word)
-    if name not in WORDS:
-        return f"device: unknown word '{name}'; the words are {', '.join(WORDS)}"
-    return None
+    return not effect.switches or any(arguments.get(name) is True for name in effect.switches)
 
 
 def _is_modelled(arguments: Mapping[str, Any]) -> bool:
@@ -125,29 +128,28 @@ def _no_cuda() -> Contradiction:
     )
 
 
-def _device(word: str, every: list[Place], asked: Any, broadcasts: bool) -> Device:
+def _device(word: str, tensors: list[Tensor], asked: Any, broadcasts: bool) -> Device:
     if word == "cuda" and (asked is None or isinstance(asked, int)):
         return "cuda" if asked is None else f"cuda:{asked}"
     if asked is not None:
         return asked_for(asked)
     if word in ("cpu", "host"):
         return CPU
-    if word == "each" and len(every) > 1:
+    if word == "each" and len(tensors) > 1:
         return UNKNOWN
-    if word in ("first", "index", "last") and every:
-        return every[-1 if word == "last" else 0][1].device
-    tensors = [tensor for _, tensor in every]
+    if word in ("first", "index", "last") and tensors:
+        return tensors[-1 if word == "last" else 0].device
     if not broadcasts and len({t.device for t in tensors}) > 1 and any(map(_is_empty, tensors)):
-        return UNKNOWN  # what torch does with what has no data is not told
+        return UNKNOWN  # what torch does with what has no data is not known
     return _common(tensors)
 
 
-def _of_class(dtype: Any, every: list[Place]) -> Device:
+def _of_class(asked: Any, tensors: list[Tensor]) -> Device:
     """The device that a cast goes to: that of a dtype stays, ``torch.cuda.FloatTensor`` moves."""
-    if isinstance(dtype, str):
-        return "cuda" if dtype.startswith("torch.cuda.") else CPU
-    stays = isinstance(dtype, Constant) and every
-    return every[0][1].device if stays else UNKNOWN
+    if isinstance(asked, str):
+        return "cuda" if asked.startswith("torch.cuda.") else CPU
+    stays = isinstance(asked, Constant) and tensors
+    return tensors[0].device if stays else UNKNOWN
 
 
 def asked_for(asked: Any) -> Device:
@@ -174,19 +176,17 @@ def _is_empty(tensor: Tensor) -> bool:
     return tensor.device == META
 
 
-def _check_alike(every: list[Place], broadcasts: bool, inputs: int, writes: bool) -> None:
+def _check_alike(
+    tensors: list[Tensor], others: list[Tensor], broadcasts: bool, target: Any
+) -> None:
     """Refuse tensors that certainly are on two devices; what is written to is never moved.
 
     With what has no data torch lets most operators pass (recorded: add_, matmul on meta).
     """
-    counting = [
-        place
-        for number, place in enumerate(every)
-        if number >= inputs or _counts(place[1], broadcasts)
-    ]
-    for number, (_, one) in enumerate(counting):
-        for _, other in counting[number + 1 :]:
-            if META in (one.device, other.device) and (writes or not broadcasts):
+    counting = [*(tensor for tensor in tensors if _counts(tensor, broadcasts)), *others]
+    for number, one in enumerate(counting):
+        for other in counting[number + 1 :]:
+            if META in (one.device, other.device) and (target is not None or not broadcasts):
                 continue
             if devices.differ(one.device, other.device):
                 raise mixed(one.device, other.device)
@@ -204,17 +204,17 @@ _TWO_DEVICES: Final = (
 )
 
 
-def mixed(one: Device, other: Device) -> Contradiction:
+def mixed(first: Device, second: Device) -> Contradiction:
     """Tensors on two devices."""
-    if META in (one, other):
+    if META in (first, second):
         text = (
-            f"Tensor on device {devices.spoken(other)} is not on the expected device "
-            f"{devices.spoken(one)}!"
+            f"Tensor on device {devices.spoken(second)} is not on the expected device "
+            f"{devices.spoken(first)}!"
         )
     else:
-        one, other = (other, one) if one == CPU else (one, other)
-        text = _TWO_DEVICES.format(devices.spoken(one), devices.spoken(other))
-    chosen = next((d for d in (one, other) if isinstance(d, Chosen)), None)
+        first, second = (second, first) if first == CPU else (first, second)
+        text = _TWO_DEVICES.format(devices.spoken(first), devices.spoken(second))
+    chosen = next((d for d in (first, second) if isinstance(d, Chosen)), None)
     where = "" if chosen is None else f" Where the program chooses {_choice(chosen)}, they differ."
     return Contradiction(
         "NC401",
@@ -227,12 +227,12 @@ def _choice(chosen: Chosen) -> str:
     return next((name for name in chosen.names if name != CPU), CPU)
 
 
-def _check_index(every: list[Place]) -> None:
+def _check_index(tensors: list[Tensor]) -> None:
     """Refuse an index on another device: the CPU's may go anywhere (recorded: getitem)."""
-    if not every:
+    if not tensors:
         return
-    indexed = every[0][1].device
-    for _, index in every[1:]:
+    indexed = tensors[0].device
+    for index in tensors[1:]:
         device = index.device
         if device == META:
             continue
@@ -245,11 +245,11 @@ def _check_index(every: list[Place]) -> None:
             )
 
 
-def _check_host(every: list[Place], arguments: Mapping[str, Any]) -> None:
+def _check_host(tensors: list[Tensor], arguments: Mapping[str, Any]) -> None:
     """Refuse what NumPy cannot see (recorded: numpy)."""
-    if arguments.get("force", False) is not False or not every:
+    if arguments.get("force", False) is not False or not tensors:
         return
-    device = every[0][1].device
+    device = tensors[0].device
     if devices.differ(device, CPU):
         raise Contradiction(
             "NC403",

@@ -1,12 +1,11 @@
-"""What the elements of a result are: one mechanism that reads the row of an operator.
+"""The dtype of a result: one mechanism that reads the row of an operator.
 
-The row tells in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
-`dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of
-several results each has its word, and an argument may choose one
-(``return_complex?True=complex|False=first``). `needs` tells which dtypes an argument must have
-(`needs`); `lacks` which kernel torch does not have for some dtypes or categories
-(``"bitwise_and_cpu: floating complex"``), or what it says of them where it computes in one
-(``"complex; max(): does not support complex input"``). All of it is held
+The row says in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
+`dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of several results
+each has its word, and an argument may choose one (``return_complex?True=complex|False=first``).
+`needs` says which dtypes an argument must have (`needs`); `lacks` which kernel torch does not have
+for some dtypes or categories (``"bitwise_and_cpu: floating complex"``), or what it says of them
+where it computes in one (``"complex; max(): does not support complex input"``). All of it is held
 against torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
 """
 
@@ -14,109 +13,200 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final
 
-from namecheck.core import dtypes as attributes
-from namecheck.core.dims import Dims
-from namecheck.core.dtypes import (
-    FLOATINGS,
-    INTEGRALS,
-    KINDS,
-    STANDARD,
-    Around,
-    DType,
-    Operand,
-    Priority,
-)
+from namecheck.core import dtypes
+from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Around, DType, Operand
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
-from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Constant, Many, SomeNumber, Tensor
+from namecheck.core.promotion import operand_of
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects import needs, outputs
-from namecheck.effects.dtype_words import WORDS, Word, fixed, said, stood_for
+from namecheck.effects.dtype_words import CATEGORIES, WORDS, DtypeWord, dtypes_of, fixed
 from namecheck.effects.needs import Need
+from namecheck.effects.operands import Operands
+from namecheck.effects.outputs import Output
+from namecheck.effects.words import (
+    Choice,
+    Item,
+    Message,
+    Word,
+    WordError,
+    check_parameters,
+    read_cell,
+    read_items,
+    words_in,
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ResultDtype:
+    """What a row says of the dtype of one result; `parameters` are those whose dtypes count.
+
+    `lacks` are the dtypes without a kernel, and `refusal` is what torch says of them. `asks` is
+    whether the call may ask for the dtype. Two of the same text are one object (`_result`), so
+    that what follows from it is kept by identity.
+    """
+
+    word: DtypeWord
+    parameters: tuple[str, ...]
+    output: Output
+    lacks: frozenset[str]
+    refusal: Message | None
+    asks: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Typing:
-    """What the row of an operator tells of dtypes."""
+class ChosenDtype:
+    """An argument chooses what a row says of the dtype of one result, by its value as text."""
 
-    dtype: str = ""
+    parameter: str
+    results: Mapping[str, ResultDtype]
+
+
+@dataclass(frozen=True, slots=True)
+class DtypeEffect:
+    """What a row says of dtypes, for one overload; the last of `results` holds for all further."""
+
+    results: tuple[ResultDtype | ChosenDtype, ...] = ()
     needs: tuple[Need, ...] = ()
-    lacks: str = ""
-    into: str = ""
-    layer: bool = False
+
+    @property
+    def parameters(self) -> set[str]:
+        """All parameters whose dtypes count."""
+        every = [_alternatives(result) for result in self.results]
+        named = {name for results in every for result in results for name in result.parameters}
+        return named.union(*(need.walked for need in self.needs))
+
+
+def _alternatives(result: ResultDtype | ChosenDtype) -> Collection[ResultDtype]:
+    return result.results.values() if isinstance(result, ChosenDtype) else (result,)
+
+
+def read(
+    cell: str, entries: Mapping[str, str], lacks: str, into: str, *, layer: bool
+) -> DtypeEffect:
+    """What the columns `dtype`, `needs`, `lacks` and `into` say, of a layer or a function."""
+    items = read_items(cell)
+    # A kernel is that of the first result; of further ones torch may say something else.
+    count = max(len(items), len(read_cell(into).messages), 2 if lacks else 1)
+    results = [
+        _of_item(items[min(place, len(items) - 1)], place, "" if place else lacks, into, layer)
+        for place in range(count if items else 0)
+    ]
+    return DtypeEffect(
+        tuple(results), tuple(needs.read(subject, need) for subject, need in entries.items())
+    )
+
+
+def _of_item(
+    item: Item, place: int, lacks: str, into: str, layer: bool
+) -> ResultDtype | ChosenDtype:
+    if isinstance(item, Word):
+        return _result(item, place, lacks, into, layer)
+    chosen = {value: _result(word, place, lacks, into, layer) for value, word in item.words}
+    return ChosenDtype(item.parameter, MappingProxyType(chosen))
+
+
+@cache
+def _result(word: Word, place: int, lacks: str, into: str, layer: bool) -> ResultDtype:
+    meaning = WORDS.get(word.name) or fixed(word.name)
+    parameters = word.arguments or meaning.parameters
+    kernel = read_cell(lacks)
+    refusal = kernel.message()
+    if kernel.kernel:
+        text = f"\"{kernel.kernel}\" not implemented for '{{spoken[0]}}'"
+        refusal = Message("NotImplementedError", text)
+    return ResultDtype(
+        meaning,
+        parameters,
+        outputs.read(into, meaning.into, place),
+        dtypes_of(each.name for each in words_in(kernel.items)),
+        refusal,
+        not (layer and parameters),
+    )
+
+
+def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a cell of `dtype` that cannot be read."""
+    items = read_items(cell)
+    choices = [item.parameter for item in items if isinstance(item, Choice)]
+    check_parameters(choices, parameters)
+    for word in words_in(items):
+        meaning = WORDS.get(word.name)
+        if meaning is None and word.name not in KINDS:
+            raise WordError(f"unknown word '{word.name}'", (*sorted(WORDS), *KINDS))
+        check_parameters(word.arguments, parameters)
+        if parameters is None or meaning is None or meaning.bare or word.arguments:
+            continue
+        if not any(name in parameters for name in meaning.parameters):
+            missing = " nor ".join(f"'{name}'" for name in meaning.parameters)
+            raise WordError(
+                f"'{word.name}' needs its parameters: there is neither {missing}",
+                sorted(parameters),
+                "parameters",
+            )
+
+
+def check_kernel(cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a cell of `lacks` that cannot be read."""
+    lacks = read_cell(cell)
+    for word in words_in(lacks.items):
+        if word.name not in KINDS and word.name not in CATEGORIES:
+            raise WordError(f"unknown word '{word.name}'", (*CATEGORIES, *KINDS))
+    if cell and not lacks.kernel and not lacks.messages:
+        raise WordError("the kernel, or what torch says, is missing")
 
 
 def of_result(
     answer: Any,
-    row: Typing,
-    arguments: Mapping[str, Any],
+    effect: DtypeEffect,
+    operands: Operands,
     around: Around,
     target: Any = None,
 ) -> DType | list[DType]:
     """The dtype of a result, of several results a list; raises `Contradiction` where torch refuses.
 
-    `target` is the tensor that is written to, in place or as ``out=``, if there is one. The last
-    word holds for all further results.
+    `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
-    for need in row.needs:
-        needs.check(need, arguments, around)
-    words = (_chosen(row.dtype, arguments) if "?" in row.dtype else row.dtype).split()
-    if not words:
-        return _of_asked(arguments)
-    if isinstance(answer, (tuple, list)):
-        every = (words + words[-1:] * len(answer))[: len(answer)]
-        written = target if isinstance(target, (tuple, list)) else ()
-        return [
-            _of_one(
-                word,
-                _Part(place, "" if place else row.lacks, row.into, row.layer),
-                arguments,
-                around,
-                to,
-            )
-            for place, (word, to) in enumerate(itertools.zip_longest(every, written[: len(every)]))
-        ]
-    return _of_one(words[0], _Part(0, row.lacks, row.into, row.layer), arguments, around, target)
-
-
-def _chosen(words: str, arguments: Mapping[str, Any]) -> str:
-    """The word that an argument chooses, as ``reduction?max=first|sum=sums``; "" for other ones."""
-    name, choices = _choices_of(words)
-    return choices.get(str(arguments.get(name)), "")
-
-
-@cache
-def _choices_of(words: str) -> tuple[str, dict[str, str]]:
-    name, _, choices = words.partition("?")
-    return name, {given: word for given, _, word in (c.partition("=") for c in choices.split("|"))}
-
-
-class _Part(NamedTuple):
-    """What a row tells of one of its results, besides the word for its dtype."""
-
-    place: int
-    lacks: str
-    into: str
-    layer: bool
+    for need in effect.needs:
+        needs.check(need, operands, around)
+    if not effect.results:
+        return _of_asked(operands.arguments)
+    if not isinstance(answer, (tuple, list)):
+        return _of_one(effect.results[0], operands, around, target)
+    targets = target if isinstance(target, (tuple, list)) else ()
+    last = len(effect.results) - 1
+    return [
+        _of_one(effect.results[min(place, last)], operands, around, out)
+        for place, (_, out) in enumerate(itertools.zip_longest(answer, targets[: len(answer)]))
+    ]
 
 
 def _of_one(
-    word: str, part: _Part, arguments: Mapping[str, Any], around: Around, target: Any
+    result: ResultDtype | ChosenDtype, operands: Operands, around: Around, target: Any
 ) -> DType:
-    written = target.dtype if isinstance(target, Tensor) else UNKNOWN
-    dtype = _dtype(word, part, arguments, around, written)
-    _check_gradient(arguments, dtype, in_place=target is not None)
+    if isinstance(result, ChosenDtype):
+        chosen = result.results.get(str(operands.arguments.get(result.parameter)))
+        if chosen is None:
+            return _of_asked(operands.arguments)
+        result = chosen
+    out = target.dtype if isinstance(target, Tensor) else UNKNOWN
+    dtype = _dtype(result, operands, around, out)
+    if operands.arguments.get("requires_grad") is True:
+        refusal = without_gradient(dtype, in_place=target is not None)
+        if refusal is not None:
+            raise refusal
     return dtype
 
 
 def _of_asked(arguments: Mapping[str, Any]) -> DType:
-    """The dtype that the call asks for, where the row tells nothing."""
-    asked = arguments.get("dtype")
-    return (isinstance(asked, Constant) and _asked(asked)) or UNKNOWN
+    """The dtype that the call asks for, where the row says nothing."""
+    argument = arguments.get("dtype")
+    return (isinstance(argument, Constant) and _named(argument)) or UNKNOWN
 
 
 def _asking(arguments: Mapping[str, Any]) -> Any:
@@ -127,16 +217,18 @@ def _asking(arguments: Mapping[str, Any]) -> Any:
     return Constant("dtype", "int32") if narrow is True else UNKNOWN
 
 
-def _asked(asked: Any) -> str | None:
+def _named(argument: Any) -> str | None:
     """The dtype that is asked for, also by the name of an old class: ``torch.FloatTensor``."""
-    if isinstance(asked, Constant):
-        return asked.name if asked.name in KINDS else None
-    if isinstance(asked, str):
-        return _OF_CLASSES.get(asked.rpartition(".")[2])
+    if isinstance(argument, Constant):
+        return argument.name if argument.name in KINDS else None
+    if isinstance(argument, str):
+        return _OF_CLASSES.get(argument.rpartition(".")[2])
     return None
 
 
-_OF_CLASSES: Final = {f"{kind.spoken}Tensor": name for name, kind in KINDS.items()}
+_OF_CLASSES: Final = MappingProxyType(
+    {f"{kind.spoken}Tensor": name for name, kind in KINDS.items()}
+)
 
 
 def _check_class(word: str) -> None:
@@ -147,51 +239,53 @@ def _check_class(word: str) -> None:
         text, help_ = f"invalid type: '{word}'", f"Did you mean 'torch.{near[0]}'?"
         raise Contradiction("NC306", text, error="ValueError", help=help_)
     if not word.startswith("torch."):
-        raise attributes.misspelt(word, f"invalid type: '{word}'", "ValueError")
+        raise dtypes.misspelt(word, f"invalid type: '{word}'", "ValueError")
 
 
 # How much alike a misspelt class must be to one of torch.
 _CLOSE: Final = 0.85
 
 
-def _dtype(
-    word: str, part: _Part, arguments: Mapping[str, Any], around: Around, written: DType
-) -> DType:
-    """The dtype of a result by one word of the row."""
-    told, names = _read(word)
-    asked = None if part.layer and names else _asking(arguments)
-    if asked is not None and _asked(asked) is None:
-        if isinstance(asked, str):
-            _check_class(asked)
+def _dtype(result: ResultDtype, operands: Operands, around: Around, out: DType) -> DType:
+    """The dtype of one result."""
+    asking = _asking(operands.arguments) if result.asks else None
+    asked = None if asking is None else _named(asking)
+    if asking is not None and asked is None:
+        if isinstance(asking, str):
+            _check_class(asking)
         return UNKNOWN
-    operands = _operands(names, arguments, around)
-    if around.autocast and any(_may_float(choice) for choice in operands):
-        return _asked(asked) or told.constant or UNKNOWN
-    if not told.takes(len(operands)):
-        return _asked(asked) or UNKNOWN
-    if () in operands:
-        settled = _asked(asked) or told.constant
-        return UNKNOWN if settled is None else _written(settled, told, part, asked, written)
+    word = result.word
+    choices = [
+        operand_of(leaf, around)
+        for parameter in result.parameters
+        for leaf in operands.leaves[parameter]
+        if not isinstance(leaf, str)
+    ]
+    if around.autocast and any(_may_float(choice) for choice in choices):
+        return asked or word.constant or UNKNOWN
+    if not choices and not word.bare:
+        return asked or UNKNOWN
+    if () in choices:
+        settled = asked or word.constant
+        return UNKNOWN if settled is None else _settled(settled, result, asked, out)
     return _evaluated(
-        word,
-        part,
-        _asked(asked),
-        attributes.possible(around.default),
-        attributes.possible(written) or (None,),
-        tuple(operands),
+        result,
+        asked,
+        dtypes.possible(around.default),
+        dtypes.possible(out) or (None,),
+        tuple(choices),
     )
 
 
-def _written(dtype: str, told: Word, part: _Part, asked: Any, written: DType) -> DType:
-    """A dtype that is settled, whatever the operands are, if what is written to takes it."""
-    taking = outputs.taking(part.into, told.into, part.place)
+def _settled(dtype: str, result: ResultDtype, asked: str | None, out: DType) -> DType:
+    """A dtype that does not depend on the operands, if what is written to takes it."""
 
     def question(target: str | None) -> str:
         if target is not None:
-            outputs.check(taking, dtype, dtype, target, asked=asked is not None)
+            outputs.check(result.output, dtype, dtype, target, asked=asked is not None)
         return dtype
 
-    return attributes.each(question, attributes.possible(written) or (None,))
+    return dtypes.each(question, dtypes.possible(out) or (None,))
 
 
 def _may_float(choice: Sequence[Operand]) -> bool:
@@ -200,115 +294,37 @@ def _may_float(choice: Sequence[Operand]) -> bool:
 
 @cache
 def _evaluated(
-    word: str,
-    part: _Part,
+    result: ResultDtype,
     asked: str | None,
     defaults: tuple[str, ...],
     targets: tuple[str | None, ...],
-    operands: tuple[tuple[Operand, ...], ...],
+    choices: tuple[tuple[Operand, ...], ...],
 ) -> DType:
-    told, _ = _read(word)
-    taking = outputs.taking(part.into, told.into, part.place)
-
-    def question(default: str, target: str | None, *chosen: Operand) -> str:
+    def question(default: str, target: str | None, *operands: Operand) -> str:
         if asked is None:
-            common, result = told.ask(default, chosen)
+            common, dtype = result.word.ask(default, operands)
         else:
-            common = result = asked
+            common = dtype = asked
         if target is not None:
-            outputs.check(taking, common, result, target, asked=asked is not None)
-        _check_kernel(part.lacks, common)
-        return result
+            outputs.check(result.output, common, dtype, target, asked=asked is not None)
+        if common in result.lacks:
+            raise _without_kernel(result.refusal, common)
+        return dtype
 
-    return attributes.each(question, defaults, targets, *operands)
-
-
-@cache
-def _read(word: str) -> tuple[Word, tuple[str, ...]]:
-    """A word of a row: what becomes of dtypes, and the parameters whose dtypes count."""
-    name, _, names = word.removesuffix(")").partition("(")
-    told = WORDS.get(name) or fixed(name)
-    return told, tuple(names.split(",")) if names else told.operands
+    return dtypes.each(question, defaults, targets, *choices)
 
 
-def words_of(told: str) -> list[str]:
-    """The words that a row tells, also those that an argument chooses from."""
-    return [
-        word
-        for each in told.split()
-        for word in (_choices_of(each)[1].values() if "?" in each else (each,))
-    ]
-
-
-def fault_of(told: str) -> str | None:
-    """What is wrong with the words of a row, if anything is."""
-    for word in words_of(told):
-        name = word.partition("(")[0]
-        if name not in WORDS and name not in KINDS:
-            return f"dtype: unknown word '{name}'; the words are {', '.join(sorted(WORDS))}"
-    return None
-
-
-def operands_of(value: Any, around: Around = STANDARD) -> Iterator[tuple[Operand, ...]]:
-    """What each tensor and each number in an argument may be; () where nothing is known."""
-    if value is None or isinstance(value, str):
-        return
-    if isinstance(value, Tensor):
-        yield _of_tensor(value)
-    elif isinstance(value, Many):
-        single = isinstance(value.each.dtype, str)
-        yield _of_tensor(value.each) if single else ()
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from operands_of(part, around)
-    elif isinstance(value, Expression):
-        yield (Operand("int64", Priority.SCALAR),)
-    elif isinstance(value, (bool, int, float, complex)):
-        yield tuple(_of_number(value, around))
-    else:
-        yield ()
-
-
-def _operands(
-    names: Sequence[str], arguments: Mapping[str, Any], around: Around
-) -> list[tuple[Operand, ...]]:
-    """What each tensor and each number in some arguments may be; mostly one tensor is in each."""
-    found: list[tuple[Operand, ...]] = []
-    for name in names:
-        value = arguments.get(name)
-        if isinstance(value, Tensor):
-            found.append(_of_tensor(value))
-        elif value is not None:
-            found.extend(operands_of(value, around))
-    return found
-
-
-def _of_tensor(tensor: Tensor) -> tuple[Operand, ...]:
-    return _choices(tensor.dtype, _priorities(tensor.dims))
-
-
-@cache
-def _choices(dtype: DType, priorities: tuple[Priority, ...]) -> tuple[Operand, ...]:
-    return tuple(
-        Operand(each, priority) for each in attributes.possible(dtype) for priority in priorities
+def _without_kernel(refusal: Message | None, dtype: str) -> Contradiction:
+    error, text = (refusal or _NO_MESSAGE).about(dtype)
+    return Contradiction(
+        "NC304",
+        text,
+        error=error,
+        help="Cast the input with `.to(…)` to a dtype that the operator has.",
     )
 
 
-def _priorities(dims: Dims) -> tuple[Priority, ...]:
-    if dims.prefix or dims.suffix:
-        return _DIMENSIONED
-    return _EITHER if dims.open else _ZERO_DIM
-
-
-_DIMENSIONED: Final = (Priority.DIMENSIONED,)
-_ZERO_DIM: Final = (Priority.ZERO_DIM,)
-_EITHER: Final = (Priority.DIMENSIONED, Priority.ZERO_DIM)
-
-
-def _of_number(value: complex, around: Around) -> Iterator[Operand]:
-    for number in value.examples if isinstance(value, SomeNumber) else (value,):
-        for default in attributes.possible(around.default):
-            yield Operand(attributes.of_number(number, default), Priority.SCALAR)
+_NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
 def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | None:
@@ -317,37 +333,12 @@ def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | Non
     if not isinstance(word, str):
         return None
     text = f"{operator}(): argument 'dtype' must be torch.dtype, not str"
-    return attributes.misspelt(word, text)
-
-
-def _check_kernel(lacks: str, common: str) -> None:
-    """Refuse dtypes of which the row says that torch has no kernel, or what it says of them."""
-    if "; " in lacks:
-        dtypes, _, words = lacks.partition("; ")
-    else:
-        kernel, _, dtypes = lacks.partition(": ")
-        words = f"NotImplementedError: \"{kernel}\" not implemented for '{{spoken[0]}}'"
-    if not dtypes or common not in stood_for(dtypes):
-        return
-    error, text = said(words, common)
-    raise Contradiction(
-        "NC304",
-        text,
-        error=error,
-        help="Cast the input with `.to(…)` to a dtype that the operator has.",
-    )
-
-
-def _check_gradient(arguments: Mapping[str, Any], dtype: DType, *, in_place: bool) -> None:
-    if arguments.get("requires_grad") is True:
-        refusal = without_gradient(dtype, in_place=in_place)
-        if refusal is not None:
-            raise refusal
+    return dtypes.misspelt(word, text)
 
 
 def without_gradient(dtype: DType, *, in_place: bool = False) -> Contradiction | None:
     """What torch says of integers that require a gradient (recorded: requires_grad_, zeros)."""
-    if attributes.is_among(dtype, INTEGRALS) is not Answer.YES:
+    if dtypes.is_among(dtype, INTEGRALS) is not Answer.YES:
         return None
     return Contradiction(
         "NC307",

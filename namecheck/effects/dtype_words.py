@@ -1,18 +1,18 @@
-"""The words by which a row tells what becomes of the dtypes of its operands.
+"""The vocabulary of the column `dtype`: what becomes of the dtypes of the operands.
 
-Each is asked about dtypes that are all known, and answers with the dtype in which torch computes
-and with that of the result; what is known only in part is `namecheck.attributes.each`'s affair.
+Each word is asked about dtypes that are all known, and answers with the dtype in which torch
+computes and with that of the result; `namecheck.core.dtypes.each` asks for all that are possible.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from namecheck.core import dtypes as attributes
+from namecheck.core import dtypes
 from namecheck.core.dtypes import (
     INTEGRALS,
     KINDS,
@@ -31,24 +31,20 @@ Common: TypeAlias = Callable[[str, Sequence[Operand]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """One word: the dtype in which torch computes, and that of the result made of it.
+class DtypeWord:
+    """What one word means: the dtype in which torch computes, and that of the result.
 
-    `operands` are the parameters that count where the row names none; `constant` is the dtype of
-    the result where that does not depend on them; `bare` whether it needs no operand; `into` how
-    what is written to takes the result (`namecheck.effects.outputs`).
+    `parameters` are those that count where the row names none; `constant` is the dtype of the
+    result where that does not depend on them; `bare` whether it needs no operand; `into` how an
+    output takes the result (`namecheck.effects.outputs`).
     """
 
     common: Common
     result: Callable[[str, str], str]
-    operands: tuple[str, ...]
+    parameters: tuple[str, ...]
     constant: str | None = None
     bare: bool = False
     into: str = "same"
-
-    def takes(self, count: int) -> bool:
-        """Whether this many operands are enough."""
-        return self.bare or count > 0
 
     def ask(self, default: str, operands: Sequence[Operand]) -> tuple[str, str]:
         """The dtype in which torch computes, and that of the result."""
@@ -88,10 +84,10 @@ def _floating(default: str, operands: Sequence[Operand]) -> str:
 
 def _common(default: str, operands: Sequence[Operand]) -> str:
     """The dtype that all have; of different ones it depends on how torch computes."""
-    dtypes = {operand.dtype for operand in operands}
-    if len(dtypes) > 1:
+    different = {operand.dtype for operand in operands}
+    if len(different) > 1:
         raise Untold
-    return dtypes.pop()
+    return different.pop()
 
 
 def _lost(default: str, operands: Sequence[Operand]) -> str:
@@ -107,32 +103,14 @@ def _gathered(default: str, operands: Sequence[Operand]) -> str:
     return dtype
 
 
-CATEGORIES: Final[Mapping[str, frozenset[str]]] = {
-    each.name.lower(): attributes.of_category(each) for each in Category
-}
+CATEGORIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {each.name.lower(): dtypes.of_category(each) for each in Category}
+)
 
 
-@cache
-def stood_for(words: str) -> frozenset[str]:
+def dtypes_of(words: Iterable[str]) -> frozenset[str]:
     """The dtypes that words of a row stand for: their names, or those of categories."""
-    return frozenset(
-        dtype for word in words.split() for dtype in CATEGORIES.get(word, frozenset({word}))
-    )
-
-
-_SAID: Final = re.compile(r"(?:(?P<error>\w+Error): )?(?P<text>.*)", re.DOTALL)
-
-
-def said(words: str, *dtypes: str) -> tuple[str, str]:
-    """What torch raises and says, where a row writes it down, with the dtypes in its words."""
-    found = _SAID.fullmatch(words)
-    assert found is not None, words
-    text = found["text"].format(
-        *dtypes,
-        spoken=[spoken(dtype) for dtype in dtypes],
-        cpp=[attributes.cpp(dtype) for dtype in dtypes],
-    )
-    return found["error"] or "RuntimeError", text
+    return frozenset(dtype for word in words for dtype in CATEGORIES.get(word, frozenset({word})))
 
 
 def mismatch(text: str, error: str = "RuntimeError") -> Contradiction:
@@ -242,21 +220,21 @@ def _ranged(default: str, operands: Sequence[Operand]) -> str:
     if any(operand.priority > Priority.SCALAR for operand in operands):
         raise Untold
     complexes = any(category(operand.dtype) is Category.COMPLEX for operand in operands)
-    return attributes.complex_of(default) if complexes else default
+    return dtypes.complex_of(default) if complexes else default
 
 
 def _real(common: str, default: str) -> str:
-    return attributes.real_of(common)
+    return dtypes.real_of(common)
 
 
 def _angle(common: str, default: str) -> str:
-    return default if common in INTEGRALS else attributes.real_of(common)
+    return default if common in INTEGRALS else dtypes.real_of(common)
 
 
 def _complex(common: str, default: str) -> str:
     if common in ("float16", "bfloat16") or KINDS[common].shell:
         raise Untold
-    return attributes.complex_of(default if common in INTEGRALS else common)
+    return dtypes.complex_of(default if common in INTEGRALS else common)
 
 
 def _boolean(common: str, default: str) -> str:
@@ -270,45 +248,47 @@ def _default(default: str, operands: Sequence[Operand]) -> str:
 _ONE: Final = ("input",)
 _TWO: Final = ("input", "other")
 
-WORDS: Final[dict[str, Word]] = {
-    "first": Word(_first, _own, _ONE),
-    "last": Word(_last, _own, _TWO),
-    "promotes": Word(_promoted, _own, _TWO, into="cast"),
-    "floats": Word(_floating, _own, _TWO, into="cast"),
-    "compares": Word(_promoted, _boolean, _TWO, "bool", into="cast"),
-    "bounded": Word(_promoted, _own, ("input", "min", "max"), into="cast"),
-    "common": Word(_common, _own, _TWO),
-    "subtracts": Word(_subtracted, _own, _TWO, into="cast"),
-    "powers": Word(_powered, _own, _TWO, into="cast"),
-    "negates": Word(_negated, _own, _ONE, into="cast"),
-    "sums": Word(_first, _summed, _ONE, into="any"),
-    "squares": Word(_promoted, _squared, _ONE, into="cast"),
-    "truth": Word(_first, _true, _ONE),
-    "doubles": Word(_promoted, _double, _TWO),
-    "distances": Word(_floating, _real, _TWO),
-    "spans": Word(_promoted, _real, _TWO),
-    "adds": Word(_gathered, _own, _ONE),
-    "gathers": Word(_gathered, _real, _TWO),
-    "losses": Word(_lost, _own, _TWO),
-    "gaps": Word(_lost, _real, _TWO),
-    "means": Word(_averaged, _own, _ONE, into="cast"),
-    "real": Word(_first, _real, _ONE),
-    "angle": Word(_first, _angle, _ONE, into="cast"),
-    "spectral": Word(_promoted, _complex, ("input", "window")),
-    "complex": Word(_first, _complex, _ONE),
-    "data": Word(_of_data, _own, ("data",), bare=True, into="made"),
-    "counts": Word(_promoted, _counted, ("start", "end", "step"), into="made"),
-    "weighs": Word(_weighed, _own, ("weights",), bare=True),
-    "ranges": Word(_ranged, _own, ("start", "end"), into="made"),
-    "default": Word(_default, _own, (), bare=True, into="made"),
-}
+WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
+    {
+        "first": DtypeWord(_first, _own, _ONE),
+        "last": DtypeWord(_last, _own, _TWO),
+        "promotes": DtypeWord(_promoted, _own, _TWO, into="cast"),
+        "floats": DtypeWord(_floating, _own, _TWO, into="cast"),
+        "compares": DtypeWord(_promoted, _boolean, _TWO, "bool", into="cast"),
+        "bounded": DtypeWord(_promoted, _own, ("input", "min", "max"), into="cast"),
+        "common": DtypeWord(_common, _own, _TWO),
+        "subtracts": DtypeWord(_subtracted, _own, _TWO, into="cast"),
+        "powers": DtypeWord(_powered, _own, _TWO, into="cast"),
+        "negates": DtypeWord(_negated, _own, _ONE, into="cast"),
+        "sums": DtypeWord(_first, _summed, _ONE, into="any"),
+        "squares": DtypeWord(_promoted, _squared, _ONE, into="cast"),
+        "truth": DtypeWord(_first, _true, _ONE),
+        "doubles": DtypeWord(_promoted, _double, _TWO),
+        "distances": DtypeWord(_floating, _real, _TWO),
+        "spans": DtypeWord(_promoted, _real, _TWO),
+        "adds": DtypeWord(_gathered, _own, _ONE),
+        "gathers": DtypeWord(_gathered, _real, _TWO),
+        "losses": DtypeWord(_lost, _own, _TWO),
+        "gaps": DtypeWord(_lost, _real, _TWO),
+        "means": DtypeWord(_averaged, _own, _ONE, into="cast"),
+        "real": DtypeWord(_first, _real, _ONE),
+        "angle": DtypeWord(_first, _angle, _ONE, into="cast"),
+        "spectral": DtypeWord(_promoted, _complex, ("input", "window")),
+        "complex": DtypeWord(_first, _complex, _ONE),
+        "data": DtypeWord(_of_data, _own, ("data",), bare=True, into="made"),
+        "counts": DtypeWord(_promoted, _counted, ("start", "end", "step"), into="made"),
+        "weighs": DtypeWord(_weighed, _own, ("weights",), bare=True),
+        "ranges": DtypeWord(_ranged, _own, ("start", "end"), into="made"),
+        "default": DtypeWord(_default, _own, (), bare=True, into="made"),
+    }
+)
 """Every word that is no dtype itself."""
 
 
 @cache
-def fixed(dtype: str) -> Word:
+def fixed(dtype: str) -> DtypeWord:
     """The word for a result that is of one dtype, whatever the operands are."""
-    return Word(
+    return DtypeWord(
         lambda default, operands: operands[0].dtype if operands else "",
         lambda common, default: dtype,
         _ONE,

@@ -1,8 +1,8 @@
 """The layout of a result: that of the operands, or what its row says (torch.layout).
 
 What is computed from strided tensors is strided, and so is what a factory makes that is asked for
-nothing else. A row's `layout` tells what else there is: a layout, or that of the first operand
-(``first``, ``coo`` if that is sparse_coo), or of a ``product`` of matrices. `refuses` tells what
+nothing else. A row's `layout` says what else there is: a layout, or that of the first operand
+(``first``, ``coo`` if that is sparse_coo), or of a ``product`` of matrices. `refuses` says what
 torch says of a first operand of some layout, as ``sparse_coo = "aten::exp"``: the kernel that it
 does not have, or its words. All of it is held against torch 2.13 by
 tests/runtime/test_layout_rows.py.
@@ -10,77 +10,98 @@ tests/runtime/test_layout_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from namecheck.core.layouts import LAYOUTS, SPARSE, STRIDED
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.effects.operands import Operands
+from namecheck.effects.words import Message, WordError, read_message, read_word
+
+WORDS: Final = ("first", "coo", "product", "unknown", *LAYOUTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
-    """What the row of an operator tells of layouts; `operands` are the parameters for tensors."""
+class LayoutEffect:
+    """What a row says of layouts; `tensors` are the parameters that take some.
 
-    word: str = ""
-    refuses: Mapping[str, str] | None = None
-    operands: tuple[str, ...] = ()
+    `counted` are the parameters whose layouts count: tensors, and what a factory is given.
+    """
 
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """The arguments whose layouts count: tensors, and what a factory is given."""
-        return self.operands if self.operands else _DATA
-
-
-_DATA: Final = ("data",)
+    word: str
+    refusals: Mapping[str, Message]
+    tensors: tuple[str, ...]
+    counted: tuple[str, ...]
 
 
-def of_result(row: Keeping, arguments: Mapping[str, Any], *, written: bool) -> str | Unknown:
+def read(
+    cell: str, refuses: Mapping[str, str], tensors: tuple[str, ...], *, formats: bool
+) -> LayoutEffect:
+    """What the columns `layout` and `refuses` say; `formats` if it takes a memory format."""
+    word = read_word(cell).name or ("first" if formats and tensors else "")
+    refusals = {layout: _refusal(layout, text) for layout, text in refuses.items()}
+    return LayoutEffect(word, refusals, tensors, tensors or ("data",))
+
+
+def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a cell of `layout` that cannot be read."""
+    word = read_word(cell)
+    if word.name and word.name not in WORDS:
+        raise WordError(f"unknown word '{word.name}'", WORDS)
+
+
+def check_refusal(layout: str, text: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for an entry of `refuses` that cannot be read."""
+    if layout not in LAYOUTS:
+        raise WordError(f"unknown layout '{layout}'", LAYOUTS, "layouts")
+
+
+def of_result(effect: LayoutEffect, operands: Operands, *, writes: bool) -> str | Unknown:
     """The layout of a result; raises `Contradiction` where torch has no kernel for an operand.
 
-    What is `written` to a tensor, or asks for a dtype, is not told of: other kernels do that.
+    A call that writes to a tensor, or asks for a dtype, is not refused: other kernels do that.
     """
-    own = _of(arguments.get(row.operands[0])) if row.operands else UNKNOWN
-    if row.refuses and isinstance(own, str) and own in row.refuses:
-        other = written or isinstance(arguments.get("dtype"), (Constant, Unknown))
+    own = _of(operands.leaves[effect.tensors[0]]) if effect.tensors else UNKNOWN
+    if isinstance(own, str) and own in effect.refusals:
+        other = writes or isinstance(operands.arguments.get("dtype"), (Constant, Unknown))
         if not other:
-            raise _refused(own, row.refuses[own])
-    return _layout(row, arguments, own)
+            raise _refused(own, effect.refusals[own])
+    return _layout(effect, operands, own)
 
 
-def _of(value: Any) -> str | Unknown | None:
-    """The layout of an argument, UNKNOWN where it may be any; None of what is no tensor."""
-    if isinstance(value, Tensor):
-        return value.layout
-    if isinstance(value, Many):
-        return value.each.layout
-    if isinstance(value, (tuple, list)):
-        layouts = {_of(part) for part in value} - {None}
-        return layouts.pop() if len(layouts) == 1 else UNKNOWN if layouts else None
-    return UNKNOWN if isinstance(value, Unknown) else None
+def _of(leaves: tuple[Any, ...]) -> str | Unknown | None:
+    """The layout of what is in an argument, UNKNOWN where it may be any; None of no tensor."""
+    if len(leaves) == 1:
+        return _of_leaf(leaves[0])
+    layouts = {_of_leaf(leaf) for leaf in leaves} - {None}
+    return layouts.pop() if len(layouts) == 1 else UNKNOWN if layouts else None
 
 
-def fault_of(word: str) -> str | None:
-    """What is wrong with the word of a row, if anything is."""
-    words = ("", "first", "coo", "product", "unknown", *LAYOUTS)
-    return None if word in words else f"layout: unknown word '{word}'"
+def _of_leaf(leaf: Any) -> str | Unknown | None:
+    if isinstance(leaf, Tensor):
+        return leaf.layout
+    if isinstance(leaf, Many):
+        return leaf.each.layout
+    return UNKNOWN if isinstance(leaf, Unknown) else None
 
 
-def _layout(row: Keeping, arguments: Mapping[str, Any], own: str | Unknown | None) -> str | Unknown:
-    asked = arguments.get("layout")
+def _layout(effect: LayoutEffect, operands: Operands, first: str | Unknown | None) -> str | Unknown:
+    asked = operands.arguments.get("layout")
     if isinstance(asked, Constant):
         return asked.name if asked.name in LAYOUTS else UNKNOWN
-    if isinstance(asked, Unknown) or row.word == "unknown":
+    word = effect.word
+    if isinstance(asked, Unknown) or word == "unknown":
         return UNKNOWN
-    if row.word in LAYOUTS:
-        return row.word
-    if row.word == "first" or (row.word == "coo" and own == SPARSE):
-        return own or UNKNOWN
-    if row.word == "product":
-        return _of_product({_of(arguments.get(name)) for name in row.operands} - {None})
-    for name in row.counted:
-        if _of(arguments.get(name)) not in (STRIDED, None):
+    if word in LAYOUTS:
+        return word
+    if word == "first" or (word == "coo" and first == SPARSE):
+        return first or UNKNOWN
+    if word == "product":
+        return _of_product({_of(operands.leaves[name]) for name in effect.tensors} - {None})
+    for name in effect.counted:
+        if _of(operands.leaves[name]) not in (STRIDED, None):
             return UNKNOWN
     return STRIDED
 
@@ -96,17 +117,19 @@ _WAY_OUT: Final = {STRIDED: "to_sparse"}
 _BACKENDS: Final = {SPARSE: "SparseCPU", STRIDED: "CPU"}
 
 
-def _refused(layout: str, words: str) -> Contradiction:
-    if words.startswith("aten::"):
-        backend = _BACKENDS.get(layout, "SparseCsrCPU")
-        words = (
-            f"NotImplementedError; Could not run '{words}' with arguments from the '{backend}' "
-            "backend."
-        )
-    error, _, text = words.rpartition("; ")
+def _refusal(layout: str, text: str) -> Message:
+    """What torch says of a layout: that there is no kernel, or its words."""
+    if not text.startswith("aten::"):
+        return read_message(text)
+    backend = _BACKENDS.get(layout, "SparseCsrCPU")
+    missing = f"Could not run '{text}' with arguments from the '{backend}' backend."
+    return Message("NotImplementedError", missing)
+
+
+def _refused(layout: str, refusal: Message) -> Contradiction:
     return Contradiction(
         "NC503",
-        text,
-        error=error or "RuntimeError",
+        refusal.text,
+        error=refusal.error,
         help=f"The tensor is kept as {layout}: call `{_WAY_OUT.get(layout, 'to_dense')}()` first.",
     )

@@ -1,6 +1,6 @@
-"""What a row says that its arguments must be, in dtypes, and what torch says of others.
+"""What a row says that the dtypes of its arguments must be, and what torch says of others.
 
-``index = "int32 int64; IndexError: …"`` tells which dtypes an argument must have;
+``index = "int32 int64; IndexError: …"`` says which dtypes an argument must have;
 ``"input,weight" = "alike; …"`` that two must have one; the other words are those of `_RELATIONS`.
 ``dtype`` stands for the parameters of a layer. Behind the names may stand when it counts: ``target
 below input`` if the one has a dim less than the other, ``target like input`` if it has as many,
@@ -11,74 +11,97 @@ what both have, ``input if affine reduction=mean min_val<0`` where all of that s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache, reduce
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
-from namecheck.core import dtypes as attributes
+from namecheck.core import dtypes
 from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Around, can_cast, promote, spoken
 from namecheck.core.names import Answer, Contradiction
-from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Constant, Many, SomeNumber, Tensor
+from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.dtype_words import (
     CATEGORIES,
+    dtypes_of,
     mean_of_integers,
     mismatch,
     negation_of_bools,
-    said,
-    stood_for,
     subtraction_of_bools,
+)
+from namecheck.effects.operands import Operands
+from namecheck.effects.words import (
+    Message,
+    Subject,
+    WordError,
+    check_parameters,
+    read_cell,
+    read_subject,
+    words_in,
 )
 
 
-class Need(NamedTuple):
-    """One entry of `needs`: the arguments, when it counts, what they must be, torch's words."""
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One entry of `needs`: the arguments, the relation or the dtypes, and what torch says."""
 
-    names: tuple[str, ...]
-    how: str
-    other: str
-    word: str
+    subject: Subject
+    relation: str
     allowed: frozenset[str]
-    words: str
+    message: Message
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters whose dtypes count."""
+        return self.subject.parameters
+
+    @property
+    def walked(self) -> tuple[str, ...]:
+        """The parameters of which the tensors are looked for."""
+        other = (self.subject.other,) if self.subject.relation == "by" else ()
+        return (*self.parameters[:1], *other)
 
 
 @cache
-def read(names: str, need: str) -> Need:
+def read(subject: str, cell: str) -> Need:
     """An entry of `needs` of a row."""
-    allowed, _, words = need.partition("; ")
-    name, how, other = (*names.split(" ", 2), "", "")[:3]
-    first, _, rest = allowed.partition(" ")
-    word = first if first in _RELATIONS else ""
-    dtypes = rest if word else allowed
-    return Need(tuple(name.split(",")), how, other, word, stood_for(dtypes), words)
+    need = read_cell(cell)
+    names = [word.name for word in words_in(need.items)]
+    relation = names[0] if names[0] in _RELATIONS else ""
+    allowed = dtypes_of(names[1:] if relation else names)
+    return Need(read_subject(subject), relation, allowed, need.message() or _NO_MESSAGE)
 
 
-def fault_of(need: str) -> str | None:
-    """What is wrong with what a row says that an argument must be, if anything is."""
-    allowed, _, words = need.partition("; ")
-    first, _, rest = allowed.partition(" ")
-    for word in (rest if first in _RELATIONS else allowed).split():
-        if word not in KINDS and word not in CATEGORIES:
-            told = ", ".join(sorted(_RELATIONS))
-            return f"needs: unknown word '{word}'; the words are {told}, and dtypes"
-    return None if words or first in _OWN_WORDS else "needs: what torch says otherwise is missing"
+_NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
-def check(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def check_entry(subject: str, cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for an entry of `needs` that cannot be read."""
+    need = read_cell(cell)
+    names = [word.name for word in words_in(need.items)]
+    relation = names[0] if names and names[0] in _RELATIONS else ""
+    for name in names[bool(relation) :]:
+        if name not in KINDS and name not in CATEGORIES:
+            raise WordError(f"unknown word '{name}'", (*_RELATIONS, *CATEGORIES, *KINDS))
+    if not need.messages and relation not in _OWN_MESSAGES:
+        raise WordError("what torch says otherwise is missing")
+    check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)
+
+
+def check(need: Need, operands: Operands, around: Around) -> None:
     """Refuse arguments that certainly are not of the dtypes that they must have."""
-    if need.how and not _counts(need, arguments):
+    if need.subject.relation and not _counts(need.subject, operands):
         return
-    if need.word:
-        _RELATIONS[need.word](need, arguments, around)
+    if need.relation:
+        _RELATIONS[need.relation](need, operands, around)
         return
-    for tensor in tensors_in(arguments.get(need.names[0])):
-        if attributes.is_among(tensor.dtype, need.allowed) is Answer.NO:
-            given = attributes.possible(tensor.dtype)[0]
-            raise _refused(need.words, given)
+    for tensor in operands.tensors(need.parameters[:1]):
+        if dtypes.is_among(tensor.dtype, need.allowed) is Answer.NO:
+            raise _refused(need.message, dtypes.possible(tensor.dtype)[0])
 
 
-def _refused(words: str, dtype: str) -> Contradiction:
-    error, text = said(words, dtype)
+def _refused(message: Message, dtype: str) -> Contradiction:
+    error, text = message.about(dtype)
     return Contradiction(
         "NC304",
         text,
@@ -87,199 +110,182 @@ def _refused(words: str, dtype: str) -> Contradiction:
     )
 
 
-def tensors_in(value: Any) -> Iterator[Tensor]:
-    """All tensors in an argument; of a slice none."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Many):
-        yield value.each
-    elif isinstance(value, (tuple, list)):
-        for part in value:
-            yield from tensors_in(part)
-
-
 # When it counts
 
 
-def _counts(need: Need, arguments: Mapping[str, Any]) -> bool:
-    name, how, other = need.names[0], need.how, need.other
-    if how == "if":
-        return all(is_so(word, arguments) for word in other.split())
-    if how == "by":
-        by = arguments.get(other)
-        if isinstance(by, str):
-            return _contracts(by, arguments.get(name))
-        return _picks(by, arguments.get(need.names[-1]))
-    one, two = arguments.get(name), arguments.get(other)
-    if how == "with":
-        return two is not None
-    if not isinstance(one, Tensor) or not isinstance(two, Tensor):
+def _counts(subject: Subject, operands: Operands) -> bool:
+    relation, arguments = subject.relation, operands.arguments
+    if relation == "if":
+        return all(condition.holds(arguments) for condition in subject.conditions)
+    first, other = arguments.get(subject.parameters[0]), arguments.get(subject.other)
+    if relation == "by":
+        if isinstance(other, str):
+            return _contracts(other, first)
+        return _picks(operands.tensors((subject.other,)), arguments.get(subject.parameters[-1]))
+    if relation == "with":
+        return other is not None
+    if not isinstance(first, Tensor) or not isinstance(other, Tensor):
         return False
-    if one.dims.rank is None or two.dims.rank is None:
+    if first.dims.rank is None or other.dims.rank is None:
         return False
-    return one.dims.rank == two.dims.rank - (how == "below")
+    return first.dims.rank == other.dims.rank - (relation == "below")
 
 
-def is_so(word: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether an argument surely is given and true, ``name=value``, or ``name<number``."""
-    name, equals, value = word.partition("=")
-    if equals:
-        return str(arguments.get(name)) == value
-    name, less, limit = word.partition("<")
-    given = arguments.get(name)
-    if isinstance(given, (Expression, SomeNumber)) or not isinstance(given, (bool, int, float)):
-        return False
-    return given < float(limit) if less else bool(given)
-
-
-def _picks(index: Any, values: Any) -> bool:
+def _picks(indices: list[Tensor], picked: Any) -> bool:
     """Whether a tensor with dims is part of an index, and there are several values."""
-    several = isinstance(values, Tensor) and values.dims.min_rank > 0
-    return several and any(tensor.dims.min_rank for tensor in tensors_in(index))
+    several = isinstance(picked, Tensor) and picked.dims.min_rank > 0
+    return several and any(tensor.dims.min_rank for tensor in indices)
 
 
-def _contracts(equation: str, operands: Any) -> bool:
+def _contracts(equation: str, factors: Any) -> bool:
     """Whether an equation multiplies matrices: dims of size 1 are not summed over, but taken."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != 2 or not isinstance(operands, (tuple, list)) or len(operands) != 2:
+    if len(terms) != 2 or not isinstance(factors, (tuple, list)) or len(factors) != 2:
         return False
     for letter in set(terms[0]) & set(terms[1]) - set(output) - {"."}:
         if not any(
-            _is_single(operand, term, letter) for operand, term in zip(operands, terms, strict=True)
+            _is_single(factor, term, letter) for factor, term in zip(factors, terms, strict=True)
         ):
             return True
     return False
 
 
-def _is_single(operand: Any, term: str, letter: str) -> bool:
+def _is_single(factor: Any, term: str, letter: str) -> bool:
     """Whether the dim of a letter is known to be of size 1."""
-    if not isinstance(operand, Tensor) or operand.dims.rank != len(term):
+    if not isinstance(factor, Tensor) or factor.dims.rank != len(term):
         return False
-    return operand.dims[term.index(letter)].size == 1
+    return factor.dims[term.index(letter)].size == 1
 
 
 # What several must be
 
 
-def _pair(names: Sequence[str], arguments: Mapping[str, Any]) -> tuple[Any, Any]:
+def _pair(need: Need, operands: Operands) -> tuple[Any, Any]:
     """The two that must be alike; of several tensors in one argument the first that differ."""
-    if len(names) > 1:
-        return _alike(names[0], arguments), _alike(names[1], arguments)
-    every = list(tensors_in(arguments.get(names[0])))
-    for tensor in every[1:]:
-        if not attributes.may_be_one(every[0].dtype, tensor.dtype):
-            return every[0], tensor
+    if len(need.parameters) > 1:
+        one, other = need.parameters[:2]
+        return _argument(one, operands.arguments), _argument(other, operands.arguments)
+    first, *further = operands.tensors(need.parameters) or (None,)
+    for tensor in further:
+        if first is not None and not dtypes.may_be_one(first.dtype, tensor.dtype):
+            return first, tensor
     return None, None
 
 
-def _alike(name: str, arguments: Mapping[str, Any]) -> Any:
-    """An argument; ``dtype`` stands for the parameters of a layer: of some floats if not told."""
-    given = arguments.get(name)
-    if name != "dtype":
-        return given
-    told = given.name if isinstance(given, Constant) and given.name in KINDS else None
-    return Tensor(dtype=told or _OF_LAYERS)
+def _argument(parameter: str, arguments: Mapping[str, Any]) -> Any:
+    """An argument; ``dtype`` stands for the parameters of a layer, which are of some float."""
+    argument = arguments.get(parameter)
+    if parameter != "dtype":
+        return argument
+    if isinstance(argument, Constant) and argument.name in KINDS:
+        return Tensor(dtype=argument.name)
+    return Tensor(dtype=_OF_LAYERS)
 
 
-_OF_LAYERS: Final = attributes.one_of(FLOATINGS | attributes.COMPLEXES)
+_OF_LAYERS: Final = dtypes.one_of(FLOATINGS | dtypes.COMPLEXES)
 
 
-def _check_alike(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_alike(need: Need, operands: Operands, around: Around) -> None:
     """Refuse two tensors of different dtypes, where autocast does not make them alike."""
-    one, other = _pair(need.names, arguments)
+    one, other = _pair(need, operands)
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
-    if attributes.may_be_one(one.dtype, other.dtype):
+    if dtypes.may_be_one(one.dtype, other.dtype):
         return
-    left, right = attributes.possible(one.dtype)[0], attributes.possible(other.dtype)[0]
-    if around.autocast and {left, right} <= FLOATINGS:
+    pair = dtypes.possible(one.dtype)[0], dtypes.possible(other.dtype)[0]
+    if around.autocast and FLOATINGS.issuperset(pair):
         return
-    error, text = said(need.words, left, right)
+    error, text = need.message.about(*pair)
     raise mismatch(text, error)
 
 
 _HALVES: Final = frozenset({"float16", "bfloat16"})
 
 
-def _check_mixed(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_mixed(need: Need, operands: Operands, around: Around) -> None:
     """Refuse parameters of another float than the input: halves go with float32, too.
 
     Recorded: layer_norm, group_norm and batch_norm on the CPU, of all pairs of floats.
     """
-    one, other = _pair(need.names, arguments)
+    one, other = _pair(need, operands)
     if around.autocast or not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
-    inputs, parameters = attributes.possible(one.dtype), attributes.possible(other.dtype)
+    inputs, parameters = dtypes.possible(one.dtype), dtypes.possible(other.dtype)
     if not inputs or not parameters or not FLOATINGS.issuperset(inputs):
         return
-    pairs = [(left, right) for left in inputs for right in parameters]
-    if any(left == right or (left in _HALVES and right == "float32") for left, right in pairs):
+    pairs = [(own, dtype) for own in inputs for dtype in parameters]
+    if any(own == dtype or (own in _HALVES and dtype == "float32") for own, dtype in pairs):
         return
     if parameters[0] == "float32":
         raise mismatch("mixed dtype (CPU): all inputs must share same datatype.")
     raise mismatch("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
-def _promotions(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The dtypes that the tensors of a relation may have; none where one is not known."""
-    tensors = [arguments.get(name) for name in need.names]
-    chosen: list[tuple[str, ...]] = [()]
-    for tensor in tensors:
-        dtypes = attributes.possible(tensor.dtype) if isinstance(tensor, Tensor) else ()
-        chosen = [(*c, each) for c in chosen for each in dtypes if not KINDS[each].shell]
-    return chosen
+    combinations: list[tuple[str, ...]] = [()]
+    for parameter in need.parameters:
+        tensor = arguments.get(parameter)
+        possible = dtypes.possible(tensor.dtype) if isinstance(tensor, Tensor) else ()
+        plain = [dtype for dtype in possible if not KINDS[dtype].shell]
+        combinations = [(*earlier, dtype) for earlier in combinations for dtype in plain]
+    return combinations
 
 
-def _check_some(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_some(need: Need, operands: Operands, around: Around) -> None:
     """Refuse tensors of which certainly none has one of some dtypes."""
-    chosen = _promotions(need, arguments)
-    if chosen and not any(need.allowed.intersection(dtypes) for dtypes in chosen):
-        raise _refused(need.words, reduce(promote, chosen[0]))
+    combinations = _combinations(need, operands.arguments)
+    if combinations and not any(need.allowed.intersection(each) for each in combinations):
+        raise _refused(need.message, reduce(promote, combinations[0]))
 
 
-def _check_subtracted(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_subtracted(need: Need, operands: Operands, around: Around) -> None:
     """Refuse bools where torch subtracts."""
-    bools = [_is_bool(_alike(name, arguments)) for name in need.names]
+    bools = [_is_bool(_argument(name, operands.arguments)) for name in need.parameters]
     if any(bools):
         raise subtraction_of_bools(both=all(bools))
 
 
-def _check_negated(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_negated(need: Need, operands: Operands, around: Around) -> None:
     """Refuse bools where torch negates."""
-    if _is_bool(arguments.get(need.names[0])):
+    if _is_bool(operands.arguments.get(need.parameters[0])):
         raise negation_of_bools()
 
 
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype == "bool"
+def _is_bool(argument: Any) -> bool:
+    return isinstance(argument, Tensor) and argument.dtype == "bool"
 
 
-def _check_averaged(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_averaged(need: Need, operands: Operands, around: Around) -> None:
     """Refuse integers where torch takes the mean of what is computed of the tensors."""
-    chosen = _promotions(need, arguments)
-    if chosen and all(INTEGRALS.issuperset(dtypes) for dtypes in chosen):
-        raise mean_of_integers(reduce(promote, chosen[0]))
+    combinations = _combinations(need, operands.arguments)
+    if combinations and all(INTEGRALS.issuperset(each) for each in combinations):
+        raise mean_of_integers(reduce(promote, combinations[0]))
 
 
-def _check_taken(need: Need, arguments: Mapping[str, Any], around: Around) -> None:
+def _check_taken(need: Need, operands: Operands, around: Around) -> None:
     """Refuse a first tensor that does not take what is computed of it and the others."""
-    chosen = _promotions(need, arguments)
-    wrong = [d for d in chosen if not can_cast(reduce(promote, d), d[0])]
-    if chosen and len(wrong) == len(chosen):
+    combinations = _combinations(need, operands.arguments)
+    wrong = [each for each in combinations if not can_cast(reduce(promote, each), each[0])]
+    if combinations and len(wrong) == len(combinations):
         common = reduce(promote, wrong[0])
         text = f"result type {spoken(common)} can't be cast to the desired output type "
         raise mismatch(text + spoken(wrong[0][0]))
 
 
-_RELATIONS: Final[dict[str, Callable[[Need, Mapping[str, Any], Around], None]]] = {
-    "alike": _check_alike,
-    "averaged": _check_averaged,
-    "mixed": _check_mixed,
-    "negated": _check_negated,
-    "some": _check_some,
-    "subtracted": _check_subtracted,
-    "takes": _check_taken,
-}
+_Check: TypeAlias = Callable[[Need, Operands, Around], None]
+
+_RELATIONS: Final[Mapping[str, _Check]] = MappingProxyType(
+    {
+        "alike": _check_alike,
+        "averaged": _check_averaged,
+        "mixed": _check_mixed,
+        "negated": _check_negated,
+        "some": _check_some,
+        "subtracted": _check_subtracted,
+        "takes": _check_taken,
+    }
+)
 # Those of which torch says the same everywhere.
-_OWN_WORDS: Final = ("averaged", "mixed", "negated", "subtracted", "takes")
+_OWN_MESSAGES: Final = ("averaged", "mixed", "negated", "subtracted", "takes")

@@ -1,80 +1,94 @@
-"""What a tensor that is written to, in place or as ``out=``, takes: another dtype, or its own only.
+"""What a tensor that is written to takes, in place or as ``out=``: any dtype, or its own alone.
 
-The word for a dtype tells how it takes the result: what can be ``cast``, the ``same`` dtype alone,
-``any``; what is ``made`` fills an output of any dtype. Where torch does otherwise the row says so
-in `into`, one line for each overload, with what torch says, of further results behind " | ": a
-word, ``unary`` for a kernel that casts only what it computes in another dtype, or the dtypes that
-are taken, as ``"complex; fft expects a complex output tensor, but got {spoken[1]}"``. A dtype that
-the call asks for must be that of the output. All of it is held against torch 2.13 by
+The word for the dtype of a result says how an output takes it: what can be ``cast``, the ``same``
+dtype alone, ``any``; what is ``made`` fills an output of any dtype. Where torch does otherwise the
+row says so in `into`, one cell for each overload, with what torch says, of further results behind
+" | ": a word, ``unary`` for a kernel that casts only what it computes in another dtype, or the
+dtypes that are taken, as ``"complex; fft expects a complex output tensor, but got {spoken[1]}"``. A
+dtype that the call asks for must be that of the output. All of it is held against torch 2.13 by
 tests/runtime/test_dtype_outputs.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Final
 
 from namecheck.core.dtypes import KINDS, can_cast
 from namecheck.core.names import Contradiction
-from namecheck.effects.dtype_words import CATEGORIES, said, stood_for
+from namecheck.effects.dtype_words import CATEGORIES, dtypes_of
+from namecheck.effects.words import Message, WordError, read_cell, words_in
 
 
-class Taking(NamedTuple):
-    """How an output takes a result (by a word, or only some dtypes), and torch's words otherwise.
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How an output takes a result: by a word, or if it is of some dtypes.
 
-    `fills` is whether the output is filled with what is made for it.
+    `message` is what torch says otherwise, None if that is what it says everywhere. `fills` is
+    whether the output is filled with what is made for it.
     """
 
     how: str
-    words: str
+    dtypes: frozenset[str]
+    message: Message | None
     fills: bool
 
 
-_WORDS: Final = {
-    "cast": "result type {spoken[0]} can't be cast to the desired output type {spoken[1]}",
-    "same": "Expected out tensor to have dtype {cpp[0]}, but got {cpp[1]} instead",
-    "unary": "Found dtype {spoken[1]} but expected {spoken[0]}",
-    "made": "dtype {spoken[0]} does not match dtype of out parameter ({spoken[1]})",
-    "any": "",
-}
+_MESSAGES: Final = MappingProxyType(
+    {
+        how: Message("RuntimeError", text)
+        for how, text in {
+            "cast": "result type {spoken[0]} can't be cast to the desired output type {spoken[1]}",
+            "same": "Expected out tensor to have dtype {cpp[0]}, but got {cpp[1]} instead",
+            "unary": "Found dtype {spoken[1]} but expected {spoken[0]}",
+            "made": "dtype {spoken[0]} does not match dtype of out parameter ({spoken[1]})",
+            "any": "",
+        }.items()
+    }
+)
 
 
 @cache
-def taking(told: str, word: str, place: int) -> Taking:
+def read(cell: str, word: str, place: int) -> Output:
     """How an output takes a result, by `into` of the row, else by the word for its dtype."""
-    how, _, words = told.partition("; ")
-    texts = words.split(" | ")
-    fills = (how or word).startswith("made")
-    taken = how.removeprefix("made ") if how else word
-    return Taking(taken, texts[min(place, len(texts) - 1)], fills)
+    into = read_cell(cell)
+    names = [each.name for each in words_in(into.items)] or [word]
+    fills = names[0] == "made"
+    taken = names[1:] if fills and len(names) > 1 else names
+    how = taken[0] if taken[0] in _MESSAGES else ""
+    return Output(how, frozenset() if how else dtypes_of(taken), into.message(place), fills)
 
 
-def fault_of(told: str) -> str | None:
-    """What is wrong with `into` of a row, if anything is."""
-    how, _, words = told.partition("; ")
-    if not how or how in _WORDS:
-        return None
-    for word in how.removeprefix("made ").split():
-        if word not in KINDS and word not in CATEGORIES:
-            return f"into: unknown word '{word}'; the words are {', '.join(_WORDS)}, and dtypes"
-    return None if words else "into: what torch says of other dtypes is missing"
+def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a cell of `into` that cannot be read."""
+    into = read_cell(cell)
+    names = [word.name for word in words_in(into.items)]
+    if names and (len(names) > 1 or names[0] not in _MESSAGES):
+        for name in names[names[0] == "made" :]:
+            if name not in KINDS and name not in CATEGORIES:
+                raise WordError(f"unknown word '{name}'", (*_MESSAGES, *CATEGORIES, *KINDS))
+        if not into.messages:
+            raise WordError("what torch says of other dtypes is missing")
 
 
-def check(taking: Taking, common: str, result: str, target: str, *, asked: bool) -> None:
+def check(output: Output, common: str, dtype: str, out: str, *, asked: bool) -> None:
     """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
-    if target == result:
+    if out == dtype:
         return
-    how, words, fills = taking
+    how, message = output.how, output.message
     if how == "unary":
-        how = "same" if common == result else "cast"
-        words = _WORDS["unary"] if common == result else ""
+        how = "same" if common == dtype else "cast"
+        message = _MESSAGES["unary"] if common == dtype else None
     if asked and how != "same":
-        how, words = "same", _WORDS["made" if fills else "same"]
-    if how == "cast" and can_cast(result, target):
+        how, message = "same", _MESSAGES["made" if output.fills else "same"]
+    if how == "cast" and can_cast(dtype, out):
         return
-    if how in ("any", "made") or (how not in _WORDS and target in stood_for(how)):
+    if how in ("any", "made") or (not how and out in output.dtypes):
         return
-    error, text = said(words or _WORDS[how], result, target)
+    error, text = (message or _MESSAGES[how]).about(dtype, out)
     raise Contradiction("NC302", text, error=error, help=_HELP)
 
 

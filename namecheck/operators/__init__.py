@@ -212,7 +212,7 @@ def _apply(
                     clause.check(row.key, {**arguments, "result": answer})
             written = args[0] if call.inplace and args else out
             answers.append(
-                attributes.told(answer, row.telling(overload), arguments, around, written)
+                attributes.attributed(answer, row.effects(overload), arguments, around, written)
             )
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
@@ -319,7 +319,7 @@ def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inf
         if native:
             result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
         result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = attributes.kept(result, receiver, moved=row.inplace == "becomes")
+    result = attributes.written_to(receiver, result, moved=row.inplace == "becomes")
     return Inference(result, {0: result})
 
 
@@ -356,7 +356,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
     try:
         for target, computed in zip(outs, results, strict=False):
             fresh = _write(row, _tensor(target), _tensor(computed), inputs)
-            written.append(attributes.kept(fresh, _tensor(target)))
+            written.append(attributes.written_to(_tensor(target), fresh))
     except Contradiction as contradiction:
         after: dict[int | str, Any] = {}
         if written:

@@ -10,10 +10,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck.core.faults import TableError
-from namecheck.effects import attributes, memory_order, needs, outputs
-from namecheck.effects import device as devices
-from namecheck.effects import dtype as dtypes
-from namecheck.effects import layout as layouts
+from namecheck.effects import columns
+from namecheck.effects.attributes import Effects
 from namecheck.operators import native as native_column
 from namecheck.operators import signatures
 from namecheck.operators.native import Refusals
@@ -115,52 +113,29 @@ class Operator:
         """Whether some overload has no ``out=``, so that the table tells which has."""
         return any(p.name == "out" for signature in self.signatures for p in signature)
 
-    def telling(self, overload: int) -> attributes.Telling:
-        """What the row tells of attributes, of this overload."""
-        told = self._told.get(overload)
-        if told is None:
-            told = self._told[overload] = self._telling(overload)
-        return told
+    def effects(self, overload: int) -> Effects:
+        """What the row says of attributes, for this overload."""
+        effects = self._effects.get(overload)
+        if effects is None:
+            effects = self._effects[overload] = columns.read(self, overload, self._takes(overload))
+        return effects
 
     @cached_property
-    def _told(self) -> dict[int, attributes.Telling]:
+    def _effects(self) -> dict[int, Effects]:
         return {}
 
-    def _telling(self, overload: int) -> attributes.Telling:
-        typing = dtypes.Typing(
-            self.dtype,
-            tuple(needs.read(names, need) for names, need in self.needs.items()),
-            _at(self.lacks, overload),
-            _at(self.into, overload),
-            self.is_placed,
-        )
-        taken = self.signatures[overload] if self.params else ()
-        tensors = tuple(
-            p.role or p.name for p in taken if not {"tensor", "tensors"}.isdisjoint(p.kinds)
-        )
-        formats = any(p.name == "memory_format" for p in taken)
-        new = not self.may_be
-        order = memory_order.read(self.memory, self.names, tensors, formats=formats, new=new)
-        keeping = layouts.Keeping(
-            self.layout or ("first" if formats and tensors else ""), self.refuses, tensors
-        )
-        apart = not self.overlaps and self._traits.overlaps == "refused"
-        return attributes.Telling(typing, self._placing(overload), order, keeping, apart)
-
-    @property
-    def _traits(self) -> registry.Traits:
-        return registry.traits_of(self.names)
-
-    def _placing(self, overload: int) -> devices.Placing:
-        """What the row tells of devices, by its word, its signature and the rule for its names."""
+    def _takes(self, overload: int) -> columns.Overload:
+        """What an overload takes; where the row has no `params`, what the rule takes."""
         rule = registry.load().get(self.names)
-        taken = self.signatures[overload] if self.params else signatures.of(rule) if rule else ()
-        operands = tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING)
-        makes = any(p.name == "device" and "device" in p.kinds for p in taken)
-        made = [parameter.name for parameter in signatures.parse(self.ctor)]
-        switches = tuple(name for name in made if name in _SWITCHES)
-        return devices.Placing(
-            self.device, operands, self._traits.broadcasts, makes, self.is_placed, switches
+        declared = self.signatures[overload] if self.params else ()
+        taken = declared or (signatures.of(rule) if rule and not self.params else ())
+        return columns.Overload(
+            tuple(p.role or p.name for p in declared if p.kinds & {"tensor", "tensors"}),
+            tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING),
+            any(p.name == "memory_format" for p in declared),
+            any(p.name == "device" and "device" in p.kinds for p in taken),
+            self.is_placed,
+            tuple(p.name for p in signatures.parse(self.ctor) if p.name in _SWITCHES),
         )
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
@@ -275,16 +250,6 @@ def _fault_of(row: Any) -> str | None:
             return f"the field '{name}' is missing"
     if unknown := set(row["forms"]) - _FORMS:
         return f"unknown form '{min(unknown)}'; the forms are {' '.join(sorted(_FORMS))}"
-    if fault := dtypes.fault_of(row.get("dtype", "")) or devices.fault_of(row.get("device", "")):
-        return fault
-    if fault := memory_order.fault_of(row.get("memory", "")) or layouts.fault_of(
-        row.get("layout", "")
-    ):
-        return fault
-    if fault := next(filter(None, map(needs.fault_of, row.get("needs", {}).values())), None):
-        return fault
-    if fault := next(filter(None, map(outputs.fault_of, _strings(row.get("into", ())))), None):
-        return fault
     known = registry.load()
     for name in (row["names"], row.get("native", "")):
         if native_column.is_conditional(name) or name in ("", "refuses", "unknown"):
@@ -292,7 +257,31 @@ def _fault_of(row: Any) -> str | None:
         if name not in known:
             return f"there is no rule '{name}'"
     lines = (*_strings(row.get("params", ())), row.get("ctor", ""))
-    return _fault_of_parameters(lines) or _fault_of_native(row.get("native", ""), lines)
+    return (
+        _fault_of_parameters(lines)
+        or _fault_of_native(row.get("native", ""), lines)
+        or _fault_of_columns(row)
+    )
+
+
+def _fault_of_columns(row: Mapping[str, Any]) -> str | None:
+    """What is wrong in the columns for attributes, if anything is."""
+    parameters = _parameters(row)
+    faults = (columns.check(name, row[name], parameters) for name in columns.COLUMNS if name in row)
+    return next((str(fault) for fault in faults if fault is not None), None)
+
+
+def _parameters(row: Mapping[str, Any]) -> frozenset[str] | None:
+    """The parameters of a row, by the names that its rule has for them; None if not known."""
+    lines = _strings(row.get("params", ()))
+    rule = registry.load().get(row["names"])
+    if not lines and rule is None:
+        return None
+    taken = [signatures.parse(line) for line in (*lines, row.get("ctor", ""))]
+    if not lines and rule is not None:
+        taken.append(signatures.of(rule))
+    names = {p.role or p.name for signature in taken for p in signature}
+    return frozenset(names | row.get("constants", {}).keys())
 
 
 def _fault_of_native(text: str, lines: tuple[str, ...]) -> str | None:
@@ -336,11 +325,6 @@ def _operator(key: str, row: Mapping[str, Any]) -> Operator:
 
 def _is_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _at(lines: tuple[str, ...], overload: int) -> str:
-    """What is told of one overload; the last line holds for all further ones."""
-    return lines[min(overload, len(lines) - 1)] if lines else ""
 
 
 def _strings(value: Any) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from typing import Any
 from namecheck.core import dtypes
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, DType
 from namecheck.core.names import UNKNOWN, Answer, Unknown
+from namecheck.core.promotion import operands_in
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.effects.dtype import operands_of
 from namecheck.rules.registry import rule
 
 
@@ -52,7 +52,7 @@ def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
 @rule(patched=False)
 def result_type(tensor1: Any, tensor2: Any) -> Constant | Unknown:
     """The dtype that arithmetic on two operands would give (torch.result_type)."""
-    chosen = [choice for each in (tensor1, tensor2) for choice in operands_of(each)]
+    chosen = [choice for each in (tensor1, tensor2) for choice in operands_in(each)]
     return _constant(dtypes.each(lambda *operands: dtypes.result_type(operands), *chosen))
 
 

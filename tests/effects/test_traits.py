@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from namecheck.effects.memory_order import fault_of
+from namecheck.effects import columns
 from namecheck.operators import table
 from namecheck.rules import registry
 
@@ -30,7 +30,7 @@ def test_a_rule_that_answers_with_tensors_says_how_they_lie_in_memory(name: str)
 @pytest.mark.parametrize("name", sorted(registry.load()))
 def test_what_a_rule_says_of_attributes_is_known(name: str) -> None:
     traits = registry.traits_of(name)
-    assert fault_of(traits.memory) is None
+    assert columns.check("memory", traits.memory, None) is None
     assert traits.overlaps in ("", "refused")
 
 

@@ -13,8 +13,8 @@ from typing import Final
 import pytest
 
 from namecheck.core.semantics import Semantics
-from namecheck.effects.dtype import words_of
 from namecheck.effects.dtype_words import WORDS
+from namecheck.effects.words import read_items, words_in
 from namecheck.interpreter.workspace import relevance
 from namecheck.operators import Operator, shipped, table
 
@@ -62,7 +62,7 @@ def test_a_row_that_chooses_a_dtype_says_whether_it_is_relevant() -> None:
     for key, row in table().items():
         if not row.dtype or not {*row.forms} & {*"fm"}:
             continue
-        word = words_of(row.dtype)[0].partition("(")[0]
+        word = words_in(read_items(row.dtype))[0].name
         constant = word not in WORDS or WORDS[word].constant is not None or WORDS[word].bare
         if constant or word in ("counts", "ranges"):
             assert row.relevance, f'{key}: say relevance = "attributes", or "rare"'

@@ -11,8 +11,7 @@ from typing import Final
 import pytest
 
 from namecheck import operators
-from namecheck.effects import dtype, needs
-from namecheck.effects.dtype_words import WORDS, fixed
+from namecheck.effects import columns
 from namecheck.operators import Operator, shipped, signatures, table
 from namecheck.rules import registry
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
@@ -94,25 +93,11 @@ def parameters_of(row: Operator) -> set[str]:
     return {p.role or p.name for p in every} | set(row.constants)
 
 
-def test_words_for_dtypes_tell_of_arguments_that_there_are() -> None:
-    for row in table().values():
-        assert {c.partition("?")[0] for c in row.dtype.split() if "?" in c} <= parameters_of(row)
-        for word in dtype.words_of(row.dtype):
-            name, _, names = word.removesuffix(")").partition("(")
-            operands = names.split(",") if names else WORDS[name].operands if name in WORDS else ()
-            if not WORDS.get(name, fixed("bool")).bare:
-                assert parameters_of(row) & set(operands), row.key
-            assert not names or parameters_of(row) >= set(operands), row.key
-
-
-def test_what_is_needed_is_told_of_arguments_that_there_are() -> None:
-    for row in table().values():
-        told = parameters_of(row)
-        for names, words in row.needs.items():
-            need = needs.read(names, words)
-            assert told.issuperset({*need.names} - {"dtype"}), row.key
-            others = need.other.split() if need.how == "if" else filter(None, [need.other])
-            assert told.issuperset(re.split("[=<]", other)[0] for other in others), row.key
+@pytest.mark.parametrize("key", table())
+def test_what_a_row_says_of_attributes_can_be_read(key: str) -> None:
+    row = table()[key]
+    for column in columns.COLUMNS:
+        assert columns.check(column, getattr(row, column), parameters_of(row)) is None
 
 
 # Named tensors are no part of torch 2.13; the two casts are there, and written down nowhere.

@@ -68,7 +68,7 @@ ORDERS: Final = (as_they_stand, reversed_dims, swapped, channels_last)
 
 
 def told() -> list[Operator]:
-    rows = [row for row in table().values() if row.telling(0).order.word]
+    rows = [row for row in table().values() if row.effects(0).memory.word]
     return [row for row in rows if row.key not in LEFT_OUT and not set(row.forms) & set("pl")]
 
 

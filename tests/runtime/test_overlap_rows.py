@@ -76,7 +76,7 @@ def faults(row: Operator) -> Iterator[str]:
         if isinstance(real, TypeError):
             continue
         refused = real is not None and REFUSED in str(real)
-        certain = row.telling(0).apart or is_written(sample.operator)
+        certain = row.effects(0).refuses_overlap or is_written(sample.operator)
         if told is None and refused and certain and sample.operator not in BY_TENSORS:
             yield f"{sample.operator}: not refused, torch says {real}"
         if told is not None and told.code == "NC505" and not refused:

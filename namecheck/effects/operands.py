@@ -1,0 +1,54 @@
+"""The operands of a call, which are walked once for all attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from namecheck.core.tensors import Many, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The arguments of a call, and by parameter what is in them when lists are taken apart.
+
+    `leaves` has the parameters that the columns of the row speak of: tensors, `Many`, numbers,
+    UNKNOWN, whatever is given; of None nothing.
+    """
+
+    arguments: Mapping[str, Any]
+    leaves: Mapping[str, tuple[Any, ...]]
+
+    def tensors(self, parameters: Iterable[str]) -> list[Tensor]:
+        """The tensors in some arguments, in order; of `Many` the one that stands for each."""
+        tensors: list[Tensor] = []
+        for parameter in parameters:
+            for leaf in self.leaves[parameter]:
+                if isinstance(leaf, Tensor):
+                    tensors.append(leaf)
+                elif isinstance(leaf, Many):
+                    tensors.append(leaf.each)
+        return tensors
+
+
+def walk(arguments: Mapping[str, Any], parameters: Iterable[str]) -> Operands:
+    """The operands among bound arguments, of these parameters."""
+    leaves: dict[str, tuple[Any, ...]] = {}
+    for parameter in parameters:
+        argument = arguments.get(parameter)
+        if argument is None:
+            leaves[parameter] = ()
+        elif isinstance(argument, (tuple, list)):
+            leaves[parameter] = tuple(_leaves(argument))
+        else:
+            leaves[parameter] = (argument,)
+    return Operands(arguments, leaves)
+
+
+def _leaves(parts: Iterable[Any]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, (tuple, list)):
+            yield from _leaves(part)
+        elif part is not None:
+            yield part

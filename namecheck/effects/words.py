@@ -1,0 +1,284 @@
+"""The grammar of the words in the columns of a row, which is read once, with the row.
+
+A column says what becomes of an attribute in words, and behind ``; `` what torch says otherwise, of
+further results behind `` | ``::
+
+    cell      = [kernel ": "] {item} ["; " message {" | " message}]
+    item      = word | parameter "?" value "=" word {"|" value "=" word}
+    word      = name ["(" name {"," name} ")"]
+    message   = [error ": "] text
+    subject   = parameter {"," parameter} [relation parameter | "if" {condition}]
+    relation  = "below" | "like" | "with" | "by"
+    condition = parameter ["=" value | "<" number]
+
+So ``return_complex?True=spectral|False=promotes(input,window)`` is an item by which an argument
+chooses a word, and ``bitwise_and_cpu: floating complex`` are two words about a kernel. What a word
+means is the affair of its column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from namecheck.core.dtypes import cpp, spoken
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import SomeNumber
+
+
+class WordError(ValueError):
+    """What a column says cannot be read: what is wrong, and what is allowed in its place."""
+
+    def __init__(self, problem: str, allowed: Iterable[str] = (), kind: str = "words") -> None:
+        self.problem = problem
+        self.allowed = tuple(allowed)
+        listed = f"; the {kind} are {', '.join(self.allowed)}" if self.allowed else ""
+        super().__init__(problem + listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word with its arguments: ``promotes(input,other)``."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Words of which an argument chooses one, by its value as text."""
+
+    parameter: str
+    words: tuple[tuple[str, Word], ...]
+
+
+Item: TypeAlias = Word | Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What torch raises and says; its text may have the dtypes of the call in it."""
+
+    error: str
+    text: str
+
+    def about(self, *dtypes: str) -> tuple[str, str]:
+        """The error and the text about some dtypes: ``{0}``, ``{spoken[0]}`` or ``{cpp[0]}``."""
+        text = self.text.format(
+            *dtypes,
+            spoken=[spoken(dtype) for dtype in dtypes],
+            cpp=[cpp(dtype) for dtype in dtypes],
+        )
+        return self.error, text
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a column says: words, the kernel that they are about, and what torch says otherwise."""
+
+    items: tuple[Item, ...]
+    messages: tuple[Message, ...] = ()
+    kernel: str = ""
+
+    def message(self, place: int = 0) -> Message | None:
+        """What torch says of one of several results; the last message holds for all further."""
+        return self.messages[min(place, len(self.messages) - 1)] if self.messages else None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Whether an argument surely is given and true, has a value, or is less than a number."""
+
+    parameter: str
+    value: str | None = None
+    limit: float | None = None
+
+    def holds(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether it surely holds of a call."""
+        argument = arguments.get(self.parameter)
+        if self.value is not None:
+            return str(argument) == self.value
+        if isinstance(argument, (Expression, SomeNumber)):
+            return False
+        if not isinstance(argument, (bool, int, float)):
+            return False
+        return bool(argument) if self.limit is None else argument < self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The parameters that something is said of, and when: `other` is in a relation to the first."""
+
+    parameters: tuple[str, ...]
+    relation: str = ""
+    other: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All parameters that stand in it."""
+        others = (self.other,) if self.other else ()
+        return (*self.parameters, *others, *(each.parameter for each in self.conditions))
+
+
+RELATIONS: Final = ("below", "like", "with", "by", "if")
+
+
+@cache
+def read_cell(text: str) -> Cell:
+    """What a column says; raises `WordError`."""
+    head, _, tail = text.partition("; ")
+    kernel, colon, items = head.partition(": ")
+    messages = tuple(map(read_message, tail.split(" | "))) if tail else ()
+    return Cell(read_items(items if colon else head), messages, kernel if colon else "")
+
+
+@cache
+def read_items(text: str) -> tuple[Item, ...]:
+    """Words one behind the other; raises `WordError`."""
+    return tuple(_Reader(text).items())
+
+
+@cache
+def read_message(text: str) -> Message:
+    """What torch says, a RuntimeError unless another is named: ``TypeError: …``."""
+    error, colon, rest = text.partition(": ")
+    named = colon and error.isidentifier() and error.endswith("Error") and error != "Error"
+    return Message(error, rest) if named else Message("RuntimeError", text)
+
+
+@cache
+def read_subject(text: str) -> Subject:
+    """Of which parameters something is said, and when; raises `WordError`."""
+    return _Reader(text).subject()
+
+
+def read_word(text: str) -> Word:
+    """The single word of a column, one without a name where it is empty; raises `WordError`."""
+    match read_items(text):
+        case ():
+            return Word("")
+        case (Word() as word,):
+            return word
+    raise WordError(f"'{text}' is not a single word")
+
+
+def words_in(items: Iterable[Item]) -> list[Word]:
+    """All words, also those that an argument chooses from."""
+    choices = [item.words if isinstance(item, Choice) else (("", item),) for item in items]
+    return [word for words in choices for _, word in words]
+
+
+def check_parameters(names: Iterable[str], parameters: Collection[str] | None) -> None:
+    """Raises `WordError` for a name that is no parameter of the row; None: they are not known."""
+    for name in names:
+        if parameters is not None and name not in parameters:
+            raise WordError(f"unknown parameter '{name}'", sorted(parameters), "parameters")
+
+
+_TOKENS: Final = re.compile(r"\s*(?:(?P<name>-?[\w.]+)|(?P<sign>[(),?=|<]))")
+
+
+class _Reader:
+    """Reads items and subjects from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(self._cut())
+        self._next = 0
+
+    def _cut(self) -> Iterable[str]:
+        place = 0
+        while self._text[place:].strip():
+            token = _TOKENS.match(self._text, place)
+            if token is None:
+                raise WordError(f"'{self._text[place:].strip()}' is not a word")
+            yield token["name"] or token["sign"]
+            place = token.end()
+
+    def items(self) -> Iterable[Item]:
+        """All items."""
+        while self._next < len(self._tokens):
+            name = self._name()
+            yield self._choice(name) if self._takes("?") else self._word(name)
+
+    def subject(self) -> Subject:
+        """The parameters, and when they count."""
+        parameters = self._names()
+        if self._next == len(self._tokens):
+            return Subject(parameters)
+        relation = self._name()
+        if relation not in RELATIONS:
+            raise WordError(f"unknown word '{relation}'", RELATIONS)
+        if relation != "if":
+            subject = Subject(parameters, relation, self._name())
+        else:
+            subject = Subject(parameters, relation, conditions=tuple(self._conditions()))
+        if self._next < len(self._tokens):
+            raise self._misplaced()
+        return subject
+
+    def _conditions(self) -> Iterable[Condition]:
+        while self._next < len(self._tokens):
+            name = self._name()
+            if self._takes("="):
+                yield Condition(name, value=self._name())
+            elif self._takes("<"):
+                yield Condition(name, limit=self._number())
+            else:
+                yield Condition(name)
+
+    def _choice(self, parameter: str) -> Choice:
+        words = [self._case()]
+        while self._takes("|"):
+            words.append(self._case())
+        return Choice(parameter, tuple(words))
+
+    def _case(self) -> tuple[str, Word]:
+        value = self._name()
+        if not self._takes("="):
+            raise self._misplaced()
+        return value, self._word(self._name())
+
+    def _word(self, name: str) -> Word:
+        if not self._takes("("):
+            return Word(name)
+        arguments = self._names()
+        if not self._takes(")"):
+            raise self._misplaced()
+        return Word(name, arguments)
+
+    def _names(self) -> tuple[str, ...]:
+        names = [self._name()]
+        while self._takes(","):
+            names.append(self._name())
+        return tuple(names)
+
+    def _number(self) -> float:
+        word = self._name()
+        try:
+            return float(word)
+        except ValueError:
+            raise WordError(f"'{word}' is not a number") from None
+
+    def _name(self) -> str:
+        if self._next == len(self._tokens) or self._tokens[self._next] in _SIGNS:
+            raise self._misplaced()
+        self._next += 1
+        return self._tokens[self._next - 1]
+
+    def _takes(self, sign: str) -> bool:
+        seen = self._next < len(self._tokens) and self._tokens[self._next] == sign
+        self._next += seen
+        return seen
+
+    def _misplaced(self) -> WordError:
+        if self._next == len(self._tokens):
+            return WordError(f"'{self._text}' breaks off")
+        return WordError(f"'{self._tokens[self._next]}' is misplaced in '{self._text}'")
+
+
+_SIGNS: Final = frozenset("(),?=|<")

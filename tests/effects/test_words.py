@@ -1,0 +1,178 @@
+"""The grammar of the columns, and what is wrong in a cell: column, problem, what is allowed."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from namecheck.core.dims import Dims
+from namecheck.core.names import UNKNOWN
+from namecheck.core.tensors import SOME_NUMBERS, Many, Tensor
+from namecheck.effects import columns, operands
+from namecheck.effects.words import (
+    Cell,
+    Choice,
+    Condition,
+    Message,
+    Subject,
+    Word,
+    WordError,
+    read_cell,
+    read_items,
+    read_message,
+    read_subject,
+    read_word,
+)
+
+
+def test_words_stand_one_behind_the_other() -> None:
+    assert read_items("first promotes(input,other) int64") == (
+        Word("first"),
+        Word("promotes", ("input", "other")),
+        Word("int64"),
+    )
+
+
+def test_an_argument_chooses_a_word_by_its_value() -> None:
+    words = (("True", Word("spectral")), ("False", Word("promotes", ("input", "window"))))
+    text = "return_complex?True=spectral|False=promotes(input,window)"
+    assert read_items(text) == (Choice("return_complex", words),)
+
+
+def test_a_cell_has_a_kernel_or_messages() -> None:
+    assert read_cell("bitwise_and_cpu: floating complex") == Cell(
+        (Word("floating"), Word("complex")), (), "bitwise_and_cpu"
+    )
+    cell = read_cell("same; TypeError: one: {spoken[0]} | two")
+    first, second = Message("TypeError", "one: {spoken[0]}"), Message("RuntimeError", "two")
+    assert cell.messages == (first, second)
+    assert [cell.message(place) for place in range(3)] == [first, second, second]
+    assert read_cell("").message() is None
+
+
+def test_a_message_tells_of_dtypes() -> None:
+    message = read_message("IndexError: {0}, {spoken[0]} and {cpp[1]}")
+    assert message.about("float32", "int64") == ("IndexError", "float32, Float and long int")
+    assert read_message("max(): no").error == "RuntimeError"
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("input,weight", Subject(("input", "weight"))),
+        ("target below input", Subject(("target",), "below", "input")),
+        (
+            "input if affine p<1 low<-0.5 reduction=mean",
+            Subject(
+                ("input",),
+                "if",
+                conditions=(
+                    Condition("affine"),
+                    Condition("p", limit=1.0),
+                    Condition("low", limit=-0.5),
+                    Condition("reduction", value="mean"),
+                ),
+            ),
+        ),
+    ],
+)
+def test_a_subject_tells_when_it_counts(text: str, subject: Subject) -> None:
+    assert read_subject(text) == subject
+
+
+@pytest.mark.parametrize(
+    ("condition", "argument", "holds"),
+    [
+        (Condition("p"), True, True),
+        (Condition("p"), 0, False),
+        (Condition("p"), UNKNOWN, False),
+        (Condition("p", limit=1.0), 0.5, True),
+        (Condition("p", limit=1.0), 1, False),
+        (Condition("p", limit=2.0), SOME_NUMBERS["float"], False),
+        (Condition("p", value="None"), None, True),
+        (Condition("p", value="mean"), "sum", False),
+    ],
+)
+def test_a_condition_holds_only_where_that_is_certain(
+    condition: Condition, argument: Any, holds: bool
+) -> None:
+    assert condition.holds({"p": argument}) is holds
+
+
+@pytest.mark.parametrize(
+    "text", ["first(", "first(input", "first(,)", "a?b", "a?b=", "a?b=c|", "=c", "first)", "first!"]
+)
+def test_what_is_no_cell_is_refused(text: str) -> None:
+    with pytest.raises(WordError):
+        read_items(text)
+
+
+@pytest.mark.parametrize("text", ["", "input beside other", "input like", "input like other more"])
+def test_what_is_no_subject_is_refused(text: str) -> None:
+    with pytest.raises(WordError):
+        read_subject(text)
+
+
+def test_two_words_are_not_one() -> None:
+    assert read_word("") == Word("")
+    with pytest.raises(WordError, match="'cpu cuda' is not a single word"):
+        read_word("cpu cuda")
+
+
+PARAMETERS: Final = {"input", "weight", "reduction"}
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "problem", "allowed"),
+    [
+        ("dtype", "promoted", "unknown word 'promoted'", "promotes"),
+        ("dtype", "first(inptu)", "unknown parameter 'inptu'", "input"),
+        ("dtype", "reductoin?mean=first", "unknown parameter 'reductoin'", "reduction"),
+        ("dtype", "last(weight", "'last(weight' breaks off", None),
+        ("dtype", "counts", "'counts' needs its parameters: there is neither", "input"),
+        ("lacks", ["exp_cpu: integers"], "unknown word 'integers'", "integral"),
+        ("lacks", "complex", "the kernel, or what torch says, is missing", None),
+        ("into", "casts", "unknown word 'casts'", "cast"),
+        ("into", ["cast", "complex"], "what torch says of other dtypes is missing", None),
+        ("needs", {"input": "float; no"}, "unknown word 'float'", "floating"),
+        ("needs", {"input": "floating"}, "what torch says otherwise is missing", None),
+        ("needs", {"input,bias": "alike; no"}, "unknown parameter 'bias'", "weight"),
+        ("needs", {"input if affine": "negated"}, "unknown parameter 'affine'", "weight"),
+        ("needs", {"input near weight": "negated"}, "unknown word 'near'", "below"),
+        ("device", "gpu", "unknown word 'gpu'", "cuda"),
+        ("device", "alike(input,bias)", "unknown parameter 'bias'", "weight"),
+        ("memory", "keeps", "unknown word 'keeps'", "preserves"),
+        ("memory", "formats(nhwc)", "unknown memory format 'nhwc'", "channels_last"),
+        ("layout", "dense", "unknown word 'dense'", "strided"),
+        ("refuses", {"sparse": "aten::exp"}, "unknown layout 'sparse'", "sparse_coo"),
+        ("overlaps", "refused", "unknown word 'refused'", "taken"),
+    ],
+)
+def test_a_fault_names_its_column_and_what_is_allowed(
+    column: str, cell: columns.Cell, problem: str, allowed: str | None
+) -> None:
+    fault = columns.check(column, cell, PARAMETERS)
+    assert fault is not None
+    assert fault.column == column
+    assert fault.problem.startswith(problem)
+    assert str(fault).startswith(f"{column}: {problem}")
+    assert allowed in fault.allowed if allowed else not fault.allowed
+    assert all(word in str(fault) for word in fault.allowed)
+
+
+def test_parameters_that_are_not_known_are_not_checked() -> None:
+    assert columns.check("dtype", "first(inptu)", None) is None
+
+
+def test_the_operands_of_a_call_are_walked_through_lists() -> None:
+    one, other = Tensor(Dims.of("N")), Tensor(Dims.of("C"))
+    arguments = {"tensors": [one, (None, [2, Many(other)])], "weight": None, "input": UNKNOWN}
+    call = operands.walk(arguments, ("tensors", "weight", "input", "bias"))
+    assert call.leaves == {
+        "tensors": (one, 2, Many(other)),
+        "weight": (),
+        "input": (UNKNOWN,),
+        "bias": (),
+    }
+    assert call.tensors(("tensors", "input")) == [one, other]
