@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from collections import deque
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import pytest
+import torch
 
 from namecheck.interpreter import models
+from namecheck.interpreter.domain.values import DictValue, ListValue, TupleValue
 from namecheck.interpreter.models import registry
 
 registry.discover()
 
-# What is no attribute of a module of Python: what others give, and the types of checkers alone.
+# Not what only type checkers know, nor what is the result of a function: ``itemgetter()``.
 _NAMES = sorted(
     path
     for path in {
@@ -22,7 +26,13 @@ _NAMES = sorted(
         *(p.removesuffix(".*") for p in registry.TRANSPARENT_DECORATORS),
     }
     if "()" not in path and path.partition(".")[0] not in ("typing_extensions", "jaxtyping")
+    if path != "builtins.reveal_type"
 )
+_TYPES: Final = {
+    ListValue: (list, set, deque, type(iter(()))),
+    TupleValue: (tuple, torch.Size, NamedTuple("Row", [])),
+    DictValue: (dict,),
+}
 
 
 @pytest.mark.parametrize("path", _NAMES)
@@ -36,6 +46,19 @@ def test_what_is_modelled_exists(path: str) -> None:
         if not hasattr(thing, name):
             importlib.import_module(".".join(path.split(".")[:index]))
         thing = getattr(thing, name)
+
+
+@pytest.mark.parametrize(
+    ("receiver_type", "name"), registry.METHODS, ids=lambda part: getattr(part, "__name__", part)
+)
+def test_a_method_that_is_modelled_exists(receiver_type: type, name: str) -> None:
+    assert any(hasattr(each, name) for each in _TYPES[receiver_type])
+
+
+@pytest.mark.parametrize("path", registry.BASES)
+def test_a_class_that_others_derive_from_exists(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    assert isinstance(getattr(importlib.import_module(module), name), type)
 
 
 def test_a_second_model_of_a_name_is_refused() -> None:

@@ -125,8 +125,8 @@ class Classes:
             self.interpreter.call(BoundMethod(maker, instance), call)
         elif cls.style == "dataclass":
             self._fill(instance, call)
-        elif base := self.interpreter.libraries.inheritance.base(class_lookup.mro(cls)):
-            self.interpreter.libraries.inheritance.initialise(instance, base, call)
+        elif base := self.interpreter.libraries.base(class_lookup.mro(cls)):
+            self.interpreter.libraries.initialise(instance, base, call)
         else:
             self.interpreter.havoc_arguments(call)
         return instance

@@ -18,7 +18,6 @@ from namecheck.interpreter.domain.values import (
     ListValue,
     Opaque,
     Operand,
-    Repeated,
     TensorValue,
     TorchModule,
     Value,
@@ -28,60 +27,14 @@ from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.observations import Begun
 
 
-class Builtins(Protocol):
-    """Calls built-in functions and types."""
-
-    def call(self, name: str, call: Call) -> Value:
-        """Call a built-in function, or the constructor of a built-in type."""
-
-    def reveal_names(self, call: Call) -> Value:
-        """``reveal_names(x)``: a note of what is known of the dims of a tensor."""
-
-    def reveal_type(self, call: Call) -> Value:
-        """``reveal_type(x.names)``: the same, of the names of a tensor."""
-
-    def ordered(self, elements: tuple[Value, ...], call: Call) -> tuple[Value, ...] | Repeated:
-        """The items in the order that ``sorted`` and ``list.sort`` give them."""
-
-    def list_(self, call: Call) -> Value:
-        """``list(items)``, ``deque(items)``."""
-
-    def set_(self, call: Call) -> Value:
-        """``set(items)``, ``frozenset(items)``."""
-
-    def tuple_(self, call: Call) -> Value:
-        """``tuple(items)``."""
-
-    def dict_(self, call: Call) -> Value:
-        """``dict(items, key=value)``."""
-
-
-class Inheritance(Protocol):
-    """What classes of the program have from classes of libraries."""
-
-    def makes(self, path: str) -> bool:
-        """Whether it is known what a class of a library makes."""
-
-    def instance(self, path: str, call: Call) -> Value:
-        """Call a class of torch that makes a container of layers or parameters."""
-
-    def base(self, bases: Iterable[Value]) -> str | None:
-        """The class of a library among some bases that is known, by its dotted name."""
-
-    def initialise(self, instance: Instance, path: str, call: Call) -> None:
-        """What the ``__init__`` of a class of a library does to an instance."""
-
-
 class Libraries(Protocol):
     """Calls functions and classes of libraries, and applies decorators."""
 
-    @property
-    def builtins(self) -> Builtins:
-        """The built-in functions and types."""
+    def base(self, bases: Iterable[Value]) -> str | None:
+        """The class of a library among some bases that has a model, by its dotted name."""
 
-    @property
-    def inheritance(self) -> Inheritance:
-        """What classes of the program have from classes of libraries."""
+    def initialise(self, instance: Instance, path: str, call: Call) -> None:
+        """What the ``__init__`` of a class of a library does to an instance."""
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain.store import Store
@@ -11,6 +12,7 @@ from namecheck.interpreter.domain.values import (
     ClassValue,
     External,
     FunctionValue,
+    Instance,
     Opaque,
     Super,
     Value,
@@ -18,9 +20,7 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models import registry, torch_functions
-from namecheck.interpreter.models.builtin_functions import BuiltinFunctions
-from namecheck.interpreter.models.inheritance import Inheritance
+from namecheck.interpreter.models import inheritance, registry, torch_functions
 
 
 class Libraries:
@@ -29,8 +29,6 @@ class Libraries:
     def __init__(self, interpreter: Interpreter) -> None:
         registry.discover()
         self.interpreter = interpreter
-        self.builtins = BuiltinFunctions(interpreter)
-        self.inheritance = Inheritance(interpreter, self.builtins)
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
@@ -61,12 +59,22 @@ class Libraries:
         kind = TRANSPARENT if transparent else registry.KINDS.get(path)
         return interpreter.call_unknown(External(path), name, call, kind)
 
+    # Classes of libraries as bases
+
+    def base(self, bases: Iterable[Value]) -> str | None:
+        """The class of a library among some bases that has a model, by its dotted name."""
+        return inheritance.base(self.interpreter, bases)
+
+    def initialise(self, instance: Instance, path: str, call: Call) -> None:
+        """What the ``__init__`` of a class of a library does to an instance."""
+        inheritance.initialise(self.interpreter, instance, path, call)
+
     # super, decorators
 
-    def super_of(self, node: ast.Call, store: Store, frame: Frame) -> Value:
+    def super_of(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """``super()``, with or without arguments."""
-        if node.args:
-            values = [self.interpreter.evaluate(a, store, frame) for a in node.args]
+        if call_node.args:
+            values = [self.interpreter.evaluate(a, store, frame) for a in call_node.args]
             if len(values) == 2 and isinstance(values[0], ClassValue):
                 return Super(values[0], values[1])
             return self.interpreter.fresh("super")
@@ -96,8 +104,8 @@ class Libraries:
         result = call(decorator, [value], node, store, frame)
         return self.interpreter.fresh("decorated") if isinstance(result, Opaque) else result
 
-    def call_wrapped(self, function: Wrapped, call: Call) -> Value:
+    def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:
         """Call what a decorator of the standard library made."""
-        if function.kind == "contextmanager":
-            return self.interpreter.with_statements.make(function, call)
-        return self.interpreter.call(function.function, call)
+        if wrapped.kind == "contextmanager":
+            return self.interpreter.with_statements.make(wrapped, call)
+        return self.interpreter.call(wrapped.function, call)

@@ -11,10 +11,10 @@ import pkgutil
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from namecheck.interpreter import models
-from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.domain.values import Instance, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -27,7 +27,26 @@ FamilyModel: TypeAlias = Callable[[Interpreter, str, Call], Value]
 DecoratorModel: TypeAlias = Callable[[Interpreter, Value], Value | None]
 """What a decorator makes of a function or class; None where it is called like any function."""
 
-_T = TypeVar("_T")
+MethodModel: TypeAlias = Callable[[Interpreter, Any, Call], Value]
+"""What a method of a built-in type gives: it takes the receiver before the call."""
+
+ReceiverModel: TypeAlias = Callable[[Interpreter, Any, str, Call], Value]
+"""The same for all methods of a type that have no model of their own, by their names."""
+
+BaseModel: TypeAlias = Callable[[Interpreter, Instance, Call], Value | None]
+"""What an instance of a class of the program is by the class of a library that it derives from."""
+
+BaseFamily: TypeAlias = Callable[[Interpreter, str], BaseModel | None]
+"""The model of a class of a library by its dotted name, if others may derive from it."""
+
+_M = TypeVar("_M", bound=Model)
+_F = TypeVar("_F", bound=FamilyModel)
+_D = TypeVar("_D", bound=DecoratorModel)
+_V = TypeVar("_V", bound=ReceiverModel)
+_B = TypeVar("_B", bound=BaseModel)
+_A = TypeVar("_A", bound=BaseFamily)
+_R = TypeVar("_R")
+_K = TypeVar("_K")
 
 
 class DuplicateModel(Exception):
@@ -53,79 +72,128 @@ class Family:
 FUNCTIONS: Final[dict[str, Entry]] = {}
 FAMILIES: Final[dict[str, Family]] = {}
 DECORATORS: Final[dict[str, DecoratorModel]] = {}
+METHODS: Final[dict[tuple[type, str], MethodModel]] = {}
+RECEIVERS: Final[dict[type, ReceiverModel]] = {}
+BASES: Final[dict[str, BaseModel]] = {}
+BASE_FAMILIES: Final[dict[str, BaseFamily]] = {}
 KINDS: Final[dict[str, str]] = {}
 TRANSPARENT_DECORATORS: Final[set[str]] = set()
 TRANSPARENT_CALLS: Final[set[str]] = set()
 
 
-def model(
-    *paths: str, open: bool = False
-) -> Callable[[Callable[[Interpreter, Call], Value]], Callable[[Interpreter, Call], Value]]:
+def model(*dotted_names: str, open: bool = False) -> Callable[[_M], _M]:
     """Register a model of the functions or classes of these dotted names.
 
     It is not asked about calls with arguments of unknown number (``f(*unknown)``), unless `open`.
     """
 
-    def register(function: Model) -> Model:
-        for path in paths:
-            _add(FUNCTIONS, path, Entry(function, open))
+    def register(function: _M) -> _M:
+        for path in dotted_names:
+            _refuse_second(FUNCTIONS, path)
+            FUNCTIONS[path] = Entry(function, open)
         return function
 
     return register
 
 
-def family(
-    library: str, *, open: bool = False
-) -> Callable[
-    [Callable[[Interpreter, str, Call], Value]], Callable[[Interpreter, str, Call], Value]
-]:
+def family(library: str, *, open: bool = False) -> Callable[[_F], _F]:
     """Register a model of all of a library that has no model of its own; `open` as in `model`."""
 
-    def register(function: FamilyModel) -> FamilyModel:
-        _add(FAMILIES, library, Family(function, open))
+    def register(function: _F) -> _F:
+        _refuse_second(FAMILIES, library)
+        FAMILIES[library] = Family(function, open)
         return function
 
     return register
 
 
-def decorator(
-    path: str,
-) -> Callable[
-    [Callable[[Interpreter, Value], Value | None]], Callable[[Interpreter, Value], Value | None]
-]:
+def decorator(path: str) -> Callable[[_D], _D]:
     """Register a model of a decorator."""
 
-    def register(function: DecoratorModel) -> DecoratorModel:
-        _add(DECORATORS, path, function)
+    def register(function: _D) -> _D:
+        _refuse_second(DECORATORS, path)
+        DECORATORS[path] = function
         return function
 
     return register
 
 
-def transparent(*patterns: str, when_called: bool = False) -> None:
+def method(
+    receiver_type: type[_R], *method_names: str
+) -> Callable[[Callable[[Interpreter, _R, Call], Value]], Callable[[Interpreter, _R, Call], Value]]:
+    """Register a model of methods of the values of a type; it is asked as in `model`."""
+
+    def register(
+        implementation: Callable[[Interpreter, _R, Call], Value],
+    ) -> Callable[[Interpreter, _R, Call], Value]:
+        for name in method_names:
+            _refuse_second(METHODS, (receiver_type, name))
+            METHODS[(receiver_type, name)] = implementation
+        return implementation
+
+    return register
+
+
+def methods_of(*receiver_types: type) -> Callable[[_V], _V]:
+    """Register a model of all methods of some types that have no model of their own."""
+
+    def register(function: _V) -> _V:
+        for receiver_type in receiver_types:
+            _refuse_second(RECEIVERS, receiver_type)
+            RECEIVERS[receiver_type] = function
+        return function
+
+    return register
+
+
+def base(*dotted_names: str) -> Callable[[_B], _B]:
+    """Register what an instance is whose class derives from one of these classes of a library."""
+
+    def register(function: _B) -> _B:
+        for path in dotted_names:
+            _refuse_second(BASES, path)
+            BASES[path] = function
+        return function
+
+    return register
+
+
+def base_family(library: str) -> Callable[[_A], _A]:
+    """Register what instances are whose classes derive from any other class of a library."""
+
+    def register(function: _A) -> _A:
+        _refuse_second(BASE_FAMILIES, library)
+        BASE_FAMILIES[library] = function
+        return function
+
+    return register
+
+
+def transparent(*decorators: str, when_called: bool = False) -> None:
     """Register decorators that leave a function or class what it was, with options or without.
 
-    A pattern is a dotted name, or ``library.*``. `when_called` says that they do so where they are
+    Each is a dotted name, or ``library.*``. `when_called` says that they do so where they are
     called in the midst of code, too.
     """
-    TRANSPARENT_DECORATORS.update(patterns)
+    TRANSPARENT_DECORATORS.update(decorators)
     if when_called:
-        TRANSPARENT_CALLS.update(patterns)
+        TRANSPARENT_CALLS.update(decorators)
 
 
-def result_kind(kind: str, *paths: str) -> None:
+def result_kind(kind: str, *dotted_names: str) -> None:
     """Register functions of whose results nothing is known but the name of their type."""
-    for path in paths:
-        _add(KINDS, path, kind)
+    for path in dotted_names:
+        _refuse_second(KINDS, path)
+        KINDS[path] = kind
 
 
-def covers(patterns: Collection[str], path: str) -> bool:
-    """Whether a dotted name, or a library or class that it is in, is among some patterns."""
-    if path in patterns:
+def covers(registered: Collection[str], path: str) -> bool:
+    """Whether a dotted name is registered, or as ``library.*`` a library or class it is in."""
+    if path in registered:
         return True
     while "." in path:
         path = path.rpartition(".")[0]
-        if f"{path}.*" in patterns:
+        if f"{path}.*" in registered:
             return True
     return False
 
@@ -137,7 +205,6 @@ def discover() -> None:
         importlib.import_module(module.name)
 
 
-def _add(table: dict[str, _T], path: str, entry: _T) -> None:
-    if path in table:
-        raise DuplicateModel(f"there are two models of {path}")
-    table[path] = entry
+def _refuse_second(models: Collection[_K], key: _K) -> None:
+    if key in models:
+        raise DuplicateModel(f"there are two models of {key}")

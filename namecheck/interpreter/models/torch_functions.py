@@ -15,7 +15,9 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import inheritance
 from namecheck.interpreter.models.registry import family, model, transparent
+from namecheck.interpreter.models.standard_library.builtins import containers
 
 transparent("torch.*")
 
@@ -23,7 +25,7 @@ transparent("torch.*")
 @model("torch.Size")
 def size(interpreter: Interpreter, call: Call) -> Value:
     """``torch.Size(items)``."""
-    return interpreter.libraries.builtins.tuple_(call)
+    return containers.tuple_(interpreter, call)
 
 
 @model("torch.device")
@@ -72,11 +74,10 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
 def function(interpreter: Interpreter, name: str, call: Call) -> Value:
     """A layer, an operator of the table, or what is not followed."""
     torch, path = interpreter.torch, f"torch.{name}"
-    inheritance = interpreter.libraries.inheritance
     if name.startswith("nn.") and torch.has(name, "c"):
         return layer(interpreter, name, call)
-    if name.startswith("nn.") and inheritance.makes(path):
-        return inheritance.instance(path, call)
+    if name.startswith("nn.") and inheritance.model_of(interpreter, path) is not None:
+        return inheritance.instance(interpreter, path, call)
     if name.endswith(".__init__") and call.args and isinstance(call.args[0], Instance):
         return _initialise(interpreter, path.removesuffix(".__init__"), call.args[0], call)
     operator = torch.function(path)
@@ -106,8 +107,7 @@ def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
 
 def _initialise(interpreter: Interpreter, path: str, instance: Instance, call: Call) -> Value:
     """``nn.Linear.__init__(self, 3, 4)``."""
-    inheritance = interpreter.libraries.inheritance
-    if inheritance.makes(path):
+    if inheritance.model_of(interpreter, path) is not None:
         arguments = replace(call.arguments, args=call.args[1:])
-        inheritance.initialise(instance, path, replace(call, arguments=arguments))
+        inheritance.initialise(interpreter, instance, path, replace(call, arguments=arguments))
     return NONE

@@ -33,6 +33,8 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.registry import BaseModel, base, base_family
+from namecheck.interpreter.models.standard_library.builtins import containers
 from namecheck.operators import signatures
 
 # The attribute of a module under which its submodules stand, as torch calls it.
@@ -374,3 +376,56 @@ def _dotted(name: Value, inner: Value) -> Value:
     if isinstance(name, Const) and isinstance(inner, Const):
         return Const(f"{name.value}.{inner.value}".lstrip("."))
     return Opaque(("dotted", name, inner), "str")
+
+
+# Classes of the program that derive from them
+
+
+@base("torch.nn.ModuleList", "torch.nn.ParameterList")
+def list_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Blocks(nn.ModuleList)`` makes lists of layers, too."""
+    return containers.list_(interpreter, call)
+
+
+@base("torch.nn.ModuleDict", "torch.nn.ParameterDict")
+def dict_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Heads(nn.ModuleDict)`` makes dicts of layers, too."""
+    return containers.dict_(interpreter, call)
+
+
+@base("torch.nn.Sequential")
+def sequential_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Head(nn.Sequential)``: the layers, given one by one or under names."""
+    address = interpreter.new_address()
+    if len(call.args) == 1 and isinstance(call.args[0], DictValue):
+        entries = joins.entries(call.args[0], call.store)
+        if entries.rest is None:
+            names = tuple(name for name, _ in entries.items)
+            interpreter.torch_nn.name_layers(instance, names, call.store)
+            for name, layer in entries.items:
+                attribute = getattr(name, "value", None)
+                call.store.set((instance.address, attribute), layer)
+            return ListValue(address, tuple(layer for _, layer in entries.items), "sequence")
+    return ListValue(address, call.arguments.items(call.store), "sequence")
+
+
+@base("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel")
+def parallel_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``nn.DataParallel(module)`` does what the module does."""
+    module = call.argument(0, "module")
+    call.store.set((instance.address, "module"), module)
+    return module
+
+
+@base_family("torch")
+def layer_base(interpreter: Interpreter, path: str) -> BaseModel | None:
+    """``class Projection(nn.Linear)``: a layer of the table."""
+    key = path.removeprefix("torch.")
+    if not key.startswith("nn.") or not interpreter.torch.has(key, "c"):
+        return None
+
+    def layer(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+        words = tuple(call.kwargs.items())
+        return TorchModule(interpreter.new_address(), key, tuple(call.args), words, call.node)
+
+    return layer

@@ -22,8 +22,8 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.items import Items
 from namecheck.interpreter.evaluation.statements import Statements
 from namecheck.interpreter.evaluation.with_statements import WithStatements
-from namecheck.interpreter.models.container_methods import Natives
 from namecheck.interpreter.models.libraries import Libraries
+from namecheck.interpreter.models.methods import Methods
 from namecheck.interpreter.models.torch_defaults import Surroundings
 from namecheck.interpreter.models.torch_devices import Placement
 from namecheck.interpreter.models.torch_nn import Modules
@@ -86,7 +86,7 @@ class Assembly:
         self.torch_devices = Placement(self)
         self.torch = TorchCalls(self)
         self.torch_nn = Modules(self)
-        self.natives = Natives(self)
+        self.natives = Methods(self)
         self.libraries = Libraries(self)
 
     def _assemble_reporter(self) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from namecheck.interpreter.domain.values import NONE, ClassValue, Const, DictValue, Value
+from namecheck.interpreter.domain.values import NONE, ClassValue, Const, Instance, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models.registry import model
+from namecheck.interpreter.models import inheritance
+from namecheck.interpreter.models.registry import base, model
+from namecheck.interpreter.models.standard_library.builtins import containers
 
 
 @model("collections.namedtuple")
@@ -26,16 +28,15 @@ def namedtuple(interpreter: Interpreter, call: Call) -> Value:
 @model("collections.OrderedDict")
 def ordered_dict(interpreter: Interpreter, call: Call) -> Value:
     """``collections.OrderedDict(items)``."""
-    made = interpreter.libraries.builtins.dict_(call)
-    return dataclasses.replace(made, ordered=True) if isinstance(made, DictValue) else made
+    return dataclasses.replace(containers.dict_(interpreter, call), ordered=True)
 
 
 @model("collections.defaultdict")
 def defaultdict(interpreter: Interpreter, call: Call) -> Value:
     """``collections.defaultdict(factory, items)``."""
     arguments = dataclasses.replace(call.arguments, args=call.args[1:])
-    made = interpreter.libraries.builtins.dict_(dataclasses.replace(call, arguments=arguments))
-    if isinstance(made, DictValue) and call.args and call.args[0] != NONE:
+    made = containers.dict_(interpreter, dataclasses.replace(call, arguments=arguments))
+    if call.args and call.args[0] != NONE:
         return dataclasses.replace(made, factory=call.args[0])
     return made
 
@@ -43,16 +44,44 @@ def defaultdict(interpreter: Interpreter, call: Call) -> Value:
 @model("collections.deque")
 def deque(interpreter: Interpreter, call: Call) -> Value:
     """``collections.deque(items)``."""
-    return interpreter.libraries.builtins.list_(call)
+    return containers.list_(interpreter, call)
 
 
 @model("collections.UserDict")
 def user_dict(interpreter: Interpreter, call: Call) -> Value:
     """``collections.UserDict(items)``."""
-    return interpreter.libraries.inheritance.instance("collections.UserDict", call)
+    return inheritance.instance(interpreter, "collections.UserDict", call)
 
 
 @model("collections.UserList")
 def user_list(interpreter: Interpreter, call: Call) -> Value:
     """``collections.UserList(items)``."""
-    return interpreter.libraries.inheritance.instance("collections.UserList", call)
+    return inheritance.instance(interpreter, "collections.UserList", call)
+
+
+@base("collections.deque")
+def deque_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Window(deque)``."""
+    return containers.list_(interpreter, call)
+
+
+@base("collections.OrderedDict")
+def ordered_dict_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Registry(OrderedDict)``."""
+    return containers.dict_(interpreter, call)
+
+
+@base("collections.UserList")
+def user_list_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Layers(UserList)`` has the list as its attribute ``data``, too."""
+    data = containers.list_(interpreter, call)
+    call.store.set((instance.address, "data"), data)
+    return data
+
+
+@base("collections.UserDict")
+def user_dict_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Config(UserDict)`` has the dict as its attribute ``data``, too."""
+    data = containers.dict_(interpreter, call)
+    call.store.set((instance.address, "data"), data)
+    return data

@@ -81,40 +81,40 @@ class Copier:
     def _part(self, value: Value) -> Value:
         return self.value(value) if self.deep else value
 
-    def _make(self, original: Copied) -> None:
+    def _make(self, template: Copied) -> None:
         store, address = self.call.store, self.interpreter.new_address()
-        if isinstance(original, TensorValue):
-            self._made[original.address] = TensorValue(address, joins.held(original, store))
-        elif isinstance(original, ListValue):
-            content = joins.items(original, store)
-            self._made[original.address] = copied = replace(original, address=address, initial=())
+        if isinstance(template, TensorValue):
+            self._made[template.address] = TensorValue(address, joins.held(template, store))
+        elif isinstance(template, ListValue):
+            content = joins.items(template, store)
+            self._made[template.address] = copied = replace(template, address=address, initial=())
             joins.write(copied, store, self._items(content))
-        elif isinstance(original, DictValue):
-            entries = joins.entries(original, store)
-            made = replace(original, address=address, initial=Entries())
-            self._made[original.address] = made
+        elif isinstance(template, DictValue):
+            entries = joins.entries(template, store)
+            made = replace(template, address=address, initial=Entries())
+            self._made[template.address] = made
             rest = None if entries.rest is None else self._part(entries.rest)
             items = tuple((key, self._part(entry)) for key, entry in entries.items)
             joins.write(made, store, Entries(items, rest))
         else:
-            self._made[original.address] = object_ = replace(original, address=address)
-            self._attributes(original, object_)
+            self._made[template.address] = object_ = replace(template, address=address)
+            self._attributes(template, object_)
 
     def _items(self, content: Content) -> Content:
         if isinstance(content, Repeated):
             return Repeated(self._part(content.each))
         return tuple(map(self._part, content))
 
-    def _attributes(self, original: Instance | TorchModule, copy: Instance | TorchModule) -> None:
-        """Give a copy the attributes that the original has on this path."""
+    def _attributes(self, template: Instance | TorchModule, copy: Instance | TorchModule) -> None:
+        """Give a copy the attributes that its template has on this path."""
         store = self.call.store
         modules = self.interpreter.torch_nn
         attributes = {
             key[1]: content
             for key, content in store.gathered().items()
-            if isinstance(key, tuple) and len(key) == 2 and key[0] == original.address
+            if isinstance(key, tuple) and len(key) == 2 and key[0] == template.address
         }
-        order = modules.names(original, store) if isinstance(original, Instance) else ()
+        order = modules.names(template, store) if isinstance(template, Instance) else ()
         for name in dict.fromkeys((*order, *attributes)):
             content = self._part(attributes[name])
             store.set((copy.address, name), content)

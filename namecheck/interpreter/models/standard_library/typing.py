@@ -6,6 +6,7 @@ from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model, transparent
+from namecheck.interpreter.models.standard_library.builtins import functions
 
 transparent("typing.*")
 
@@ -19,4 +20,4 @@ def cast(interpreter: Interpreter, call: Call) -> Value:
 @model("typing.reveal_type", "typing_extensions.reveal_type")
 def reveal_type(interpreter: Interpreter, call: Call) -> Value:
     """``typing.reveal_type(value)``."""
-    return interpreter.libraries.builtins.reveal_type(call)
+    return functions.reveal_type(interpreter, call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -13,4 +14,8 @@ transparent("namecheck.checked", when_called=True)
 @model("namecheck.reveal_names")
 def reveal_names(interpreter: Interpreter, call: Call) -> Value:
     """``namecheck.reveal_names(x)`` notes what is known of the dims of a tensor."""
-    return interpreter.libraries.builtins.reveal_names(call)
+    value = call.argument(0)
+    lowered = interpreter.torch.lower(value, call.store)
+    text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"
+    interpreter.note("NC090", text or "a scalar, without dims", call.node)
+    return value

@@ -1,0 +1,127 @@
+"""Methods of dicts."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Const,
+    DictValue,
+    Entries,
+    ListValue,
+    Repeated,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.registry import method
+
+
+@method(DictValue, "get")
+def get(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.get(key, default)``."""
+    entries, key = joins.entries(receiver, call.store), call.argument(0)
+    default = call.argument(1, "default")
+    entry = dict(entries.items).get(key)
+    if entry is not None:
+        return entry
+    if isinstance(key, Const) and entries.rest is None and _all_constant(entries):
+        return default
+    choices = [value for _, value in entries.items] if not isinstance(key, Const) else []
+    choices += [] if entries.rest is None else [entries.rest]
+    if not choices:
+        return interpreter.fresh("entry")
+    picked = joins.pick(tuple(choices), joins.identity(key, call.store), call.store)
+    return joins.either((default, picked), call.store)
+
+
+@method(DictValue, "items")
+def items(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.items()``."""
+    entries = joins.entries(receiver, call.store)
+    if entries.rest is None:
+        return ListValue(interpreter.new_address(), tuple(map(TupleValue, entries.items)))
+    return Repeated(TupleValue((interpreter.fresh("key"), _any(entries, entries.rest, call))))
+
+
+@method(DictValue, "keys")
+def keys(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.keys()``."""
+    entries = joins.entries(receiver, call.store)
+    if entries.rest is None:
+        return ListValue(interpreter.new_address(), tuple(key for key, _ in entries.items))
+    return Repeated(interpreter.fresh("key"))
+
+
+@method(DictValue, "values")
+def values(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.values()``."""
+    entries = joins.entries(receiver, call.store)
+    if entries.rest is None:
+        return ListValue(interpreter.new_address(), tuple(value for _, value in entries.items))
+    return Repeated(_any(entries, entries.rest, call))
+
+
+def _any(entries: Entries, rest: Value, call: Call) -> Value:
+    """Any of the values."""
+    return joins.either((rest, *(value for _, value in entries.items)), call.store)
+
+
+@method(DictValue, "pop")
+def pop(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.pop(key, default)``."""
+    popped = get(interpreter, receiver, call)
+    entries = joins.entries(receiver, call.store)
+    kept = tuple((key, value) for key, value in entries.items if key != call.argument(0))
+    joins.write(receiver, call.store, Entries(kept, entries.rest))
+    return popped
+
+
+@method(DictValue, "setdefault")
+def setdefault(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.setdefault(key, default)``."""
+    entries, key = joins.entries(receiver, call.store), call.argument(0)
+    if key in dict(entries.items):
+        return dict(entries.items)[key]
+    if entries.rest is None and isinstance(key, Const) and _all_constant(entries):
+        added = (*entries.items, (key, call.argument(1)))
+        joins.write(receiver, call.store, Entries(added))
+        return call.argument(1)
+    return get(interpreter, receiver, call)
+
+
+@method(DictValue, "update")
+def update(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.update(others, key=value)``."""
+    entries = joins.entries(receiver, call.store)
+    merged, rest = dict(entries.items), entries.rest
+    for arg in call.args:
+        if isinstance(arg, DictValue):
+            others = joins.entries(arg, call.store)
+            merged.update(others.items)
+            rest = others.rest or rest
+        else:
+            rest = interpreter.fresh("entry")
+    merged.update({Const(name): value for name, value in call.kwargs.items()})
+    joins.write(receiver, call.store, Entries(tuple(merged.items()), rest))
+    return NONE
+
+
+@method(DictValue, "copy")
+def copy(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.copy()``."""
+    entries = joins.entries(receiver, call.store)
+    return DictValue(interpreter.new_address(), entries, receiver.factory)
+
+
+@method(DictValue, "clear")
+def clear(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
+    """``entries.clear()``."""
+    joins.write(receiver, call.store, Entries())
+    return NONE
+
+
+def _all_constant(entries: Entries) -> bool:
+    """Whether all keys are constants, so that another constant is certainly none of them."""
+    return all(isinstance(key, Const) for key, _ in entries.items)

@@ -1,0 +1,294 @@
+"""Built-in functions of one value, and those that are computed where all arguments are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    BoundMethod,
+    Const,
+    DictValue,
+    External,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Value,
+    Wrapped,
+)
+from namecheck.interpreter.evaluation import narrowing, python_operators
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import primitives
+from namecheck.interpreter.models.registry import decorator, family, model, transparent
+from namecheck.interpreter.models.third_party import namecheck
+
+# The types of what is not known otherwise.
+_KINDS: Final[Mapping[str, str]] = {
+    "len": "int",
+    "int": "int",
+    "float": "float",
+    "str": "str",
+    "repr": "str",
+    "bool": "bool",
+    "input": "str",
+    "id": "int",
+    "hash": "int",
+    "ord": "int",
+    "chr": "str",
+    "isinstance": "bool",
+    "issubclass": "bool",
+    "hasattr": "bool",
+    "callable": "bool",
+    "any": "bool",
+    "all": "bool",
+}
+# What gives another answer each time.
+_IMPURE: Final = frozenset({"input"})
+# The operators that tensors run for them.
+_OPERATORS: Final[Mapping[str, str]] = {
+    "abs": "Tensor.abs",
+    "float": "__float__",
+    "int": "__int__",
+}
+_PURE: Final[Mapping[str, Callable[..., Any]]] = {
+    "abs": abs,
+    "round": round,
+    "int": int,
+    "float": float,
+    "str": str,
+    "repr": repr,
+    "ord": ord,
+    "chr": chr,
+    "divmod": divmod,
+    "pow": pow,
+}
+
+transparent("builtins.object", "builtins.object.*")
+
+
+@decorator("builtins.property")
+def property_(interpreter: Interpreter, value: Value) -> Value:
+    """``@property``."""
+    return Wrapped("property", value)
+
+
+@decorator("builtins.staticmethod")
+def staticmethod_(interpreter: Interpreter, value: Value) -> Value:
+    """``@staticmethod``."""
+    return Wrapped("staticmethod", value)
+
+
+@decorator("builtins.classmethod")
+def classmethod_(interpreter: Interpreter, value: Value) -> Value:
+    """``@classmethod``."""
+    return Wrapped("classmethod", value)
+
+
+@model("builtins.property")
+def make_property(interpreter: Interpreter, call: Call) -> Value:
+    """``property(getter)``."""
+    return Wrapped("property", call.argument(0, "fget"))
+
+
+@model("builtins.staticmethod")
+def make_staticmethod(interpreter: Interpreter, call: Call) -> Value:
+    """``staticmethod(function)``."""
+    return Wrapped("staticmethod", call.argument(0))
+
+
+@model("builtins.classmethod")
+def make_classmethod(interpreter: Interpreter, call: Call) -> Value:
+    """``classmethod(function)``."""
+    return Wrapped("classmethod", call.argument(0))
+
+
+@model("builtins.print")
+def print_(interpreter: Interpreter, call: Call) -> Value:
+    """``print(values)``."""
+    return NONE
+
+
+@model("builtins.reveal_type")
+def reveal_type(interpreter: Interpreter, call: Call) -> Value:
+    """``reveal_type(value)``: of what is no tensor the type checkers tell more."""
+    value = call.argument(0)
+    return namecheck.reveal_names(interpreter, call) if isinstance(value, TensorValue) else value
+
+
+@model("builtins.slice")
+def slice_(interpreter: Interpreter, call: Call) -> Value:
+    """``slice(start, stop, step)``."""
+    if len(call.args) == 1:
+        return SliceValue(NONE, call.args[0], NONE)
+    lower, upper, step = [*call.args, NONE, NONE, NONE][:3]
+    return SliceValue(lower, upper, step)
+
+
+@model("builtins.len")
+def len_(interpreter: Interpreter, call: Call) -> Value:
+    """``len(value)``."""
+    value = call.argument(0)
+    if isinstance(value, TupleValue):
+        return Const(len(value.items))
+    if isinstance(value, ListValue):
+        content = joins.items(value, call.store)
+        if not isinstance(content, Repeated):
+            return Const(len(content))
+    if isinstance(value, DictValue):
+        entries = joins.entries(value, call.store)
+        if entries.rest is None:
+            return Const(len(entries.items))
+    if isinstance(value, Const) and isinstance(value.value, (str, bytes)):
+        return Const(len(value.value))
+    if isinstance(value, TensorValue) and interpreter.torch.has("__len__", "m"):
+        return interpreter.call_operator("__len__", [value], call)
+    if isinstance(value, Instance):
+        own_method = class_lookup.method(value, "__len__", call.store)
+        if own_method is not None:
+            return primitives.invoke(interpreter, BoundMethod(own_method, value), [], call)
+        own = joins.inherited(value, call.store)
+        if own is not None:
+            call.arguments.args = [own]
+            return len_(interpreter, call)
+    return _same_for_same("len", "int", call)
+
+
+@model("builtins.bool", open=True)
+def bool_(interpreter: Interpreter, call: Call) -> Value:
+    """``bool(value)``."""
+    if len(call.args) == 1 and isinstance(call.args[0], TensorValue):
+        return interpreter.call_operator("__bool__", call.args, call)
+    if call.arguments.open:
+        return interpreter.fresh("builtin", "bool")
+    if not call.args:
+        return FALSE
+    return interpreter.negate(interpreter.negate(call.args[0], call.store), call.store)
+
+
+@model("builtins.isinstance")
+def isinstance_(interpreter: Interpreter, call: Call) -> Value:
+    """``isinstance(value, type)``."""
+    answer = narrowing.is_instance(interpreter, call.argument(0), call.argument(1))
+    if answer is None:
+        return _same_for_same("isinstance", "bool", call)
+    return TRUE if answer else FALSE
+
+
+@model("builtins.hasattr")
+def hasattr_(interpreter: Interpreter, call: Call) -> Value:
+    """``hasattr(value, name)``; of a library the answer depends on its version."""
+    value, name = call.argument(0), call.argument(1)
+    if isinstance(name, Const) and isinstance(value, Instance):
+        own = call.store.get((value.address, name.value))
+        if own is not None or class_lookup.attribute(value.cls, str(name.value), call.store):
+            return TRUE
+    if isinstance(value, External):
+        return Opaque(("version", "hasattr", value, name), "bool")
+    return _same_for_same("hasattr", "bool", call)
+
+
+@model("builtins.getattr")
+def getattr_(interpreter: Interpreter, call: Call) -> Value:
+    """``getattr(value, name, default)``."""
+    value, name = call.argument(0), call.argument(1)
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return interpreter.fresh("attribute")
+    content = interpreter.read_attribute(value, name.value, call.node, call.store, call.frame)
+    may_be_default = isinstance(content, Opaque) and len(call.args) > 2
+    return interpreter.fresh("attribute") if may_be_default else content
+
+
+@model("builtins.setattr")
+def setattr_(interpreter: Interpreter, call: Call) -> Value:
+    """``setattr(target, name, value)``."""
+    target, name = call.argument(0), call.argument(1)
+    if isinstance(name, Const) and isinstance(name.value, str):
+        interpreter.write_attribute(
+            target, name.value, call.argument(2), call.node, call.store, call.frame
+        )
+    else:
+        interpreter.forget_attributes(target, call.store)
+    return NONE
+
+
+@model("builtins.type")
+def type_(interpreter: Interpreter, call: Call) -> Value:
+    """``type(value)``."""
+    value = call.argument(0)
+    if isinstance(value, Instance):
+        return value.cls
+    if isinstance(value, TensorValue):
+        return External("torch.Tensor")
+    if isinstance(value, Const):
+        return External(f"builtins.{type(value.value).__name__}")
+    return interpreter.fresh("type")
+
+
+@model("builtins.callable")
+def callable_(interpreter: Interpreter, call: Call) -> Value:
+    """``callable(value)``."""
+    if isinstance(call.argument(0), Const):
+        return FALSE
+    return _same_for_same("callable", "bool", call)
+
+
+@family("builtins", open=True)
+def function(interpreter: Interpreter, name: str, call: Call) -> Value:
+    """Any other: it is computed of constants, ``dict.update(receiver)`` is a method, or unknown."""
+    operator = _OPERATORS.get(name)
+    if operator is not None and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
+        return interpreter.call_operator(operator, call.args, call)
+    if name in _PURE and not call.kwargs and not call.arguments.open:
+        constants = [arg.value for arg in call.args if isinstance(arg, Const)]
+        if len(constants) == len(call.args):
+            return _computed(interpreter, name, constants, call)
+    owner, _, method = name.partition(".")
+    if owner in ("object", "dict", "list", "set") and method and call.args:
+        return _unbound(interpreter, owner, method, call)
+    if name.endswith(("Error", "Exception", "Warning")):
+        return interpreter.fresh("error")
+    kind = _KINDS.get(name)
+    if name in _IMPURE or kind is None or call.arguments.open:
+        return interpreter.fresh("builtin", kind)
+    return _same_for_same(name, kind, call)
+
+
+def _unbound(interpreter: Interpreter, owner: str, method: str, call: Call) -> Value:
+    """``dict.__getitem__(self, key)``, ``object.__setattr__(self, name, value)``."""
+    receiver, *rest = call.args
+    inner = replace(call, arguments=replace(call.arguments, args=rest))
+    if method == "__setattr__":
+        interpreter.set_attribute(receiver, inner.argument(0), inner.argument(1), call.store)
+        return NONE
+    value = joins.opened(receiver, call.store)
+    if owner == "object" or not isinstance(value, (ListValue, DictValue)):
+        return NONE if owner == "object" else interpreter.fresh("native")
+    return interpreter.natives.call(value, method, inner)
+
+
+def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
+    """What a function gives, of which nothing is known but that it depends on its arguments."""
+    identities = (joins.identity(value, call.store) for value in call.args)
+    return Opaque((name, *identities), kind)
+
+
+def _computed(interpreter: Interpreter, name: str, constants: list[Any], call: Call) -> Value:
+    if name == "pow" and python_operators.too_big(constants):
+        return interpreter.fresh("big")
+    try:
+        result = _PURE[name](*constants)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        if call.frame.expects(type(error).__name__):
+            interpreter.fail(type(error).__name__)
+        return interpreter.fresh("builtin", _KINDS.get(name))
+    return interpreter.torch.lift(result, {}, call.node)
