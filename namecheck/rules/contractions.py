@@ -109,18 +109,6 @@ def matmul_natively(input: Tensor, other: Tensor) -> Dims:
     return _matmul(input.dims, other.dims)
 
 
-@rule(memory="fresh")
-def matmul_reflected(input: Tensor, other: Tensor) -> Dims:
-    """``other @ input``, asked of the right operand (torch.Tensor.__rmatmul__)."""
-    return matmul(other, input)
-
-
-@rule
-def matmul_reflected_natively(input: Tensor, other: Tensor) -> Dims:
-    """``other @ input``, as torch 2.12 does it."""
-    return matmul_natively(other, input)
-
-
 def _matmul(left: Dims, right: Dims) -> Dims:
     if left.rank == 0 or right.rank == 0:
         raise Contradiction(
