@@ -147,13 +147,13 @@ def possible(device: Device) -> frozenset[Single]:
 
 
 @cache
-def join(left: Device, right: Device) -> Device:
+def join(device: Device, other_device: Device) -> Device:
     """The least that covers both."""
-    if left == right:
-        return left
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if device == other_device:
+        return device
+    if isinstance(device, Unknown) or isinstance(other_device, Unknown):
         return UNKNOWN
-    several = possible(left) | possible(right)
+    several = possible(device) | possible(other_device)
     return several if len(several) <= _MOST else UNKNOWN
 
 
@@ -175,27 +175,27 @@ def _covers(general: Single, specific: Single) -> bool:
 
 
 @cache
-def differ(left: Device, right: Device) -> bool:
+def differ(device: Device, other_device: Device) -> bool:
     """Whether two devices are certainly two, at least on some machine.
 
     A program that chooses another device than the CPU where there is one fails there if it forgets
     that choice: on a path that nothing tells otherwise the choice is not the CPU.
     """
-    pairs = [(one, other) for one in possible(left) for other in possible(right)]
+    pairs = [(one, other) for one in possible(device) for other in possible(other_device)]
     return bool(pairs) and all(_differ(one, other) for one, other in pairs)
 
 
-def _differ(left: Single, right: Single) -> bool:
-    if isinstance(left, Chosen) and isinstance(right, str):
-        left, right = right, left
-    if isinstance(left, Chosen) and isinstance(right, Chosen):
-        return all(_differ(name, right) for name in left.names)
-    if isinstance(right, Chosen):
-        if left == CPU:
-            return any(facts and _differ(left, name) for name, facts in right.alternatives)
-        return all(_differ(left, name) for name in right.names)
-    assert isinstance(left, str)
-    (kind, index), (other, number) = parted(left), parted(right)
+def _differ(single: Single, other_single: Single) -> bool:
+    if isinstance(single, Chosen) and isinstance(other_single, str):
+        single, other_single = other_single, single
+    if isinstance(single, Chosen) and isinstance(other_single, Chosen):
+        return all(_differ(name, other_single) for name in single.names)
+    if isinstance(other_single, Chosen):
+        if single == CPU:
+            return any(facts and _differ(single, name) for name, facts in other_single.alternatives)
+        return all(_differ(single, name) for name in other_single.names)
+    assert isinstance(single, str)
+    (kind, index), (other, number) = parted(single), parted(other_single)
     if kind != other:
         return True
     return None not in (index, number) and index != number
@@ -215,14 +215,14 @@ def is_whole(device: str) -> bool:
     return device in _ONLY or ":" in device
 
 
-def meet(left: Device, right: Device) -> Device:
+def meet(device: Device, other_device: Device) -> Device:
     """What both say together, where they may be one device: ``cuda:0`` of that and ``cuda``."""
-    if left == right:
-        return left
-    if isinstance(left, str) and isinstance(right, str):
-        (kind, index), (other, number) = parted(left), parted(right)
+    if device == other_device:
+        return device
+    if isinstance(device, str) and isinstance(other_device, str):
+        (kind, index), (other, number) = parted(device), parted(other_device)
         if kind == other:
-            return right if index is None else left if number is None else UNKNOWN
+            return other_device if index is None else device if number is None else UNKNOWN
     return UNKNOWN
 
 

@@ -66,11 +66,11 @@ class Dims:
         assert self.open or not self.suffix, "a closed list keeps all its dims in the prefix"
 
     @staticmethod
-    def of(*names: Name, sizes: Sequence[Size] | None = None) -> Dims:
+    def of(*dim_names: Name, sizes: Sequence[Size] | None = None) -> Dims:
         """A closed list of these names, and of these sizes."""
         if sizes is None:
-            return Dims(tuple(Dim(name) for name in names))
-        return Dims(tuple(Dim(name, size) for name, size in zip(names, sizes, strict=True)))
+            return Dims(tuple(Dim(name) for name in dim_names))
+        return Dims(tuple(Dim(name, size) for name, size in zip(dim_names, sizes, strict=True)))
 
     @property
     def rank(self) -> int | None:
@@ -138,9 +138,11 @@ class Dims:
         yield from enumerate(self.prefix)
         yield from zip(range(-len(self.suffix), 0), self.suffix, strict=True)
 
-    def rename(self, names: Iterable[Name]) -> Dims:
+    def rename(self, dim_names: Iterable[Name]) -> Dims:
         """The same dims under other names, one for every known dim."""
-        fresh = tuple(replace(dim, name=name) for dim, name in zip(self.known, names, strict=True))
+        fresh = tuple(
+            replace(dim, name=name) for dim, name in zip(self.known, dim_names, strict=True)
+        )
         cut = len(self.prefix)
         return Dims(fresh[:cut], fresh[cut:], self.open)
 
@@ -227,11 +229,11 @@ OPEN: Final = Dims(open=True)
 SCALAR: Final = Dims()
 
 
-def agree(left: Size, right: Size) -> Answer:
+def agree(size: Size, other_size: Size) -> Answer:
     """Whether two sizes are equal."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if isinstance(size, Unknown) or isinstance(other_size, Unknown):
         return Answer.MAYBE
-    equal = same(left, right)
+    equal = same(size, other_size)
     return Answer.MAYBE if equal is None else Answer.YES if equal else Answer.NO
 
 
@@ -323,20 +325,20 @@ def _merged_name(dims: Sequence[Dim]) -> Name:
     return whole if all(name.ordered for name in axes) else naming.unordered(whole.factors)
 
 
-def product(sizes: Iterable[Size]) -> Size:
+def product(multiplied: Iterable[Size]) -> Size:
     """The product of sizes, unknown where one of them is."""
     total: int | Expression = 1
-    for size in sizes:
+    for size in multiplied:
         if isinstance(size, Unknown):
             return UNKNOWN
         total = total * size
     return total
 
 
-def added(sizes: Iterable[Size]) -> Size:
+def added(summands: Iterable[Size]) -> Size:
     """The sum of sizes, unknown where one of them is."""
     total: int | Expression = 0
-    for size in sizes:
+    for size in summands:
         if isinstance(size, Unknown):
             return UNKNOWN
         total = total + size
@@ -351,18 +353,18 @@ def told_apart(dims: Dims) -> Dims:
     return dims if names == dims.names else dims.rename(names)
 
 
-def locate(dims: Dims, dim: int | str | Unknown | None) -> Position:
+def locate(dims: Dims, reference: int | str | Unknown | None) -> Position:
     """Where a dimension given by name or index stands (recorded: cumsum, sum, select).
 
     Raises `Contradiction` where it is certain that there is none, and for None, the wildcard.
     """
-    if isinstance(dim, Unknown):
+    if isinstance(reference, Unknown):
         return ANYWHERE
-    if dim is None:
+    if reference is None:
         raise naming.nameless(f"Give the name or the index of one of the dimensions {dims.show()}.")
-    if isinstance(dim, str):
-        return locate_name(dims, dim)
-    return locate_index(dims, dim)
+    if isinstance(reference, str):
+        return locate_name(dims, reference)
+    return locate_index(dims, reference)
 
 
 def locate_name(dims: Dims, name: str) -> Position:
@@ -414,12 +416,12 @@ def locate_index(dims: Dims, index: int, *, extra: int = 0) -> Position:
     return index + places if index < 0 else index
 
 
-def join_dim(left: Dim, right: Dim) -> Dim:
+def join_dim(dim: Dim, other_dim: Dim) -> Dim:
     """The least that covers both dims."""
     return Dim(
-        naming.join(left.name, right.name),
-        left.size if left.size == right.size else UNKNOWN,
-        left.purposeful and right.purposeful,
+        naming.join(dim.name, other_dim.name),
+        dim.size if dim.size == other_dim.size else UNKNOWN,
+        dim.purposeful and other_dim.purposeful,
     )
 
 
@@ -437,39 +439,44 @@ def join_dims(left: Dims, right: Dims) -> Dims:
     return Dims(prefix, suffix[::-1], True)
 
 
-def _common(left: Sequence[Dim], right: Sequence[Dim], room: int) -> tuple[Dim, ...]:
+def _common(dims: Sequence[Dim], other_dims: Sequence[Dim], room: int) -> tuple[Dim, ...]:
     shared: list[Dim] = []
-    for a, b in zip(left, right, strict=False):
+    for a, b in zip(dims, other_dims, strict=False):
         if a.name != b.name or len(shared) == room:
             break
         shared.append(join_dim(a, b))
     return tuple(shared)
 
 
-def covers_dim(general: Dim, specific: Dim) -> bool:
-    """Whether `general` says nothing that `specific` contradicts."""
-    return naming.covers(general.name, specific.name) and covers_size(general.size, specific.size)
+def covers_dim(general_dim: Dim, specific_dim: Dim) -> bool:
+    """Whether `general_dim` says nothing that `specific_dim` contradicts."""
+    return naming.covers(general_dim.name, specific_dim.name) and covers_size(
+        general_dim.size, specific_dim.size
+    )
 
 
-def covers_size(general: Size, specific: Size) -> bool:
-    """Whether `general` says nothing that `specific` contradicts; a symbol may be any size."""
-    if general is UNKNOWN:
+def covers_size(general_size: Size, specific_size: Size) -> bool:
+    """Whether `general_size` says nothing that `specific_size` contradicts.
+
+    A symbol may be any size.
+    """
+    if general_size is UNKNOWN:
         return True
-    return specific is not UNKNOWN and agree(general, specific) is not Answer.NO
+    return specific_size is not UNKNOWN and agree(general_size, specific_size) is not Answer.NO
 
 
-def covers_dims(general: Dims, specific: Dims) -> bool:
-    """Whether `general` says nothing that `specific` contradicts."""
-    if not general.open:
-        return specific.rank == general.rank and all(
-            map(covers_dim, general.prefix, specific.prefix)
+def covers_dims(general_dims: Dims, specific_dims: Dims) -> bool:
+    """Whether `general_dims` says nothing that `specific_dims` contradicts."""
+    if not general_dims.open:
+        return specific_dims.rank == general_dims.rank and all(
+            map(covers_dim, general_dims.prefix, specific_dims.prefix)
         )
-    if specific.min_rank < general.min_rank:
+    if specific_dims.min_rank < general_dims.min_rank:
         return False
-    front = specific.prefix
-    back = specific.suffix if specific.open else specific.prefix
-    if len(front) < len(general.prefix) or len(back) < len(general.suffix):
+    front = specific_dims.prefix
+    back = specific_dims.suffix if specific_dims.open else specific_dims.prefix
+    if len(front) < len(general_dims.prefix) or len(back) < len(general_dims.suffix):
         return False
-    return all(map(covers_dim, general.prefix, front)) and all(
-        map(covers_dim, general.suffix[::-1], back[::-1])
+    return all(map(covers_dim, general_dims.prefix, front)) and all(
+        map(covers_dim, general_dims.suffix[::-1], back[::-1])
     )

@@ -260,36 +260,36 @@ def one_of(dtypes: Iterable[str]) -> DType:
     return next(iter(several)) if len(several) == 1 else several
 
 
-def join(left: DType, right: DType) -> DType:
+def join(dtype: DType, other_dtype: DType) -> DType:
     """The least that covers both."""
-    if left == right:
-        return left
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if dtype == other_dtype:
+        return dtype
+    if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
         return UNKNOWN
-    return one_of((*possible(left), *possible(right)))
+    return one_of((*possible(dtype), *possible(other_dtype)))
 
 
 @cache
-def meet(left: DType, right: DType) -> DType:
+def meet(dtype: DType, other_dtype: DType) -> DType:
     """What both say together; what the first says where they contradict each other."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return right if isinstance(left, Unknown) else left
-    both = set(possible(left)) & set(possible(right))
-    return one_of(both) if both else left
+    if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
+        return other_dtype if isinstance(dtype, Unknown) else dtype
+    both = set(possible(dtype)) & set(possible(other_dtype))
+    return one_of(both) if both else dtype
 
 
-def may_be_one(left: DType, right: DType) -> bool:
+def may_be_one(dtype: DType, other_dtype: DType) -> bool:
     """Whether two may be the same dtype."""
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+    if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
         return True
-    return not set(possible(left)).isdisjoint(possible(right))
+    return not set(possible(dtype)).isdisjoint(possible(other_dtype))
 
 
-def covers(general: DType, specific: DType) -> bool:
+def covers(dtype: DType, covered_dtype: DType) -> bool:
     """Whether the first says nothing that the second contradicts."""
-    if isinstance(general, Unknown) or general == specific:
+    if isinstance(dtype, Unknown) or dtype == covered_dtype:
         return True
-    return bool(possible(specific)) and set(possible(specific)) <= set(possible(general))
+    return bool(possible(covered_dtype)) and set(possible(covered_dtype)) <= set(possible(dtype))
 
 
 @cache
@@ -396,26 +396,28 @@ def of_number(number: complex, default: str = STANDARD_DEFAULT) -> str:
     return default if isinstance(number, float) else complex_of(default)
 
 
-def promote(left: str, right: str) -> str:
+def promote(first_dtype: str, second_dtype: str) -> str:
     """The smallest dtype of which both are part (torch.promote_types).
 
     Raises `Contradiction` where torch refuses, `Untold` where promotion is not defined.
     """
-    found = PROMOTIONS.get((left, right))
-    if found is not None or left == right:
-        return found or left
-    if any(dtype.startswith("float4") for dtype in (left, right)):
+    found = PROMOTIONS.get((first_dtype, second_dtype))
+    if found is not None or first_dtype == second_dtype:
+        return found or first_dtype
+    if any(dtype.startswith("float4") for dtype in (first_dtype, second_dtype)):
         raise Untold
     kinds = "Float8 Types"
-    if not any(dtype.startswith("float8") for dtype in (left, right)):
-        floating = [dtype for dtype in (left, right) if category(dtype) is Category.FLOATING]
+    if not any(dtype.startswith("float8") for dtype in (first_dtype, second_dtype)):
+        floating = [
+            dtype for dtype in (first_dtype, second_dtype) if category(dtype) is Category.FLOATING
+        ]
         if floating:
             return floating[0]
         kinds = "uint16, uint32, uint64 types"
     raise Contradiction(
         "NC303",
-        f"Promotion for {kinds} is not supported, attempted to promote {spoken(left)} and "
-        f"{spoken(right)}",
+        f"Promotion for {kinds} is not supported, attempted to promote {spoken(first_dtype)} and "
+        f"{spoken(second_dtype)}",
         help="Cast one of the two with `.to(…)`.",
     )
 
@@ -445,17 +447,17 @@ def result_type(operands: Iterable[Operand]) -> str:
     for operand in operands:
         held = groups.get(operand.priority)
         groups[operand.priority] = promote(held, operand.dtype) if held else operand.dtype
-    result: str | None = None
+    combined: str | None = None
     for priority in Priority:
-        result = _combine(groups.get(priority), result)
-    if result is None:
+        combined = _combine(groups.get(priority), combined)
+    if combined is None:
         raise Untold
-    return result
+    return combined
 
 
-def can_cast(source: str, target: str) -> bool:
+def can_cast(dtype: str, out_dtype: str) -> bool:
     """Whether an output of one dtype takes values of another (torch.can_cast)."""
-    one, other = category(source), category(target)
+    one, other = category(dtype), category(out_dtype)
     if one is Category.COMPLEX:
         return other is Category.COMPLEX
     if one is Category.FLOATING:

@@ -246,15 +246,15 @@ def _dedented(program: str) -> str:
     return "\n".join(line[4:] for line in program.splitlines())
 
 
-def _code(code: str, row: Mapping[str, str]) -> Code:
+def _code(code: str, code_row: Mapping[str, str]) -> Code:
     return Code(
         code,
-        row["name"],
-        Kind(row["kind"]),
-        row["summary"],
-        row["explanation"].strip(),
-        row.get("bad", "").strip("\n"),
-        row.get("good", "").strip("\n"),
+        code_row["name"],
+        Kind(code_row["kind"]),
+        code_row["summary"],
+        code_row["explanation"].strip(),
+        code_row.get("bad", "").strip("\n"),
+        code_row.get("good", "").strip("\n"),
     )
 
 
@@ -266,13 +266,13 @@ def resolve(word: str) -> str | None:
     return next((code for code, row in codes.items() if row.name == word), None)
 
 
-def matching(words: Iterable[str]) -> frozenset[str]:
+def matching(selectors: Iterable[str]) -> frozenset[str]:
     """The codes that are meant by codes, their names, their prefixes (``NC1``) and ``ALL``.
 
     Raises `KeyError` with the first word that means none.
     """
     chosen: set[str] = set()
-    for word in words:
+    for word in selectors:
         exact = resolve(word)
         found = {exact} if exact else _prefixed(word.upper())
         if not found:

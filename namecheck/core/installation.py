@@ -92,11 +92,11 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 def _paths(node: ast.expr, bindings: Mapping[str, AbstractSet[str]]) -> AbstractSet[str]:
     """The paths, of those that matter here, that an expression ``a.b.c`` may stand for."""
-    attributes: list[str] = []
+    attribute_names: list[str] = []
     while isinstance(node, ast.Attribute):
-        attributes.append(node.attr)
+        attribute_names.append(node.attr)
         node = node.value
     if not isinstance(node, ast.Name):
         return frozenset()
-    words = attributes[::-1]
+    words = attribute_names[::-1]
     return {".".join([path, *words]) for path in bindings.get(node.id, ())} & _PATHS

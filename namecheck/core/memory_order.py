@@ -160,12 +160,12 @@ def stretched(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Mem
     return laid(steps, new, _reordered(order_in(memory), sources, len(sizes)))
 
 
-def _stretched_step(own: Size, old: Size, new: Size) -> Size:
-    if isinstance(old, Unknown) or new == 1:
+def _stretched_step(own_step: Size, old_size: Size, new_size: Size) -> Size:
+    if isinstance(old_size, Unknown) or new_size == 1:
         return UNKNOWN
-    if old != 1:
-        return own
-    return UNKNOWN if isinstance(new, Unknown) else 0
+    if old_size != 1:
+        return own_step
+    return UNKNOWN if isinstance(new_size, Unknown) else 0
 
 
 def computed(memory: Memory, sizes: Sequence[Size]) -> Memory:
@@ -186,26 +186,26 @@ def strides(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> tuple[Si
     """The stride of each dim; unknown that of a dim of size 1, which may be any."""
     if isinstance(memory, Gapped):
         return memory.steps
-    found: list[Size] = [UNKNOWN] * len(sizes)
+    steps: list[Size] = [UNKNOWN] * len(sizes)
     step: Size = 1
     for place in reversed(places_of(memory, len(sizes))):
         size = sizes[place]
-        found[place] = UNKNOWN if size == 1 else step
+        steps[place] = UNKNOWN if size == 1 else step
         step = times(step, size)
-    return tuple(UNKNOWN for _ in sizes) if 0 in sizes else tuple(found)
+    return tuple(UNKNOWN for _ in sizes) if 0 in sizes else tuple(steps)
 
 
-def is_laid_out(memory: Memory, sizes: Sequence[Size], wanted: tuple[int, ...]) -> Answer:
+def is_laid_out(memory: Memory, sizes: Sequence[Size], wanted_order: tuple[int, ...]) -> Answer:
     """Whether a tensor is dense in the wanted order (torch.Tensor.is_contiguous)."""
     if isinstance(memory, Unknown):
         return Answer.MAYBE
     doubtful = 0 in sizes or any(isinstance(size, Unknown) for size in sizes)
     if isinstance(memory, Gapped):
-        pairs = zip(memory.steps, strides(wanted, sizes), strict=True)
+        pairs = zip(memory.steps, strides(wanted_order, sizes), strict=True)
         other = any(_equality(step, right) is False for step, right in pairs)
         return Answer.NO if other and not doubtful else Answer.MAYBE
     rank = len(sizes)
-    own, other_places = places_of(memory, rank), places_of(wanted, rank)
+    own, other_places = places_of(memory, rank), places_of(wanted_order, rank)
     if _without(own, sizes, {1}) == _without(other_places, sizes, {1}):
         return Answer.YES
     return Answer.MAYBE if doubtful else Answer.NO
@@ -215,25 +215,25 @@ def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[
     return [place for place in places if sizes[place] not in left_out]
 
 
-def overlaps(memory: Gapped, sizes: Sequence[Size]) -> bool:
+def overlaps(gapped: Gapped, sizes: Sequence[Size]) -> bool:
     """Whether certainly several elements are one in memory, for a dim is stretched."""
     return any(
         step == 0 and not isinstance(size, Unknown) and size != 1
-        for step, size in zip(memory.steps, sizes, strict=True)
+        for step, size in zip(gapped.steps, sizes, strict=True)
     )
 
 
-def order_of(steps: Sequence[int], sizes: Sequence[int]) -> Memory:
+def order_of(steps: Sequence[int], shape: Sequence[int]) -> Memory:
     """The order of a tensor with these strides and sizes, which are all known."""
-    order = sorted(range(len(sizes)), key=lambda place: (-steps[place], sizes[place] == 1))
-    return laid(steps, sizes, ordered(order))
+    order = sorted(range(len(shape)), key=lambda place: (-steps[place], shape[place] == 1))
+    return laid(steps, shape, ordered(order))
 
 
-def agrees(told: Memory, seen: Memory, sizes: Sequence[Size]) -> bool:
+def agrees(known_memory: Memory, actual_memory: Memory, sizes: Sequence[Size]) -> bool:
     """Whether a tensor of these sizes that is seen may be the one that is told of."""
-    if isinstance(told, Unknown) or isinstance(seen, Unknown):
+    if isinstance(known_memory, Unknown) or isinstance(actual_memory, Unknown):
         return True
-    pairs = zip(strides(told, sizes), strides(seen, sizes), strict=False)
+    pairs = zip(strides(known_memory, sizes), strides(actual_memory, sizes), strict=False)
     return all(_equality(one, other) is not False for one, other in pairs)
 
 
@@ -317,25 +317,29 @@ def _shares(sizes: Sequence[Size]) -> list[Size]:
     return shares[::-1]
 
 
-def plus(left: Size, right: Size) -> Size:
+def plus(size: Size, other_size: Size) -> Size:
     """The sum of two sizes."""
-    return UNKNOWN if isinstance(left, Unknown) or isinstance(right, Unknown) else left + right
+    return (
+        UNKNOWN
+        if isinstance(size, Unknown) or isinstance(other_size, Unknown)
+        else size + other_size
+    )
 
 
-def times(left: Size, right: Size) -> Size:
+def times(size: Size, other_size: Size) -> Size:
     """The product of two sizes; -1 is one that is not told."""
-    if 0 in (left, right):
+    if 0 in (size, other_size):
         return 0
-    if isinstance(left, Unknown) or isinstance(right, Unknown) or right == -1:
+    if isinstance(size, Unknown) or isinstance(other_size, Unknown) or other_size == -1:
         return UNKNOWN
-    return left * right
+    return size * other_size
 
 
-def _equal(left: Size, right: Size) -> bool:
-    return _equality(left, right) is True
+def _equal(size: Size, other_size: Size) -> bool:
+    return _equality(size, other_size) is True
 
 
-def _equality(left: Size, right: Size) -> bool | None:
-    if isinstance(left, Unknown) or isinstance(right, Unknown):
+def _equality(size: Size, other_size: Size) -> bool | None:
+    if isinstance(size, Unknown) or isinstance(other_size, Unknown):
         return None
-    return same(left, right)
+    return same(size, other_size)

@@ -91,7 +91,7 @@ class Contradiction(Exception):
         message: str,
         *,
         error: str = "RuntimeError",
-        names: Sequence[str] = (),
+        names: Sequence[Name] = (),
         help: str | None = None,
     ) -> None:
         message = bare(message)
@@ -99,7 +99,7 @@ class Contradiction(Exception):
         self.code = code
         self.message = message
         self.error = error
-        self.names = tuple(names)
+        self.names = tuple(name for name in names if isinstance(name, str))
         self.help = help
 
     def alone(self) -> Contradiction:
@@ -151,19 +151,19 @@ def word(name: Name) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def match(left: Name, right: Name) -> Answer:
+def match(name: Name, other_name: Name) -> Answer:
     """Whether two names can stand in one position (named_tensor.rst, "match semantics")."""
-    if left is None or right is None:
+    if name is None or other_name is None:
         return Answer.YES
-    if left is UNKNOWN or right is UNKNOWN:
+    if name is UNKNOWN or other_name is UNKNOWN:
         return Answer.MAYBE
-    if isinstance(left, Axis) and isinstance(right, Axis):
-        if left.name == right.name or _same_factors(left, right):
+    if isinstance(name, Axis) and isinstance(other_name, Axis):
+        if name.name == other_name.name or _same_factors(name, other_name):
             return Answer.YES
-        return Answer.NO if _scope(left) == _scope(right) != _SEVERAL else Answer.MAYBE
-    if word(left) == word(right):
+        return Answer.NO if _scope(name) == _scope(other_name) != _SEVERAL else Answer.MAYBE
+    if word(name) == word(other_name):
         return Answer.YES
-    return Answer.NO if _is_unscoped(left) and _is_unscoped(right) else Answer.MAYBE
+    return Answer.NO if _is_unscoped(name) and _is_unscoped(other_name) else Answer.MAYBE
 
 
 def _scope(axis: Axis) -> str:
@@ -178,29 +178,31 @@ def _is_unscoped(name: Name) -> bool:
     return not is_foreign(name)
 
 
-def _same_factors(left: Name, right: Name) -> bool:
+def _same_factors(name: Name, other_name: Name) -> bool:
     """Whether two merged axes, of which one may be in any order, have the same factors."""
-    if not isinstance(left, Axis) or not isinstance(right, Axis):
+    if not isinstance(name, Axis) or not isinstance(other_name, Axis):
         return False
-    return not (left.ordered and right.ordered) and sorted(left.factors) == sorted(right.factors)
+    return not (name.ordered and other_name.ordered) and sorted(name.factors) == sorted(
+        other_name.factors
+    )
 
 
-def unify(left: Name, right: Name) -> Name:
+def unify(name: Name, other_name: Name) -> Name:
     """The more specific of two matching names; what an unknown one leaves is the known label.
 
     Defined only where `match` is not NO.
     """
-    if left is None:
-        return right
-    if right is None:
-        return left
-    if left is UNKNOWN or right is UNKNOWN:
-        return either(right if left is UNKNOWN else left)
-    if isinstance(left, Axis) and isinstance(right, Axis):
-        if match(left, right) is Answer.MAYBE:
-            return min(left, right, key=lambda axis: (not _is_unscoped(axis), axis.name))
-        return _unified_axes(left, right)
-    return left if isinstance(left, Axis) else right
+    if name is None:
+        return other_name
+    if other_name is None:
+        return name
+    if name is UNKNOWN or other_name is UNKNOWN:
+        return either(other_name if name is UNKNOWN else name)
+    if isinstance(name, Axis) and isinstance(other_name, Axis):
+        if match(name, other_name) is Answer.MAYBE:
+            return min(name, other_name, key=lambda axis: (not _is_unscoped(axis), axis.name))
+        return _unified_axes(name, other_name)
+    return name if isinstance(name, Axis) else other_name
 
 
 def either(name: Name) -> Name:
@@ -208,23 +210,23 @@ def either(name: Name) -> Name:
     return replace(name, occurrence=SOME) if isinstance(name, Axis) else name
 
 
-def _unified_axes(left: Axis, right: Axis) -> Axis:
+def _unified_axes(axis: Axis, other_axis: Axis) -> Axis:
     """What both say of one axis: its occurrence, and the order of its factors."""
-    ordered = left if left.ordered else right
-    occurrence = left.occurrence or right.occurrence
-    return replace(ordered, occurrence=occurrence, size=left.size or right.size)
+    ordered = axis if axis.ordered else other_axis
+    occurrence = axis.occurrence or other_axis.occurrence
+    return replace(ordered, occurrence=occurrence, size=axis.size or other_axis.size)
 
 
-def join(left: Name, right: Name) -> Name:
+def join(name: Name, other_name: Name) -> Name:
     """The least that covers both names."""
-    if left == right:
-        return left
-    if not isinstance(left, Axis) or not isinstance(right, Axis):
+    if name == other_name:
+        return name
+    if not isinstance(name, Axis) or not isinstance(other_name, Axis):
         return UNKNOWN
-    if left.name == right.name and left.ordered and right.ordered:
-        return replace(left, occurrence=SOME, size=left.size or right.size)
-    if sorted(left.factors) == sorted(right.factors):
-        return replace(unordered(left.factors), occurrence=SOME)
+    if name.name == other_name.name and name.ordered and other_name.ordered:
+        return replace(name, occurrence=SOME, size=name.size or other_name.size)
+    if sorted(name.factors) == sorted(other_name.factors):
+        return replace(unordered(name.factors), occurrence=SOME)
     return UNKNOWN
 
 
@@ -233,14 +235,18 @@ def unordered(factors: Sequence[str]) -> Axis:
     return Axis("*".join(sorted(factors)), ordered=len(factors) < 2)
 
 
-def covers(general: Name, specific: Name) -> bool:
-    """Whether `general` says nothing that `specific` contradicts."""
-    if general is UNKNOWN or general == specific:
+def covers(general_name: Name, specific_name: Name) -> bool:
+    """Whether `general_name` says nothing that `specific_name` contradicts."""
+    if general_name is UNKNOWN or general_name == specific_name:
         return True
-    if not isinstance(general, Axis) or not isinstance(specific, Axis):
+    if not isinstance(general_name, Axis) or not isinstance(specific_name, Axis):
         return False
-    told = general.occurrence <= 0 or general.occurrence == specific.occurrence
-    return told and match(general, specific) is Answer.YES and general.ordered <= specific.ordered
+    told = general_name.occurrence <= 0 or general_name.occurrence == specific_name.occurrence
+    return (
+        told
+        and match(general_name, specific_name) is Answer.YES
+        and general_name.ordered <= specific_name.ordered
+    )
 
 
 def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
@@ -282,21 +288,21 @@ def check_label(label: str) -> None:
         )
 
 
-def read_name(value: object) -> Name:
+def read_name(given_name: object) -> Name:
     """What a caller gives as a name, as torch reads it: ``'*'`` is None (recorded: zeros, names).
 
     Raises `Contradiction` for a string that is no identifier and, a TypeError, for other values.
     """
-    if isinstance(value, str):
-        if value == "*":
+    if isinstance(given_name, str):
+        if given_name == "*":
             return None
-        check_label(value)
-        return value
-    if value is None or isinstance(value, (Axis, Unknown)):
-        return value
+        check_label(given_name)
+        return given_name
+    if given_name is None or isinstance(given_name, (Axis, Unknown)):
+        return given_name
     raise Contradiction(
         "NC114",
-        f"expected None or string for Dimname but got {type(value).__name__}",
+        f"expected None or string for Dimname but got {type(given_name).__name__}",
         error="TypeError",
     )
 
@@ -327,6 +333,6 @@ def show_name(name: Name) -> str:
     return "?" if name is UNKNOWN else f"'{word(name)}'"
 
 
-def show(names: Iterable[Name]) -> str:
+def show(dim_names: Iterable[Name]) -> str:
     """A list of names as torch prints it: ``['N', None]``."""
-    return "[" + ", ".join(show_name(name) for name in names) + "]"
+    return "[" + ", ".join(show_name(name) for name in dim_names) + "]"

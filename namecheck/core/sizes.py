@@ -87,21 +87,21 @@ def symbol(name: str) -> Expression:
 
 def symbols(size: Known) -> frozenset[str]:
     """All symbols in a size, those in quotients too."""
-    found: set[str] = set()
+    symbol_names: set[str] = set()
     for monomial, _ in _terms(size):
         for atom in monomial:
             if isinstance(atom, str):
-                found.add(atom)
+                symbol_names.add(atom)
             else:
-                found |= symbols(atom.numerator) | symbols(atom.denominator)
-    return frozenset(found)
+                symbol_names |= symbols(atom.numerator) | symbols(atom.denominator)
+    return frozenset(symbol_names)
 
 
-def same(left: Known, right: Known) -> bool | None:
+def same(size: Known, other_size: Known) -> bool | None:
     """Whether two sizes are equal; None where that depends on the symbols."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left == right
-    difference = left - right
+    if isinstance(size, int) and isinstance(other_size, int):
+        return size == other_size
+    difference = size - other_size
     if isinstance(difference, int):
         return difference == 0
     return False if is_at_least(1, difference) or is_at_least(1, difference * -1) else None
@@ -129,17 +129,17 @@ def _lowest(monomial: Monomial) -> int | None:
     return 0 if told else None
 
 
-def divided(left: Known, right: Known) -> Known:
+def divided(size: Known, divisor: Known) -> Known:
     """``left // right``; what does not come out even stays a quotient.
 
     Raises ZeroDivisionError where Python does.
     """
-    if isinstance(left, int) and isinstance(right, int):
-        return left // right
-    if isinstance(right, int):
-        return _by_number(left, right)
-    exact = _exactly(left, right)
-    return _atom(Quotient(left, right)) if exact is None else exact
+    if isinstance(size, int) and isinstance(divisor, int):
+        return size // divisor
+    if isinstance(divisor, int):
+        return _by_number(size, divisor)
+    exact = _exactly(size, divisor)
+    return _atom(Quotient(size, divisor)) if exact is None else exact
 
 
 def _by_number(size: Known, number: int) -> Known:
@@ -150,15 +150,15 @@ def _by_number(size: Known, number: int) -> Known:
     return even + (over // number if isinstance(over, int) else _atom(Quotient(over, number)))
 
 
-def _exactly(left: Known, right: Expression) -> Known | None:
+def _exactly(size: Known, divisor: Expression) -> Known | None:
     """The quotient that comes out even, None where there is none."""
-    if len(right.terms) > 1:
-        return 1 if left == right else None
-    [(divisor, number)] = right.terms
+    if len(divisor.terms) > 1:
+        return 1 if size == divisor else None
+    [(factors, number)] = divisor.terms
     divided: list[tuple[Monomial, int]] = []
-    for monomial, coefficient in _terms(left):
+    for monomial, coefficient in _terms(size):
         atoms = list(monomial)
-        for atom in divisor:
+        for atom in factors:
             if atom not in atoms:
                 return None
             atoms.remove(atom)
@@ -168,22 +168,22 @@ def _exactly(left: Known, right: Expression) -> Known | None:
     return _sum(divided)
 
 
-def substituted(size: Known, values: Mapping[str, Known]) -> Known:
-    """A size with other sizes put in for symbols; those not in `values` stay."""
-    result: Known = 0
+def substituted(size: Known, substitutes: Mapping[str, Known]) -> Known:
+    """A size with other sizes put in for symbols; those not in `substitutes` stay."""
+    replaced: Known = 0
     for monomial, coefficient in _terms(size):
-        term: Known = coefficient
+        product: Known = coefficient
         for atom in monomial:
-            term = term * _value(atom, values)
-        result = result + term
-    return result
+            product = product * _value(atom, substitutes)
+        replaced = replaced + product
+    return replaced
 
 
-def _value(atom: Atom, values: Mapping[str, Known]) -> Known:
+def _value(atom: Atom, substitutes: Mapping[str, Known]) -> Known:
     if isinstance(atom, str):
-        return values.get(atom, symbol(atom))
-    numerator = substituted(atom.numerator, values)
-    return divided(numerator, substituted(atom.denominator, values))
+        return substitutes.get(atom, symbol(atom))
+    numerator = substituted(atom.numerator, substitutes)
+    return divided(numerator, substituted(atom.denominator, substitutes))
 
 
 def _terms(size: Known) -> tuple[tuple[Monomial, int], ...]:
@@ -208,9 +208,9 @@ def _sorted(atoms: Monomial) -> Monomial:
     return tuple(sorted(atoms, key=str))
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[bool, bool, int, list[str]]:
+def _order(summand: tuple[Monomial, int]) -> tuple[bool, bool, int, list[str]]:
     """What is taken away last, the constant after the symbols, longer products first."""
-    monomial, coefficient = term
+    monomial, coefficient = summand
     return coefficient < 0, not monomial, -len(monomial), list(map(str, monomial))
 
 

@@ -33,11 +33,11 @@ class Position(NamedTuple):
     end_column: int
 
 
-def position(node: Located) -> Position:
+def position(located: Located) -> Position:
     """Where a node stands."""
-    assert node.end_lineno is not None
-    assert node.end_col_offset is not None
-    return Position(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+    assert located.end_lineno is not None
+    assert located.end_col_offset is not None
+    return Position(located.lineno, located.col_offset, located.end_lineno, located.end_col_offset)
 
 
 class Refused(Exception):
@@ -79,11 +79,13 @@ class Source:
     def _ascii(self) -> bool:
         return self.text.isascii()
 
-    def span(self, node: Located) -> Span:
+    def span(self, located: Located) -> Span:
         """Where a node stands, in characters (`ast` counts bytes of UTF-8)."""
-        end_line = node.lineno if node.end_lineno is None else node.end_lineno
-        end_column = node.col_offset if node.end_col_offset is None else node.end_col_offset
-        return self.at(Position(node.lineno, node.col_offset, end_line, end_column))
+        end_line = located.lineno if located.end_lineno is None else located.end_lineno
+        end_column = (
+            located.col_offset if located.end_col_offset is None else located.end_col_offset
+        )
+        return self.at(Position(located.lineno, located.col_offset, end_line, end_column))
 
     def at(self, position: Position) -> Span:
         """A position in characters."""
@@ -118,21 +120,21 @@ class Source:
 
     @cached_property
     def _statements(self) -> dict[int, tuple[int, int]]:
-        lines: dict[int, tuple[int, int]] = {}
+        extents: dict[int, tuple[int, int]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.stmt):
                 first, last = _head(node)
-                lines.update(dict.fromkeys(range(first, last + 1), (first, last)))
-        return lines
+                extents.update(dict.fromkeys(range(first, last + 1), (first, last)))
+        return extents
 
 
-def _head(node: ast.stmt) -> tuple[int, int]:
-    body = getattr(node, "body", None) or getattr(node, "cases", None)
+def _head(statement: ast.stmt) -> tuple[int, int]:
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
     if not body:
-        return node.lineno, node.end_lineno or node.lineno
+        return statement.lineno, statement.end_lineno or statement.lineno
     inner = body[0]
     below = inner.pattern.lineno if isinstance(inner, ast.match_case) else inner.lineno
-    return node.lineno, max(node.lineno, below - 1)
+    return statement.lineno, max(statement.lineno, below - 1)
 
 
 _NAMING: Final = (b"refine_names", b"reveal_names", b".align_to", b".align_as", b"jaxtyping")
@@ -177,14 +179,14 @@ def imports_torch(data: bytes) -> bool:
     return b"torch" in data and _TORCH.search(data) is not None
 
 
-def _gives_names(data: bytes, found: re.Match[bytes]) -> bool:
+def _gives_names(data: bytes, occurrence: re.Match[bytes]) -> bool:
     """Whether the word is an argument, an attribute or a key; not a variable or a longer word."""
-    before = data[max(found.start() - 200, 0) : found.start()]
-    if not found.group().endswith(b"="):
+    before = data[max(occurrence.start() - 200, 0) : occurrence.start()]
+    if not occurrence.group().endswith(b"="):
         return before.endswith((b"'", b'"'))
     if before[-1:].isalnum() or before.endswith(b"_"):
         return False
-    closed_up = found.group() == b"names=" or before.endswith(b".")
+    closed_up = occurrence.group() == b"names=" or before.endswith(b".")
     return closed_up or _OPENED.search(before) is not None
 
 
@@ -254,8 +256,8 @@ def _tree(text: str, filename: str) -> ast.Module:
         raise Refused(_undecodable(filename, b"", 0, str(error))) from error
 
 
-def _sentence(error: SyntaxError) -> str:
-    message = str(error.msg or "invalid syntax")
+def _sentence(syntax_error: SyntaxError) -> str:
+    message = str(syntax_error.msg or "invalid syntax")
     return f"{message[0].upper()}{message[1:]}"
 
 
@@ -270,13 +272,13 @@ def too_deep(filename: str, span: Span, what: str) -> Finding:
     )
 
 
-def _error_span(error: SyntaxError, text: str) -> Span:
+def _error_span(syntax_error: SyntaxError, text: str) -> Span:
     """Where Python saw the error, kept within the text (the parser's numbers may lie outside)."""
     lines = text.split("\n")
-    line = min(max(error.lineno or 1, 1), len(lines))
-    column = min(max(error.offset or 1, 1), len(lines[line - 1]) + 1)
-    end_line = min(max(error.end_lineno or line, line), len(lines))
-    end_column = min(max(error.end_offset or 0, 1), len(lines[end_line - 1]) + 1)
+    line = min(max(syntax_error.lineno or 1, 1), len(lines))
+    column = min(max(syntax_error.offset or 1, 1), len(lines[line - 1]) + 1)
+    end_line = min(max(syntax_error.end_lineno or line, line), len(lines))
+    end_column = min(max(syntax_error.end_offset or 0, 1), len(lines[end_line - 1]) + 1)
     if (end_line, end_column) <= (line, column):
         return Span(line, column, line, column + 1)
     return Span(line, column, end_line, end_column)

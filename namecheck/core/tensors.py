@@ -104,23 +104,23 @@ SOME_NUMBERS: Final[Mapping[str, SomeNumber]] = MappingProxyType(
 """The numbers of which only the type is known, by its name."""
 
 
-def join(left: Tensor, right: Tensor) -> Tensor:
+def join(tensor: Tensor, other_tensor: Tensor) -> Tensor:
     """The least that covers both tensors."""
     return Tensor(
-        join_dims(left.dims, right.dims),
-        dtypes.join(left.dtype, right.dtype),
-        devices.join(left.device, right.device),
-        left.layout if left.layout == right.layout else UNKNOWN,
-        left.memory if left.memory == right.memory else UNKNOWN,
+        join_dims(tensor.dims, other_tensor.dims),
+        dtypes.join(tensor.dtype, other_tensor.dtype),
+        devices.join(tensor.device, other_tensor.device),
+        tensor.layout if tensor.layout == other_tensor.layout else UNKNOWN,
+        tensor.memory if tensor.memory == other_tensor.memory else UNKNOWN,
     )
 
 
-def covers(general: Tensor, specific: Tensor) -> bool:
-    """Whether `general` says nothing that `specific` contradicts."""
+def covers(general_tensor: Tensor, specific_tensor: Tensor) -> bool:
+    """Whether `general_tensor` says nothing that `specific_tensor` contradicts."""
     return (
-        dtypes.covers(general.dtype, specific.dtype)
-        and devices.covers(general.device, specific.device)
-        and general.layout in (UNKNOWN, specific.layout)
-        and general.memory in (UNKNOWN, specific.memory)
-        and covers_dims(general.dims, specific.dims)
+        dtypes.covers(general_tensor.dtype, specific_tensor.dtype)
+        and devices.covers(general_tensor.device, specific_tensor.device)
+        and general_tensor.layout in (UNKNOWN, specific_tensor.layout)
+        and general_tensor.memory in (UNKNOWN, specific_tensor.memory)
+        and covers_dims(general_tensor.dims, specific_tensor.dims)
     )

@@ -53,24 +53,24 @@ def attributed(
         return answer
     if target is not None and effects.refuses_overlap:
         overlap.check(answer, target)
-    call = operands.walk(arguments, effects.parameters)
+    call_operands = operands.walk(arguments, effects.parameters)
     return _made(
         answer,
-        dtype.of_result(answer, effects.dtype, call, around, target),
-        device.of_result(effects.device, call, around, target),
-        layout.of_result(effects.layout, call, writes=target is not None),
-        memory_order.of_result(answer, effects.memory, call),
+        dtype.of_result(answer, effects.dtype, call_operands, around, target),
+        device.of_result(effects.device, call_operands, around, target),
+        layout.of_result(effects.layout, call_operands, writes=target is not None),
+        memory_order.of_result(answer, effects.memory, call_operands),
     )
 
 
-def _made(answer: Any, *attributes: Any) -> Any:
+def _made(answer: Any, *facts: Any) -> Any:
     """A result with all its attributes; those of several results are alike, or in a list."""
     if isinstance(answer, Tensor):
-        return Tensor(answer.dims, *attributes)
+        return Tensor(answer.dims, *facts)
     if isinstance(answer, Many):
-        return Many(_made(answer.each, *attributes))
+        return Many(_made(answer.each, *facts))
     if isinstance(answer, (tuple, list)):
-        each = (one if isinstance(one, list) else repeat(one) for one in attributes)
+        each = (one if isinstance(one, list) else repeat(one) for one in facts)
         return type(answer)(map(_made, answer, *each))
     return answer
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
 from namecheck.effects import device, dtype, layout, memory_order, needs, outputs, overlap
 from namecheck.effects.attributes import Effects
-from namecheck.effects.words import WordError
+from namecheck.effects.words import ParameterNames, WordError
 from namecheck.rules import registry
 
 
@@ -77,31 +77,39 @@ class Overload:
     switches: tuple[str, ...]
 
 
-def read(row: Row, place: int, overload: Overload) -> Effects:
+def read(cells: Row, place: int, overload: Overload) -> Effects:
     """What a row says of attributes for its overload at a place; raises `WordError`."""
-    traits = registry.traits_of(row.names)
+    traits = registry.traits_of(cells.names)
     of_dtype = dtype.read(
-        row.dtype, row.needs, _at(row.lacks, place), _at(row.into, place), layer=overload.layer
+        cells.dtype,
+        cells.needs,
+        _at(cells.lacks, place),
+        _at(cells.into, place),
+        is_layer=overload.layer,
     )
     of_device = device.read(
-        row.device,
+        cells.device,
         overload.operands,
         broadcasts=traits.broadcasts,
         makes=overload.makes,
-        layer=overload.layer,
+        is_layer=overload.layer,
         switches=overload.switches,
     )
     of_memory = memory_order.read(
-        row.memory, row.names, overload.tensors, formats=overload.formats, copies=not row.may_be
+        cells.memory,
+        cells.names,
+        overload.tensors,
+        formats=overload.formats,
+        copies=not cells.may_be,
     )
-    of_layout = layout.read(row.layout, row.refuses, overload.tensors, formats=overload.formats)
+    of_layout = layout.read(cells.layout, cells.refuses, overload.tensors, formats=overload.formats)
     parameters = {*of_dtype.parameters, *of_device.parameters, *of_layout.counted}
     return Effects(
         of_dtype,
         of_device,
         of_memory,
         of_layout,
-        not row.overlaps and traits.overlaps == "refused",
+        not cells.overlaps and traits.overlaps == "refused",
         tuple(sorted(parameters)),
     )
 
@@ -125,9 +133,8 @@ class Fault:
 
 
 Cell: TypeAlias = str | Iterable[str] | Mapping[str, str]
-Parameters: TypeAlias = Collection[str] | None
 
-_CELLS: Final[Mapping[str, Callable[[str, Parameters], None]]] = MappingProxyType(
+_CELLS: Final[Mapping[str, Callable[[str, ParameterNames | None], None]]] = MappingProxyType(
     {
         "dtype": dtype.check_cell,
         "lacks": dtype.check_kernel,
@@ -138,25 +145,25 @@ _CELLS: Final[Mapping[str, Callable[[str, Parameters], None]]] = MappingProxyTyp
         "overlaps": overlap.check_cell,
     }
 )
-_ENTRIES: Final[Mapping[str, Callable[[str, str, Parameters], None]]] = MappingProxyType(
+_ENTRIES: Final[Mapping[str, Callable[[str, str, ParameterNames | None], None]]] = MappingProxyType(
     {"needs": needs.check_entry, "refuses": layout.check_refusal}
 )
 COLUMNS: Final = (*_CELLS, *_ENTRIES)
 """The columns that `check` knows."""
 
 
-def check(column: str, cell: Cell, parameters: Parameters) -> Fault | None:
+def check(column: str, column_content: Cell, parameters: ParameterNames | None) -> Fault | None:
     """What is wrong with one column of a row; None where nothing is.
 
-    `cell` is what the row says there: text, a list of texts, or a table. `parameters` are all that
-    the row has, also those with which a layer is made; None where they are not known.
+    `column_content` is what the row says there: text, a list of texts, or a table. `parameters` are
+    all that the row has, also those with which a layer is made; None where they are not known.
     """
     try:
-        if isinstance(cell, Mapping):
-            for key, text in cell.items():
+        if isinstance(column_content, Mapping):
+            for key, text in column_content.items():
                 _ENTRIES[column](key, text, parameters)
         else:
-            for text in (cell,) if isinstance(cell, str) else cell:
+            for text in (column_content,) if isinstance(column_content, str) else column_content:
                 _CELLS[column](text, parameters)
     except WordError as error:
         return Fault(column, error.problem, error.allowed, str(error))

@@ -12,7 +12,7 @@ All of it is held against torch by tests/runtime/test_device_agreement.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -23,7 +23,7 @@ from namecheck.core.dtypes import Around
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.operands import Operands
-from namecheck.effects.words import WordError, check_parameters, read_word
+from namecheck.effects.words import ParameterNames, WordError, check_parameters, read_word
 
 WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index", "last")
 
@@ -48,21 +48,26 @@ class DeviceEffect:
 
 def read(
     cell: str,
-    parameters: tuple[str, ...],
+    parameters: ParameterNames,
     *,
     broadcasts: bool,
     makes: bool,
-    layer: bool,
+    is_layer: bool,
     switches: tuple[str, ...],
 ) -> DeviceEffect:
     """What the column `device` says; `parameters` count where it names none."""
     word = read_word(cell)
     return DeviceEffect(
-        word.name or "alike", word.arguments or parameters, broadcasts, makes, layer, switches
+        word.name or "alike",
+        word.arguments or tuple(parameters),
+        broadcasts,
+        makes,
+        is_layer,
+        switches,
     )
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `device` that cannot be read."""
     word = read_word(cell)
     if word.name and word.name not in WORDS:
@@ -71,17 +76,17 @@ def check_cell(cell: str, parameters: Collection[str] | None) -> None:
 
 
 def of_result(
-    effect: DeviceEffect, operands: Operands, around: Around, target: Any = None
+    effect: DeviceEffect, call_operands: Operands, around: Around, target: Any = None
 ) -> Device:
     """The device of a result; raises `Contradiction` where torch refuses those of the operands."""
-    arguments = operands.arguments
+    arguments = call_operands.arguments
     asked = arguments.get("device") if effect.makes else None
     if isinstance(asked, str) and (wrong := devices.refusal(asked)) is not None:
         raise wrong
     word = effect.word
     if word == "cuda" and isinstance(on := asked_for(asked), str) and not on.startswith("cuda"):
         raise _no_cuda()
-    tensors = operands.tensors(effect.parameters)
+    tensors = call_operands.tensors(effect.parameters)
     if word == "alike" and not effect.makes:
         if not effect.layer:
             different = {tensor.device for tensor in tensors}
@@ -177,13 +182,13 @@ def _is_empty(tensor: Tensor) -> bool:
 
 
 def _check_alike(
-    tensors: list[Tensor], others: list[Tensor], broadcasts: bool, target: Any
+    tensors: list[Tensor], placed: list[Tensor], broadcasts: bool, target: Any
 ) -> None:
     """Refuse tensors that certainly are on two devices; what is written to is never moved.
 
     With what has no data torch lets most operators pass (recorded: add_, matmul on meta).
     """
-    counting = [*(tensor for tensor in tensors if _counts(tensor, broadcasts)), *others]
+    counting = [*(tensor for tensor in tensors if _counts(tensor, broadcasts)), *placed]
     for number, one in enumerate(counting):
         for other in counting[number + 1 :]:
             if META in (one.device, other.device) and (target is not None or not broadcasts):
@@ -204,17 +209,17 @@ _TWO_DEVICES: Final = (
 )
 
 
-def mixed(first: Device, second: Device) -> Contradiction:
+def mixed(device: Device, other_device: Device) -> Contradiction:
     """Tensors on two devices."""
-    if META in (first, second):
+    if META in (device, other_device):
         text = (
-            f"Tensor on device {devices.spoken(second)} is not on the expected device "
-            f"{devices.spoken(first)}!"
+            f"Tensor on device {devices.spoken(other_device)} is not on the expected device "
+            f"{devices.spoken(device)}!"
         )
     else:
-        first, second = (second, first) if first == CPU else (first, second)
-        text = _TWO_DEVICES.format(devices.spoken(first), devices.spoken(second))
-    chosen = next((d for d in (first, second) if isinstance(d, Chosen)), None)
+        device, other_device = (other_device, device) if device == CPU else (device, other_device)
+        text = _TWO_DEVICES.format(devices.spoken(device), devices.spoken(other_device))
+    chosen = next((d for d in (device, other_device) if isinstance(d, Chosen)), None)
     where = "" if chosen is None else f" Where the program chooses {_choice(chosen)}, they differ."
     return Contradiction(
         "NC401",

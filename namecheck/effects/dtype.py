@@ -33,6 +33,7 @@ from namecheck.effects.words import (
     Choice,
     Item,
     Message,
+    ParameterNames,
     Word,
     WordError,
     check_parameters,
@@ -82,39 +83,41 @@ class DtypeEffect:
         return named.union(*(need.walked for need in self.needs))
 
 
-def _alternatives(result: ResultDtype | ChosenDtype) -> Collection[ResultDtype]:
-    return result.results.values() if isinstance(result, ChosenDtype) else (result,)
+def _alternatives(result_dtype: ResultDtype | ChosenDtype) -> Collection[ResultDtype]:
+    return (
+        result_dtype.results.values() if isinstance(result_dtype, ChosenDtype) else (result_dtype,)
+    )
 
 
 def read(
-    cell: str, entries: Mapping[str, str], lacks: str, into: str, *, layer: bool
+    cell: str, needed: Mapping[str, str], lacks: str, into: str, *, is_layer: bool
 ) -> DtypeEffect:
     """What the columns `dtype`, `needs`, `lacks` and `into` say, of a layer or a function."""
     items = read_items(cell)
     # A kernel is that of the first result; of further ones torch may say something else.
     count = max(len(items), len(read_cell(into).messages), 2 if lacks else 1)
     results = [
-        _of_item(items[min(place, len(items) - 1)], place, "" if place else lacks, into, layer)
+        _of_item(items[min(place, len(items) - 1)], place, "" if place else lacks, into, is_layer)
         for place in range(count if items else 0)
     ]
     return DtypeEffect(
-        tuple(results), tuple(needs.read(subject, need) for subject, need in entries.items())
+        tuple(results), tuple(needs.read(subject, need) for subject, need in needed.items())
     )
 
 
 def _of_item(
-    item: Item, place: int, lacks: str, into: str, layer: bool
+    clause: Item, place: int, lacks: str, into: str, is_layer: bool
 ) -> ResultDtype | ChosenDtype:
-    if isinstance(item, Word):
-        return _result(item, place, lacks, into, layer)
-    chosen = {value: _result(word, place, lacks, into, layer) for value, word in item.words}
-    return ChosenDtype(item.parameter, MappingProxyType(chosen))
+    if isinstance(clause, Word):
+        return _result(clause, place, lacks, into, is_layer)
+    chosen = {value: _result(word, place, lacks, into, is_layer) for value, word in clause.words}
+    return ChosenDtype(clause.parameter, MappingProxyType(chosen))
 
 
 @cache
-def _result(word: Word, place: int, lacks: str, into: str, layer: bool) -> ResultDtype:
-    meaning = WORDS.get(word.name) or fixed(word.name)
-    parameters = word.arguments or meaning.parameters
+def _result(column_word: Word, place: int, lacks: str, into: str, is_layer: bool) -> ResultDtype:
+    meaning = WORDS.get(column_word.name) or fixed(column_word.name)
+    parameters = column_word.arguments or meaning.parameters
     kernel = read_cell(lacks)
     refusal = kernel.message()
     if kernel.kernel:
@@ -126,11 +129,11 @@ def _result(word: Word, place: int, lacks: str, into: str, layer: bool) -> Resul
         outputs.read(into, meaning.into, place),
         dtypes_of(each.name for each in words_in(kernel.items)),
         refusal,
-        not (layer and parameters),
+        not (is_layer and parameters),
     )
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `dtype` that cannot be read."""
     items = read_items(cell)
     choices = [item.parameter for item in items if isinstance(item, Choice)]
@@ -151,7 +154,7 @@ def check_cell(cell: str, parameters: Collection[str] | None) -> None:
             )
 
 
-def check_kernel(cell: str, parameters: Collection[str] | None) -> None:
+def check_kernel(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `lacks` that cannot be read."""
     lacks = read_cell(cell)
     for word in words_in(lacks.items):
@@ -164,7 +167,7 @@ def check_kernel(cell: str, parameters: Collection[str] | None) -> None:
 def of_result(
     answer: Any,
     effect: DtypeEffect,
-    operands: Operands,
+    call_operands: Operands,
     around: Around,
     target: Any = None,
 ) -> DType | list[DType]:
@@ -173,30 +176,30 @@ def of_result(
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
     for need in effect.needs:
-        needs.check(need, operands, around)
+        needs.check(need, call_operands, around)
     if not effect.results:
-        return _of_asked(operands.arguments)
+        return _of_asked(call_operands.arguments)
     if not isinstance(answer, (tuple, list)):
-        return _of_one(effect.results[0], operands, around, target)
+        return _of_one(effect.results[0], call_operands, around, target)
     targets = target if isinstance(target, (tuple, list)) else ()
     last = len(effect.results) - 1
     return [
-        _of_one(effect.results[min(place, last)], operands, around, out)
+        _of_one(effect.results[min(place, last)], call_operands, around, out)
         for place, (_, out) in enumerate(itertools.zip_longest(answer, targets[: len(answer)]))
     ]
 
 
 def _of_one(
-    result: ResultDtype | ChosenDtype, operands: Operands, around: Around, target: Any
+    result_dtype: ResultDtype | ChosenDtype, call_operands: Operands, around: Around, target: Any
 ) -> DType:
-    if isinstance(result, ChosenDtype):
-        chosen = result.results.get(str(operands.arguments.get(result.parameter)))
+    if isinstance(result_dtype, ChosenDtype):
+        chosen = result_dtype.results.get(str(call_operands.arguments.get(result_dtype.parameter)))
         if chosen is None:
-            return _of_asked(operands.arguments)
-        result = chosen
+            return _of_asked(call_operands.arguments)
+        result_dtype = chosen
     out = target.dtype if isinstance(target, Tensor) else UNKNOWN
-    dtype = _dtype(result, operands, around, out)
-    if operands.arguments.get("requires_grad") is True:
+    dtype = _dtype(result_dtype, call_operands, around, out)
+    if call_operands.arguments.get("requires_grad") is True:
         refusal = without_gradient(dtype, in_place=target is not None)
         if refusal is not None:
             raise refusal
@@ -246,19 +249,21 @@ def _check_class(word: str) -> None:
 _CLOSE: Final = 0.85
 
 
-def _dtype(result: ResultDtype, operands: Operands, around: Around, out: DType) -> DType:
+def _dtype(
+    result_dtype: ResultDtype, call_operands: Operands, around: Around, out_dtype: DType
+) -> DType:
     """The dtype of one result."""
-    asking = _asking(operands.arguments) if result.asks else None
+    asking = _asking(call_operands.arguments) if result_dtype.asks else None
     asked = None if asking is None else _named(asking)
     if asking is not None and asked is None:
         if isinstance(asking, str):
             _check_class(asking)
         return UNKNOWN
-    word = result.word
+    word = result_dtype.word
     choices = [
         operand_of(leaf, around)
-        for parameter in result.parameters
-        for leaf in operands.leaves[parameter]
+        for parameter in result_dtype.parameters
+        for leaf in call_operands.leaves[parameter]
         if not isinstance(leaf, str)
     ]
     if around.autocast and any(_may_float(choice) for choice in choices):
@@ -267,25 +272,29 @@ def _dtype(result: ResultDtype, operands: Operands, around: Around, out: DType) 
         return asked or UNKNOWN
     if () in choices:
         settled = asked or word.constant
-        return UNKNOWN if settled is None else _settled(settled, result, asked, out)
+        return UNKNOWN if settled is None else _settled(settled, result_dtype, asked, out_dtype)
     return _evaluated(
-        result,
+        result_dtype,
         asked,
         dtypes.possible(around.default),
-        dtypes.possible(out) or (None,),
+        dtypes.possible(out_dtype) or (None,),
         tuple(choices),
     )
 
 
-def _settled(dtype: str, result: ResultDtype, asked: str | None, out: DType) -> DType:
+def _settled(
+    dtype: str, result_dtype: ResultDtype, asked_dtype: str | None, out_dtype: DType
+) -> DType:
     """A dtype that does not depend on the operands, if what is written to takes it."""
 
-    def question(target: str | None) -> str:
-        if target is not None:
-            outputs.check(result.output, dtype, dtype, target, asked=asked is not None)
+    def question(out_dtype: str | None) -> str:
+        if out_dtype is not None:
+            outputs.check(
+                result_dtype.output, dtype, dtype, out_dtype, asked=asked_dtype is not None
+            )
         return dtype
 
-    return dtypes.each(question, dtypes.possible(out) or (None,))
+    return dtypes.each(question, dtypes.possible(out_dtype) or (None,))
 
 
 def _may_float(choice: Sequence[Operand]) -> bool:
@@ -294,24 +303,26 @@ def _may_float(choice: Sequence[Operand]) -> bool:
 
 @cache
 def _evaluated(
-    result: ResultDtype,
-    asked: str | None,
+    result_dtype: ResultDtype,
+    asked_dtype: str | None,
     defaults: tuple[str, ...],
     targets: tuple[str | None, ...],
-    choices: tuple[tuple[Operand, ...], ...],
+    operand_choices: tuple[tuple[Operand, ...], ...],
 ) -> DType:
-    def question(default: str, target: str | None, *operands: Operand) -> str:
-        if asked is None:
-            common, dtype = result.word.ask(default, operands)
+    def question(default: str, out_dtype: str | None, *combination: Operand) -> str:
+        if asked_dtype is None:
+            common, dtype = result_dtype.word.ask(default, combination)
         else:
-            common = dtype = asked
-        if target is not None:
-            outputs.check(result.output, common, dtype, target, asked=asked is not None)
-        if common in result.lacks:
-            raise _without_kernel(result.refusal, common)
+            common = dtype = asked_dtype
+        if out_dtype is not None:
+            outputs.check(
+                result_dtype.output, common, dtype, out_dtype, asked=asked_dtype is not None
+            )
+        if common in result_dtype.lacks:
+            raise _without_kernel(result_dtype.refusal, common)
         return dtype
 
-    return dtypes.each(question, defaults, targets, *choices)
+    return dtypes.each(question, defaults, targets, *operand_choices)
 
 
 def _without_kernel(refusal: Message | None, dtype: str) -> Contradiction:

@@ -108,9 +108,11 @@ CATEGORIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 
 
-def dtypes_of(words: Iterable[str]) -> frozenset[str]:
+def dtypes_of(dtype_words: Iterable[str]) -> frozenset[str]:
     """The dtypes that words of a row stand for: their names, or those of categories."""
-    return frozenset(dtype for word in words for dtype in CATEGORIES.get(word, frozenset({word})))
+    return frozenset(
+        dtype for word in dtype_words for dtype in CATEGORIES.get(word, frozenset({word}))
+    )
 
 
 def mismatch(text: str, error: str = "RuntimeError") -> Contradiction:

@@ -10,7 +10,7 @@ tests/runtime/test_layout_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from namecheck.core.layouts import LAYOUTS, SPARSE, STRIDED
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.effects.operands import Operands
-from namecheck.effects.words import Message, WordError, read_message, read_word
+from namecheck.effects.words import Message, ParameterNames, WordError, read_message, read_word
 
 WORDS: Final = ("first", "coo", "product", "unknown", *LAYOUTS)
 
@@ -37,38 +37,38 @@ class LayoutEffect:
 
 
 def read(
-    cell: str, refuses: Mapping[str, str], tensors: tuple[str, ...], *, formats: bool
+    cell: str, refuses: Mapping[str, str], tensor_parameters: tuple[str, ...], *, formats: bool
 ) -> LayoutEffect:
     """What the columns `layout` and `refuses` say; `formats` if it takes a memory format."""
-    word = read_word(cell).name or ("first" if formats and tensors else "")
+    word = read_word(cell).name or ("first" if formats and tensor_parameters else "")
     refusals = {layout: _refusal(layout, text) for layout, text in refuses.items()}
-    return LayoutEffect(word, refusals, tensors, tensors or ("data",))
+    return LayoutEffect(word, refusals, tensor_parameters, tensor_parameters or ("data",))
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `layout` that cannot be read."""
     word = read_word(cell)
     if word.name and word.name not in WORDS:
         raise WordError(f"unknown word '{word.name}'", WORDS)
 
 
-def check_refusal(layout: str, text: str, parameters: Collection[str] | None) -> None:
+def check_refusal(layout: str, text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for an entry of `refuses` that cannot be read."""
     if layout not in LAYOUTS:
         raise WordError(f"unknown layout '{layout}'", LAYOUTS, "layouts")
 
 
-def of_result(effect: LayoutEffect, operands: Operands, *, writes: bool) -> str | Unknown:
+def of_result(effect: LayoutEffect, call_operands: Operands, *, writes: bool) -> str | Unknown:
     """The layout of a result; raises `Contradiction` where torch has no kernel for an operand.
 
     A call that writes to a tensor, or asks for a dtype, is not refused: other kernels do that.
     """
-    own = _of(operands.leaves[effect.tensors[0]]) if effect.tensors else UNKNOWN
+    own = _of(call_operands.leaves[effect.tensors[0]]) if effect.tensors else UNKNOWN
     if isinstance(own, str) and own in effect.refusals:
-        other = writes or isinstance(operands.arguments.get("dtype"), (Constant, Unknown))
+        other = writes or isinstance(call_operands.arguments.get("dtype"), (Constant, Unknown))
         if not other:
             raise _refused(own, effect.refusals[own])
-    return _layout(effect, operands, own)
+    return _layout(effect, call_operands, own)
 
 
 def _of(leaves: tuple[Any, ...]) -> str | Unknown | None:
@@ -87,8 +87,10 @@ def _of_leaf(leaf: Any) -> str | Unknown | None:
     return UNKNOWN if isinstance(leaf, Unknown) else None
 
 
-def _layout(effect: LayoutEffect, operands: Operands, first: str | Unknown | None) -> str | Unknown:
-    asked = operands.arguments.get("layout")
+def _layout(
+    effect: LayoutEffect, call_operands: Operands, own_layout: str | Unknown | None
+) -> str | Unknown:
+    asked = call_operands.arguments.get("layout")
     if isinstance(asked, Constant):
         return asked.name if asked.name in LAYOUTS else UNKNOWN
     word = effect.word
@@ -96,12 +98,12 @@ def _layout(effect: LayoutEffect, operands: Operands, first: str | Unknown | Non
         return UNKNOWN
     if word in LAYOUTS:
         return word
-    if word == "first" or (word == "coo" and first == SPARSE):
-        return first or UNKNOWN
+    if word == "first" or (word == "coo" and own_layout == SPARSE):
+        return own_layout or UNKNOWN
     if word == "product":
-        return _of_product({_of(operands.leaves[name]) for name in effect.tensors} - {None})
+        return _of_product({_of(call_operands.leaves[name]) for name in effect.tensors} - {None})
     for name in effect.counted:
-        if _of(operands.leaves[name]) not in (STRIDED, None):
+        if _of(call_operands.leaves[name]) not in (STRIDED, None):
             return UNKNOWN
     return STRIDED
 

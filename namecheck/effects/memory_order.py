@@ -9,7 +9,7 @@ torch 2.13 by tests/runtime/test_memory_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -22,7 +22,7 @@ from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
 from namecheck.effects import overlap, strides
 from namecheck.effects.operands import Operands
-from namecheck.effects.words import WordError, read_word
+from namecheck.effects.words import ParameterNames, WordError, read_word
 from namecheck.rules import registry
 from namecheck.rules.dim_map import same_shape
 
@@ -43,15 +43,15 @@ class MemoryEffect:
 
 
 def read(
-    cell: str, rule: str, tensors: tuple[str, ...], *, formats: bool, copies: bool
+    cell: str, rule: str, tensor_parameters: tuple[str, ...], *, formats: bool, copies: bool
 ) -> MemoryEffect:
     """What the column `memory` says, or the rule; `formats` if the call takes a memory format."""
     word = read_word(cell or ("formats" if formats else registry.traits_of(rule).memory))
     name = "" if word.name == "unknown" else word.name
-    return MemoryEffect(name, "".join(word.arguments), tensors, rule, copies)
+    return MemoryEffect(name, "".join(word.arguments), tensor_parameters, rule, copies)
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `memory` that cannot be read."""
     word = read_word(cell)
     if word.name and word.name not in WORDS and word.name != "unknown":
@@ -61,15 +61,19 @@ def check_cell(cell: str, parameters: Collection[str] | None) -> None:
             raise WordError(f"unknown memory format '{setting}'", MEMORY_FORMATS, "memory formats")
 
 
-def of_result(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory | list[Memory]:
+def of_result(
+    answer: Any, memory_effect: MemoryEffect, call_operands: Operands
+) -> Memory | list[Memory]:
     """The order of a result, of several a list; raises `Contradiction` where there is no view."""
-    if not effect.word:
+    if not memory_effect.word:
         return UNKNOWN
-    for name in effect.tensors:
-        if _is_sparse(operands.arguments.get(name)):
+    for name in memory_effect.tensors:
+        if _is_sparse(call_operands.arguments.get(name)):
             return UNKNOWN
-    memory: Memory | list[Memory] = WORDS[effect.word](answer, effect, operands)
-    return memory
+    memories: Memory | list[Memory] = WORDS[memory_effect.word](
+        answer, memory_effect, call_operands
+    )
+    return memories
 
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -85,36 +89,36 @@ def of_target(computed: Tensor, target: Tensor) -> Memory:
     return target.memory if same_shape(computed.dims, target.dims) is Answer.YES else UNKNOWN
 
 
-def _fresh(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _fresh(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """A new tensor, whose dims are laid out as they stand."""
     return CONTIGUOUS
 
 
-def _reduced(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _reduced(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """One number; where nothing is reduced, as the dims stand if all operands lie so."""
     if isinstance(answer, Tensor) and answer.dims.rank == 0:
         return CONTIGUOUS
-    return CONTIGUOUS if _preserved(answer, effect, operands) == CONTIGUOUS else UNKNOWN
+    return CONTIGUOUS if _preserved(answer, memory_effect, call_operands) == CONTIGUOUS else UNKNOWN
 
 
-def _given(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _given(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Made of numbers in nested lists; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
-    data = operands.arguments.get("data")
+    data = call_operands.arguments.get("data")
     if isinstance(data, Tensor):
         return data.memory
     return CONTIGUOUS if isinstance(data, (list, tuple, int, float, complex)) else UNKNOWN
 
 
-def _preserved(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _preserved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Computed element by element: in the order that all operands have which have any say.
 
     Where a number is the input, as in ``2 ** x``, it may be laid out afresh.
     """
-    if "input" not in effect.tensors and "input" in operands.arguments:
+    if "input" not in memory_effect.tensors and "input" in call_operands.arguments:
         return UNKNOWN
     tensors: list[Tensor] = []
-    for each in _tensors(operands, effect.tensors):
-        if each is None or (not effect.copies and isinstance(each.memory, Gapped)):
+    for each in _tensors(call_operands, memory_effect.tensors):
+        if each is None or (not memory_effect.copies and isinstance(each.memory, Gapped)):
             return UNKNOWN
         tensors.append(each)
     if not tensors or not isinstance(answer, Tensor):
@@ -149,40 +153,40 @@ def _is_thin(dims: Dims) -> bool:
     return not dims.open and sum(size != 1 for size in dims.sizes) < 2
 
 
-def _tensors(operands: Operands, parameters: tuple[str, ...]) -> list[Tensor | None]:
+def _tensors(call_operands: Operands, parameters: ParameterNames) -> list[Tensor | None]:
     """The tensors in some arguments; None for what may be any."""
-    tensors: list[Tensor | None] = []
+    leaves: list[Tensor | None] = []
     for parameter in parameters:
-        for leaf in operands.leaves[parameter]:
+        for leaf in call_operands.leaves[parameter]:
             if isinstance(leaf, Tensor):
-                tensors.append(leaf)
+                leaves.append(leaf)
             elif isinstance(leaf, (Unknown, Many)):
-                tensors.append(None)
-    return tensors
+                leaves.append(None)
+    return leaves
 
 
-def _operand(effect: MemoryEffect, operands: Operands) -> Any:
+def _operand(memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """The first operand, None where there is none."""
-    return operands.arguments.get(effect.tensors[0]) if effect.tensors else None
+    return call_operands.arguments.get(memory_effect.tensors[0]) if memory_effect.tensors else None
 
 
-def _first(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _first(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """The order of the first operand, where there are no gaps."""
-    first = _operand(effect, operands)
+    first = _operand(memory_effect, call_operands)
     if not isinstance(first, Tensor) or isinstance(first.memory, Gapped):
         return UNKNOWN
     return first.memory
 
 
-def _same(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _same(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """The first operand by another name."""
-    first = _operand(effect, operands)
+    first = _operand(memory_effect, call_operands)
     return first.memory if isinstance(first, Tensor) else UNKNOWN
 
 
-def _stretched(answer: Any, effect: MemoryEffect, operands: Operands) -> Any:
+def _stretched(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """Each tensor at the sizes of the result, without a copy (torch.Tensor.expand)."""
-    value = _operand(effect, operands)
+    value = _operand(memory_effect, call_operands)
     if isinstance(answer, Tensor):
         return _at_sizes_of(answer, value)
     if not isinstance(value, (tuple, list)) or not isinstance(answer, (tuple, list)):
@@ -195,12 +199,12 @@ def _strided(
 ) -> Callable[[Any, MemoryEffect, Operands], Memory]:
     """Of a view whose strides the call tells."""
 
-    def of_view(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
-        tensor = _operand(effect, operands)
+    def of_view(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
+        tensor = _operand(memory_effect, call_operands)
         closed = isinstance(answer, Tensor) and not answer.dims.open
         if not closed or not isinstance(tensor, Tensor) or tensor.dims.open:
             return UNKNOWN
-        return view(tensor, answer.dims, operands.arguments)
+        return view(tensor, answer.dims, call_operands.arguments)
 
     return of_view
 
@@ -212,37 +216,43 @@ def _at_sizes_of(answer: Any, operand: Any) -> Memory:
     return memory_order.stretched(operand.memory, operand.dims.sizes, answer.dims.sizes)
 
 
-def _formatted(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _formatted(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """The memory format that is asked for; the order of the first operand is what is preserved."""
-    asked = operands.arguments.get("memory_format")
+    asked = call_operands.arguments.get("memory_format")
     if isinstance(asked, Unknown):
         return UNKNOWN
-    word = asked.name if isinstance(asked, Constant) else effect.setting or "preserve_format"
+    word = asked.name if isinstance(asked, Constant) else memory_effect.setting or "preserve_format"
     if word == "preserve_format":
-        return _kept_order(effect, operands)
+        return _kept_order(memory_effect, call_operands)
     order = FORMATS.get(word)
     if order and isinstance(answer, Tensor):
         check_rank(answer.dims, word)
-    if order == CONTIGUOUS and not effect.copies and not _is_copied(effect, operands):
+    if (
+        order == CONTIGUOUS
+        and not memory_effect.copies
+        and not _is_copied(memory_effect, call_operands)
+    ):
         return UNKNOWN
     return UNKNOWN if order is None else order
 
 
-def _is_copied(effect: MemoryEffect, operands: Operands) -> bool:
+def _is_copied(memory_effect: MemoryEffect, call_operands: Operands) -> bool:
     """Whether a tensor that is asked for as its dims stand lies so, or is certainly copied.
 
     Of what is not channels last nothing is copied (recorded: ``x.t().to(memory_format=…)``).
     """
-    if effect.setting:
+    if memory_effect.setting:
         return True
-    first = _operand(effect, operands)
+    first = _operand(memory_effect, call_operands)
     return isinstance(first, Tensor) and first.memory in FORMATS.values()
 
 
-def _kept_order(effect: MemoryEffect, operands: Operands) -> Memory:
+def _kept_order(memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """That of the first operand; it is dense in what is new, and may have gaps in the other."""
-    first = _operand(effect, operands)
-    if not isinstance(first, Tensor) or (isinstance(first.memory, Gapped) and not effect.copies):
+    first = _operand(memory_effect, call_operands)
+    if not isinstance(first, Tensor) or (
+        isinstance(first.memory, Gapped) and not memory_effect.copies
+    ):
         return UNKNOWN
     return memory_order.computed(first.memory, first.dims.sizes)
 
@@ -258,12 +268,12 @@ def check_rank(dims: Dims, word: str) -> None:
         )
 
 
-def _suggested(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _suggested(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Channels last if all operands are, and as the dims stand if these are so.
 
     Which of the two it is cannot be told from sizes of 1.
     """
-    tensors = _tensors(operands, effect.tensors[:1])
+    tensors = _tensors(call_operands, memory_effect.tensors[:1])
     if not tensors or any(each is None or not _is_plain(each) for each in tensors):
         return UNKNOWN
     orders = {each.memory for each in tensors if each is not None}
@@ -287,22 +297,22 @@ def _several(size: Size) -> bool:
     return not isinstance(size, Unknown) and size not in (0, 1)
 
 
-def _plain(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _plain(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """As the dims stand if those of the operands do so; else it varies."""
-    suggested = _suggested(answer, effect, operands)
+    suggested = _suggested(answer, memory_effect, call_operands)
     return CONTIGUOUS if suggested == CONTIGUOUS else UNKNOWN
 
 
-def _convolved(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _convolved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Channels last if the input or the weights are; else as the dims stand (torch.conv2d).
 
     Of doubles the first is not so on every machine. Weights with a single channel are both.
     """
-    tensor = operands.arguments.get("input")
+    tensor = call_operands.arguments.get("input")
     if not isinstance(tensor, Tensor) or tensor.dims.rank != len(memory_order.CHANNELS_LAST):
         return UNKNOWN
-    suggested = _suggested(answer, effect, operands)
-    weights = _of_weights(operands.arguments)
+    suggested = _suggested(answer, memory_effect, call_operands)
+    weights = _of_weights(call_operands.arguments)
     if memory_order.CHANNELS_LAST in (suggested, weights):
         narrow = tensor.dtype in ("float32", "float16", "bfloat16")
         return memory_order.CHANNELS_LAST if narrow else UNKNOWN
@@ -322,9 +332,9 @@ def _of_weights(arguments: Arguments) -> Memory:
     return order if channels > groups > 0 else UNKNOWN
 
 
-def _moved(answer: Any, effect: MemoryEffect, operands: Operands) -> Any:
+def _moved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """Each dim of the result is one of the input, or a new one of size 1 (torch.permute)."""
-    traced = _traced(answer, effect, operands)
+    traced = _traced(answer, memory_effect, call_operands)
     if traced is None:
         return UNKNOWN
     tensor, views = traced
@@ -338,12 +348,14 @@ def _of_parts(answer: Any, memory_of: Callable[[Dims], Memory]) -> Any:
     return memory_of(dims) if isinstance(dims, Dims) else UNKNOWN
 
 
-def _traced(answer: Any, effect: MemoryEffect, operands: Operands) -> tuple[Tensor, Any] | None:
+def _traced(
+    answer: Any, memory_effect: MemoryEffect, call_operands: Operands
+) -> tuple[Tensor, Any] | None:
     """The input with dims of which no two are one object, and what these become in the result.
 
     None where nothing is known of the order.
     """
-    tensor = _operand(effect, operands)
+    tensor = _operand(memory_effect, call_operands)
     if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
         return None
     order = memory_order.order_in(tensor.memory)
@@ -353,8 +365,8 @@ def _traced(answer: Any, effect: MemoryEffect, operands: Operands) -> tuple[Tens
         return tensor, answer
     apart = Dims(tuple(Dim(dim.name, dim.size, dim.purposeful) for dim in tensor.dims.prefix))
     probe = replace(tensor, dims=apart)
-    arguments = {**operands.arguments, effect.tensors[0]: probe}
-    return probe, registry.called(registry.load()[effect.rule], arguments)
+    arguments = {**call_operands.arguments, memory_effect.tensors[0]: probe}
+    return probe, registry.called(registry.load()[memory_effect.rule], arguments)
 
 
 def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
@@ -366,9 +378,9 @@ def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
     return memory_order.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes)
 
 
-def _cut(answer: Any, effect: MemoryEffect, operands: Operands) -> Any:
+def _cut(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """Some dims are shorter than those of the input (torch.narrow)."""
-    traced = _traced(answer, effect, operands)
+    traced = _traced(answer, memory_effect, call_operands)
     if traced is None:
         return UNKNOWN
     tensor, views = traced
@@ -384,27 +396,29 @@ def _as_cut(tensor: Tensor, dims: Dims) -> Memory:
     return memory_order.moved(tensor.memory, places, tensor.dims.sizes, dims.sizes, cut)
 
 
-def _viewed(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _viewed(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """A view of other sizes; raises NC501 where there certainly is none (Tensor.view)."""
-    return _seen(answer, effect, operands)[1]
+    return _seen(answer, memory_effect, call_operands)[1]
 
 
-def _reshaped(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _reshaped(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """A view, or a copy laid out afresh where there is none (torch.reshape)."""
     try:
-        return _seen(answer, effect, operands)[1]
+        return _seen(answer, memory_effect, call_operands)[1]
     except Contradiction:
         return CONTIGUOUS
 
 
-def _seen(answer: Any, effect: MemoryEffect, operands: Operands) -> tuple[Answer, Memory]:
-    tensor = _operand(effect, operands)
+def _seen(
+    answer: Any, memory_effect: MemoryEffect, call_operands: Operands
+) -> tuple[Answer, Memory]:
+    tensor = _operand(memory_effect, call_operands)
     if not isinstance(tensor, Tensor) or not isinstance(answer, Tensor):
         return Answer.MAYBE, UNKNOWN
-    recast = isinstance(operands.arguments.get("dtype"), (Constant, Unknown))
+    recast = isinstance(call_operands.arguments.get("dtype"), (Constant, Unknown))
     if tensor.memory == CONTIGUOUS and not recast:
         return Answer.YES, CONTIGUOUS
-    sized = operands.arguments.get("size", ()) is not None
+    sized = call_operands.arguments.get("size", ()) is not None
     if isinstance(tensor.memory, Unknown) or tensor.dims.open or answer.dims.open or not sized:
         return Answer.MAYBE, UNKNOWN
     own, new = tensor.dims.sizes, answer.dims.sizes
@@ -418,21 +432,21 @@ def _seen(answer: Any, effect: MemoryEffect, operands: Operands) -> tuple[Answer
     return Answer.YES, memory_order.viewed(tensor.memory, own, new)
 
 
-def _joined(answer: Any, effect: MemoryEffect, operands: Operands) -> Memory:
+def _joined(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Tensors side by side are laid out as their dims stand, but for images (torch.cat)."""
     rank = answer.dims.rank if isinstance(answer, Tensor) else None
     if rank is None:
         return UNKNOWN
-    of_parts = rank - (effect.rule == "stack")
+    of_parts = rank - (memory_effect.rule == "stack")
     if of_parts not in (len(memory_order.CHANNELS_LAST), len(memory_order.CHANNELS_LAST_3D)):
         return CONTIGUOUS
-    suggested = _suggested(answer, effect, operands)
+    suggested = _suggested(answer, memory_effect, call_operands)
     return suggested if suggested == CONTIGUOUS or rank == of_parts else UNKNOWN
 
 
-def _recurrent(answer: Any, effect: MemoryEffect, operands: Operands) -> Any:
+def _recurrent(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """Rows first, as the states are; of batches first it depends on the machine (torch.nn.LSTM)."""
-    first = operands.arguments.get("batch_first", False)
+    first = call_operands.arguments.get("batch_first", False)
     return [CONTIGUOUS if first is False else UNKNOWN, CONTIGUOUS]
 
 

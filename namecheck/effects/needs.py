@@ -11,7 +11,7 @@ what both have, ``input if affine reduction=mean min_val<0`` where all of that s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from types import MappingProxyType
@@ -32,6 +32,7 @@ from namecheck.effects.dtype_words import (
 from namecheck.effects.operands import Operands
 from namecheck.effects.words import (
     Message,
+    ParameterNames,
     Subject,
     WordError,
     check_parameters,
@@ -75,7 +76,7 @@ def read(subject: str, cell: str) -> Need:
 _NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
-def check_entry(subject: str, cell: str, parameters: Collection[str] | None) -> None:
+def check_entry(subject: str, cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for an entry of `needs` that cannot be read."""
     need = read_cell(cell)
     names = [word.name for word in words_in(need.items)]
@@ -88,14 +89,14 @@ def check_entry(subject: str, cell: str, parameters: Collection[str] | None) -> 
     check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)
 
 
-def check(need: Need, operands: Operands, around: Around) -> None:
+def check(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse arguments that certainly are not of the dtypes that they must have."""
-    if need.subject.relation and not _counts(need.subject, operands):
+    if need.subject.relation and not _counts(need.subject, call_operands):
         return
     if need.relation:
-        _RELATIONS[need.relation](need, operands, around)
+        _RELATIONS[need.relation](need, call_operands, around)
         return
-    for tensor in operands.tensors(need.parameters[:1]):
+    for tensor in call_operands.tensors(need.parameters[:1]):
         if dtypes.is_among(tensor.dtype, need.allowed) is Answer.NO:
             raise _refused(need.message, dtypes.possible(tensor.dtype)[0])
 
@@ -113,15 +114,17 @@ def _refused(message: Message, dtype: str) -> Contradiction:
 # When it counts
 
 
-def _counts(subject: Subject, operands: Operands) -> bool:
-    relation, arguments = subject.relation, operands.arguments
+def _counts(subject: Subject, call_operands: Operands) -> bool:
+    relation, arguments = subject.relation, call_operands.arguments
     if relation == "if":
         return all(condition.holds(arguments) for condition in subject.conditions)
     first, other = arguments.get(subject.parameters[0]), arguments.get(subject.other)
     if relation == "by":
         if isinstance(other, str):
             return _contracts(other, first)
-        return _picks(operands.tensors((subject.other,)), arguments.get(subject.parameters[-1]))
+        return _picks(
+            call_operands.tensors((subject.other,)), arguments.get(subject.parameters[-1])
+        )
     if relation == "with":
         return other is not None
     if not isinstance(first, Tensor) or not isinstance(other, Tensor):
@@ -137,15 +140,15 @@ def _picks(indices: list[Tensor], picked: Any) -> bool:
     return several and any(tensor.dims.min_rank for tensor in indices)
 
 
-def _contracts(equation: str, factors: Any) -> bool:
+def _contracts(equation: str, matrices: Any) -> bool:
     """Whether an equation multiplies matrices: dims of size 1 are not summed over, but taken."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != 2 or not isinstance(factors, (tuple, list)) or len(factors) != 2:
+    if len(terms) != 2 or not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
         return False
     for letter in set(terms[0]) & set(terms[1]) - set(output) - {"."}:
         if not any(
-            _is_single(factor, term, letter) for factor, term in zip(factors, terms, strict=True)
+            _is_single(factor, term, letter) for factor, term in zip(matrices, terms, strict=True)
         ):
             return True
     return False
@@ -161,12 +164,12 @@ def _is_single(factor: Any, term: str, letter: str) -> bool:
 # What several must be
 
 
-def _pair(need: Need, operands: Operands) -> tuple[Any, Any]:
+def _pair(need: Need, call_operands: Operands) -> tuple[Any, Any]:
     """The two that must be alike; of several tensors in one argument the first that differ."""
     if len(need.parameters) > 1:
         one, other = need.parameters[:2]
-        return _argument(one, operands.arguments), _argument(other, operands.arguments)
-    first, *further = operands.tensors(need.parameters) or (None,)
+        return _argument(one, call_operands.arguments), _argument(other, call_operands.arguments)
+    first, *further = call_operands.tensors(need.parameters) or (None,)
     for tensor in further:
         if first is not None and not dtypes.may_be_one(first.dtype, tensor.dtype):
             return first, tensor
@@ -186,9 +189,9 @@ def _argument(parameter: str, arguments: Mapping[str, Any]) -> Any:
 _OF_LAYERS: Final = dtypes.one_of(FLOATINGS | dtypes.COMPLEXES)
 
 
-def _check_alike(need: Need, operands: Operands, around: Around) -> None:
+def _check_alike(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse two tensors of different dtypes, where autocast does not make them alike."""
-    one, other = _pair(need, operands)
+    one, other = _pair(need, call_operands)
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
     if dtypes.may_be_one(one.dtype, other.dtype):
@@ -203,12 +206,12 @@ def _check_alike(need: Need, operands: Operands, around: Around) -> None:
 _HALVES: Final = frozenset({"float16", "bfloat16"})
 
 
-def _check_mixed(need: Need, operands: Operands, around: Around) -> None:
+def _check_mixed(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse parameters of another float than the input: halves go with float32, too.
 
     Recorded: layer_norm, group_norm and batch_norm on the CPU, of all pairs of floats.
     """
-    one, other = _pair(need, operands)
+    one, other = _pair(need, call_operands)
     if around.autocast or not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
     inputs, parameters = dtypes.possible(one.dtype), dtypes.possible(other.dtype)
@@ -233,23 +236,23 @@ def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, .
     return combinations
 
 
-def _check_some(need: Need, operands: Operands, around: Around) -> None:
+def _check_some(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse tensors of which certainly none has one of some dtypes."""
-    combinations = _combinations(need, operands.arguments)
+    combinations = _combinations(need, call_operands.arguments)
     if combinations and not any(need.allowed.intersection(each) for each in combinations):
         raise _refused(need.message, reduce(promote, combinations[0]))
 
 
-def _check_subtracted(need: Need, operands: Operands, around: Around) -> None:
+def _check_subtracted(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse bools where torch subtracts."""
-    bools = [_is_bool(_argument(name, operands.arguments)) for name in need.parameters]
+    bools = [_is_bool(_argument(name, call_operands.arguments)) for name in need.parameters]
     if any(bools):
         raise subtraction_of_bools(both=all(bools))
 
 
-def _check_negated(need: Need, operands: Operands, around: Around) -> None:
+def _check_negated(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse bools where torch negates."""
-    if _is_bool(operands.arguments.get(need.parameters[0])):
+    if _is_bool(call_operands.arguments.get(need.parameters[0])):
         raise negation_of_bools()
 
 
@@ -257,16 +260,16 @@ def _is_bool(argument: Any) -> bool:
     return isinstance(argument, Tensor) and argument.dtype == "bool"
 
 
-def _check_averaged(need: Need, operands: Operands, around: Around) -> None:
+def _check_averaged(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse integers where torch takes the mean of what is computed of the tensors."""
-    combinations = _combinations(need, operands.arguments)
+    combinations = _combinations(need, call_operands.arguments)
     if combinations and all(INTEGRALS.issuperset(each) for each in combinations):
         raise mean_of_integers(reduce(promote, combinations[0]))
 
 
-def _check_taken(need: Need, operands: Operands, around: Around) -> None:
+def _check_taken(need: Need, call_operands: Operands, around: Around) -> None:
     """Refuse a first tensor that does not take what is computed of it and the others."""
-    combinations = _combinations(need, operands.arguments)
+    combinations = _combinations(need, call_operands.arguments)
     wrong = [each for each in combinations if not can_cast(reduce(promote, each), each[0])]
     if combinations and len(wrong) == len(combinations):
         common = reduce(promote, wrong[0])

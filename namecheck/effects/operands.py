@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from namecheck.core.tensors import Many, Tensor
+from namecheck.effects.words import ParameterNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Operands:
     arguments: Mapping[str, Any]
     leaves: Mapping[str, tuple[Any, ...]]
 
-    def tensors(self, parameters: Iterable[str]) -> list[Tensor]:
+    def tensors(self, parameters: ParameterNames) -> list[Tensor]:
         """The tensors in some arguments, in order; of `Many` the one that stands for each."""
         tensors: list[Tensor] = []
         for parameter in parameters:
@@ -32,7 +33,7 @@ class Operands:
         return tensors
 
 
-def walk(arguments: Mapping[str, Any], parameters: Iterable[str]) -> Operands:
+def walk(arguments: Mapping[str, Any], parameters: ParameterNames) -> Operands:
     """The operands among bound arguments, of these parameters."""
     leaves: dict[str, tuple[Any, ...]] = {}
     for parameter in parameters:
@@ -46,8 +47,8 @@ def walk(arguments: Mapping[str, Any], parameters: Iterable[str]) -> Operands:
     return Operands(arguments, leaves)
 
 
-def _leaves(parts: Iterable[Any]) -> Iterator[Any]:
-    for part in parts:
+def _leaves(nested: Iterable[Any]) -> Iterator[Any]:
+    for part in nested:
         if isinstance(part, (tuple, list)):
             yield from _leaves(part)
         elif part is not None:

@@ -11,7 +11,6 @@ tests/runtime/test_dtype_outputs.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -20,7 +19,7 @@ from typing import Final
 from namecheck.core.dtypes import KINDS, can_cast
 from namecheck.core.names import Contradiction
 from namecheck.effects.dtype_words import CATEGORIES, dtypes_of
-from namecheck.effects.words import Message, WordError, read_cell, words_in
+from namecheck.effects.words import Message, ParameterNames, WordError, read_cell, words_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def read(cell: str, word: str, place: int) -> Output:
     return Output(how, frozenset() if how else dtypes_of(taken), into.message(place), fills)
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `into` that cannot be read."""
     into = read_cell(cell)
     names = [word.name for word in words_in(into.items)]
@@ -74,9 +73,9 @@ def check_cell(cell: str, parameters: Collection[str] | None) -> None:
             raise WordError("what torch says of other dtypes is missing")
 
 
-def check(output: Output, common: str, dtype: str, out: str, *, asked: bool) -> None:
+def check(output: Output, common: str, dtype: str, out_dtype: str, *, asked: bool) -> None:
     """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
-    if out == dtype:
+    if out_dtype == dtype:
         return
     how, message = output.how, output.message
     if how == "unary":
@@ -84,11 +83,11 @@ def check(output: Output, common: str, dtype: str, out: str, *, asked: bool) -> 
         message = _MESSAGES["unary"] if common == dtype else None
     if asked and how != "same":
         how, message = "same", _MESSAGES["made" if output.fills else "same"]
-    if how == "cast" and can_cast(dtype, out):
+    if how == "cast" and can_cast(dtype, out_dtype):
         return
-    if how in ("any", "made") or (not how and out in output.dtypes):
+    if how in ("any", "made") or (not how and out_dtype in output.dtypes):
         return
-    error, text = (message or _MESSAGES[how]).about(dtype, out)
+    error, text = (message or _MESSAGES[how]).about(dtype, out_dtype)
     raise Contradiction("NC302", text, error=error, help=_HELP)
 
 

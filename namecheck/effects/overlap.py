@@ -8,7 +8,6 @@ tests/runtime/test_overlap_rows.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from namecheck.core import memory_order
@@ -18,12 +17,12 @@ from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.effects import strides
 from namecheck.effects.operands import Operands
-from namecheck.effects.words import WordError, read_word
+from namecheck.effects.words import ParameterNames, WordError, read_word
 from namecheck.rules import registry
 from namecheck.rules.dim_map import same_shape
 
 
-def check_cell(cell: str, parameters: Collection[str] | None) -> None:
+def check_cell(cell: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `overlaps` that cannot be read."""
     if read_word(cell).name not in ("", "taken"):
         raise WordError(f"unknown word '{cell}'", ("taken",))
@@ -37,9 +36,9 @@ def check(answer: Any, target: Any) -> None:
         _refuse(target)
 
 
-def assigned(answer: Any, effect: Any, operands: Operands) -> Unknown:
+def assigned(answer: Any, memory_effect: object, call_operands: Operands) -> Unknown:
     """``x[index] = value`` writes to a view, if the index takes no elements one by one."""
-    arguments = operands.arguments
+    arguments = call_operands.arguments
     tensor, index = arguments.get("input"), arguments.get("index")
     if not isinstance(tensor, Tensor) or not _overlaps(tensor):
         return UNKNOWN

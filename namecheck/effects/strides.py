@@ -75,13 +75,13 @@ def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
     return memory_order.moved(tensor.memory, sources, tensor.dims.sizes, dims.sizes, cut)
 
 
-def _gathered(tensor: Tensor, parts: list[Any]) -> Memory:
+def _gathered(tensor: Tensor, index_parts: list[Any]) -> Memory:
     """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
     plain = all(
         part is ...
         or isinstance(part, (int, slice, list))
         or (isinstance(part, Tensor) and (part.memory == CONTIGUOUS or part.dims.rank == 1))
-        for part in parts
+        for part in index_parts
     )
     several = all(size != 1 and not isinstance(size, Unknown) for size in tensor.dims.sizes)
     return CONTIGUOUS if plain and several and tensor.memory == CONTIGUOUS else UNKNOWN

@@ -56,6 +56,7 @@ class Choice:
 
 
 Item: TypeAlias = Word | Choice
+ParameterNames: TypeAlias = Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +167,15 @@ def read_word(text: str) -> Word:
     raise WordError(f"'{text}' is not a single word")
 
 
-def words_in(items: Iterable[Item]) -> list[Word]:
+def words_in(clauses: Iterable[Item]) -> list[Word]:
     """All words, also those that an argument chooses from."""
-    choices = [item.words if isinstance(item, Choice) else (("", item),) for item in items]
+    choices = [item.words if isinstance(item, Choice) else (("", item),) for item in clauses]
     return [word for words in choices for _, word in words]
 
 
-def check_parameters(names: Iterable[str], parameters: Collection[str] | None) -> None:
+def check_parameters(mentioned: Iterable[str], parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a name that is no parameter of the row; None: they are not known."""
-    for name in names:
+    for name in mentioned:
         if parameters is not None and name not in parameters:
             raise WordError(f"unknown parameter '{name}'", sorted(parameters), "parameters")
 
