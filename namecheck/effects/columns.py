@@ -126,6 +126,7 @@ class Fault:
     column: str
     problem: str
     allowed: tuple[str, ...]
+    kind: str
     text: str
 
     def __str__(self) -> str:
@@ -166,5 +167,5 @@ def check(column: str, column_content: Cell, parameters: ParameterNames | None) 
             for text in (column_content,) if isinstance(column_content, str) else column_content:
                 _CELLS[column](text, parameters)
     except WordError as error:
-        return Fault(column, error.problem, error.allowed, str(error))
+        return Fault(column, error.problem, error.allowed, error.kind, str(error))
     return None

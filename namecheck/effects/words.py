@@ -35,6 +35,7 @@ class WordError(ValueError):
     def __init__(self, problem: str, allowed: Iterable[str] = (), kind: str = "words") -> None:
         self.problem = problem
         self.allowed = tuple(allowed)
+        self.kind = kind
         listed = f"; the {kind} are {', '.join(self.allowed)}" if self.allowed else ""
         super().__init__(problem + listed)
 

@@ -1,422 +1,50 @@
-"""Joins the table and the rules: `infer` is the only door to a rule.
+"""What calls of torch give: `infer` is the only door to the rules and the table of operators.
 
-In-place and ``out=`` semantics live here, once (name_inference.rst, "out function and in-place
-variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
+The names here are imported when they are asked for, so that a part of the table can be read
+without all rules (the mypy plugin reads lines of rows at every start).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from namecheck.core import names as naming
-from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
-from namecheck.core.dtypes import STANDARD, Around
-from namecheck.core.faults import TableError
-from namecheck.core.findings import is_of_attributes
-from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
-from namecheck.core.semantics import Semantics
-from namecheck.core.tensors import Many, Tensor, join
-from namecheck.effects import attributes, dtype
-from namecheck.operators import signatures
-from namecheck.operators.rows import (
-    Operator,
-    ShippedTable,
-    flow,
-    python_operators,
-    read,
-    table,
-)
-from namecheck.operators.signatures import Parameter, Signature
-from namecheck.rules import dim_map, refusals, registry
-from namecheck.rules.broadcasting import broadcast
+if TYPE_CHECKING:
+    from namecheck.core.faults import TableError
+    from namecheck.operators.inference import Inference, infer, key_of, parameters, row_of
+    from namecheck.operators.row import Operator
+    from namecheck.operators.tables import extended, python_operators, read, table
+else:
+    from importlib import import_module
+
+    def __getattr__(name):
+        """A public name, from the module that defines it."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
+
 
 __all__ = [
     "Inference",
     "Operator",
-    "ShippedTable",
     "TableError",
-    "flow",
+    "extended",
     "infer",
     "key_of",
     "parameters",
     "python_operators",
     "read",
+    "row_of",
     "table",
 ]
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How an operator is called: under which key, in which form (a letter, or any), in place."""
-
-    operator: str
-    form: str
-    inplace: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Inference:
-    """What a call gives.
-
-    `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
-    `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
-    it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN,
-    as it is where the call fits no signature of the table (`fits` is False). `may_be_input` tells
-    that the result may be the input itself.
-    """
-
-    result: Any
-    after: Mapping[int | str, Any] = field(default_factory=dict)
-    contradiction: Contradiction | None = None
-    fields: tuple[str, ...] = ()
-    fits: bool = True
-    may_be_input: bool = False
-
-
-def infer(
-    operator: str,
-    *args: Any,
-    semantics: Semantics = Semantics.NAMECHECK,
-    rows: Mapping[str, Operator] | None = None,
-    around: Around | None = STANDARD,
-    **kwargs: Any,
-) -> Inference:
-    """What calling `operator` on these arguments gives, by the table and its rule.
-
-    `around` is what holds where the call stands; with None nothing is asked of attributes.
-
-    `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
-    as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
-    Arguments are `Tensor`, `Many`, `Constant`, plain Python values, or UNKNOWN.
-    """
-    rows = table() if rows is None else rows
-    form, key = _form(operator)
-    row, inplace = _find(key, rows)
-    try:
-        return _apply(row, Call(key, form, inplace), args, kwargs, semantics, around)
-    except signatures.Unbound:
-        written: dict[int | str, Any] = {}
-        if "out" in kwargs:
-            written["out"] = _forgotten(kwargs["out"])
-        if inplace and args:
-            written[0] = _forgotten(args[0])
-        return Inference(UNKNOWN, written, fits=False)
-    except Contradiction as contradiction:
-        if around is not None and is_of_attributes(contradiction.code):
-            # Names and sizes speak first, also those of what is written to.
-            plain = infer(operator, *args, semantics=semantics, rows=rows, around=None, **kwargs)
-            if plain.contradiction is not None:
-                return plain
-        told = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
-        return Inference(UNKNOWN, contradiction=told or contradiction.alone())
-
-
-def parameters(
-    operator: str,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    rows: Mapping[str, Operator] | None = None,
-) -> tuple[list[Parameter | None], dict[str, Parameter]]:
-    """The parameter that each argument of a call is for, by place and by keyword.
-
-    Of the overloads the first that the call fits; none where it fits none.
-    """
-    form, key = _form(operator)
-    row, inplace = _find(key, table() if rows is None else rows)
-    alternatives = row.alternatives("i" if inplace else form)
-    found = [signature for _, signature in alternatives]
-    given = _given(row, kwargs)
-    try:
-        [binding, *_] = signatures.bind(key, found, args, given, by_name=True)
-    except (signatures.Unbound, Contradiction):
-        return [None] * len(args), {}
-    return signatures.places(found[binding.overload], len(args), kwargs)
-
-
-def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
-    special = operator.startswith("__") and operator.endswith("__") and not operator.endswith("___")
-    inplace = operator.endswith("_") and not special
-    return rows[operator if operator in rows else operator.removesuffix("_")], inplace
-
-
-def row_of(operator: str, rows: Mapping[str, Operator] | None = None) -> Operator | None:
-    """The row of an operator, also of one that works in place; None where there is none."""
-    try:
-        return _find(key_of(operator), table() if rows is None else rows)[0]
-    except KeyError:
-        return None
-
-
-def key_of(operator: str) -> str:
-    """The key of an operator that may be qualified, as ``torch.x`` or ``Tensor.x``."""
-    return _form(operator)[1]
-
-
-def _form(operator: str) -> tuple[str, str]:
-    """The letter of the form that a qualified operator is called in, and its key."""
-    for prefix, letter in (("torch.", "f"), ("Tensor.", "m")):
-        if operator.startswith(prefix):
-            return letter, operator.removeprefix(prefix)
-    return "", operator
-
-
-def _apply(
-    row: Operator,
-    call: Call,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    semantics: Semantics,
-    around: Around | None,
-) -> Inference:
-    native = semantics is Semantics.NATIVE
-    name = row.native_rule if native else row.names
-    if name == "unknown" and not row.params:
-        return Inference(UNKNOWN)
-    rule = _nothing_known if name == "unknown" else _rule(name, row)
-    given = _given(row, kwargs)
-    out = kwargs.get("out") if "o" in row.forms else None
-    settings, args, given = _settings(row, call, args, given)
-    if call.inplace and not (row.key.endswith("_") or {*row.forms} & {*"ij"}):
-        raise signatures.Unbound
-    alternatives = row.alternatives("i" if call.inplace else call.form) or (
-        (0, signatures.of(rule)),
-    )
-    bindings = signatures.bind(
-        call.operator,
-        [signature for _, signature in alternatives],
-        args,
-        given if "o" in row.forms or row.ctor else kwargs,
-        by_name=not native,
-    )
-    answers: list[Any] = []
-    for binding in bindings:
-        overload, signature = alternatives[binding.overload]
-        try:
-            read = signatures.read(signature, binding.arguments)
-            arguments = {**row.constants, **settings, **dict(reversed(read.items()))}
-            if native:
-                aten = row.refused_as(overload, inplace=call.inplace, out=out is not None)
-                if isinstance(out, Unknown) and not row.refused_as(
-                    overload, inplace=call.inplace, out=False
-                ):
-                    aten = ""
-                refusals.refuse_named(aten, [*arguments.values(), out])
-                for clause in row.native_refusals.before:
-                    clause.check(row.key, arguments)
-            answer = _wrap(registry.called(rule, arguments))
-            if native:
-                for clause in row.native_refusals.after:
-                    clause.check(row.key, {**arguments, "result": answer})
-            written = args[0] if call.inplace and args else out
-            answers.append(
-                attributes.attributed(answer, row.effects(overload), arguments, around, written)
-            )
-        except Contradiction as contradiction:
-            answers.append(contradiction.alone())
-    result = _common(answers)
-    if isinstance(result, registry.Writes):
-        return _with_effects(result, alternatives[bindings[0].overload][1], args)
-    if call.inplace:
-        return _in_place(row, result, args[0] if args else UNKNOWN, native=native)
-    if out is not None:
-        inputs = [value for key, value in bindings[0].arguments.items() if key != "out"]
-        return _into_out(row, result, out, refusals.named(inputs))
-    return Inference(result, fields=row.returns, may_be_input=row.may_be == "input")
-
-
-def _rule(name: str, row: Operator) -> registry.Rule:
-    try:
-        return registry.load()[name]
-    except KeyError:
-        raise TableError(f"operator '{row.key}': there is no rule '{name}'") from None
-
-
-def _given(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords that the row tells of: it need not tell of ``out=``."""
-    return {key: value for key, value in kwargs.items() if key != "out" or row.declares_out}
-
-
-def _settings(
-    row: Operator, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
-    """What a module was made with, and what it is called with: from the first tensor on.
-
-    A keyword is the constructor's where it names it, or where it takes any and the call's
-    parameters have none of that name.
-    """
-    if not row.ctor:
-        return {}, args, kwargs
-    signature = signatures.parse(row.ctor)
-    tensors = [n for n, value in enumerate(args) if isinstance(value, (Tensor, Many))]
-    needed = [
-        p
-        for p in row.signatures[0]
-        if not p.variadic and p.default is signatures.REQUIRED and p.name not in kwargs
-    ]
-    cut = min([*tensors[:1], max(len(args) - len(needed), 0)])
-    named = {parameter.name for parameter in signature}
-    called = {parameter.name for parameter in row.signatures[0]}
-    takes_any = any(parameter.mapping for parameter in signature)
-    chosen = {
-        key: value
-        for key, value in kwargs.items()
-        if key in named or (takes_any and key not in called)
-    }
-    rest = {key: value for key, value in kwargs.items() if key not in chosen}
-    [made] = signatures.bind(call.operator, [signature], args[:cut], chosen, by_name=True)
-    return signatures.read(signature, made.arguments), args[cut:], rest
-
-
-def _with_effects(
-    written: registry.Writes, signature: Signature, args: tuple[Any, ...]
-) -> Inference:
-    """The answer of a rule that changes arguments itself, these by the way they were passed."""
-    positions = {parameter.name: index for index, parameter in enumerate(signature)}
-    after: dict[int | str, Any] = {}
-    for name, dims in written.after.items():
-        after[positions[name] if positions[name] < len(args) else name] = Tensor(dims)
-    return Inference(_wrap(written.result), after)
-
-
-def _nothing_known() -> Unknown:
-    return UNKNOWN
-
-
-def _common(answers: list[Any]) -> Any:
-    """What all alternatives of a call agree on; a contradiction only where each has one."""
-    if all(isinstance(answer, Contradiction) for answer in answers):
-        raise answers[0]
-    if all(isinstance(answer, Tensor) for answer in answers):
-        return reduce(join, answers)
-    return answers[0] if all(answer == answers[0] for answer in answers) else UNKNOWN
-
-
-def _wrap(answer: Any) -> Any:
-    if isinstance(answer, Dims):
-        # Where not all names are known, an axis may stand there once more.
-        return Tensor(told_apart(answer) if answer.complete else answer)
-    if isinstance(answer, (tuple, list)):
-        return type(answer)(_wrap(part) for part in answer)
-    return answer
-
-
-def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inference:
-    """What an in-place call makes of its receiver.
-
-    By the documents it takes the computed names; natively it must be unnamed, or have them.
-    """
-    if not isinstance(receiver, Tensor):
-        receiver = Tensor()
-    if row.inplace == "keeps":
-        return Inference(receiver, {0: receiver})
-    if not isinstance(result, Tensor):
-        return Inference(UNKNOWN, {0: _forgotten(receiver)})
-    if row.inplace != "becomes":
-        _check_shape(receiver.dims, result.dims, row.inplace)
-        if native:
-            result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
-        result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = attributes.written_to(receiver, result, moved=row.inplace == "becomes")
-    return Inference(result, {0: result})
-
-
-def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
-    """Refuse an in-place result of another shape than the receiver's (recorded: add_, addmm_)."""
-    if dim_map.same_shape(receiver, result) is not Answer.NO:
-        return
-    shapes = dim_map.show_sizes(receiver), dim_map.show_sizes(result)
-    if how == "contracts":
-        text = "Bad in-place call: input tensor size {} and output tensor size {} should match"
-    else:
-        text = "output with shape {} doesn't match the broadcast shape {}"
-    raise Contradiction(
-        "NC201",
-        text.format(*shapes),
-        help="An in-place call cannot change the shape; use the call that returns a new tensor.",
-    )
-
-
-def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
-    """What tensors given as ``out=`` become, one after the other."""
-    if isinstance(result, Unknown):
-        return Inference(UNKNOWN, {"out": _forgotten(out)})
-    results = result if isinstance(result, (tuple, list)) else (result,)
-    outs = out if isinstance(out, (tuple, list)) else (out,) * len(results)
-    if len(outs) != len(results):
-        raise Contradiction(
-            "NC114",
-            f"{row.key}(): out= takes {len(results)} tensors, not {len(outs)}",
-            error="TypeError",
-            help="Give a tensor for each result.",
-        )
-    written: list[Any] = []
-    try:
-        for target, computed in zip(outs, results, strict=False):
-            fresh = _write(row, _tensor(target), _tensor(computed), inputs)
-            written.append(attributes.written_to(_tensor(target), fresh))
-    except Contradiction as contradiction:
-        after: dict[int | str, Any] = {}
-        if written:
-            after["out"] = (*written, *map(_tensor, outs[len(written) :]))
-        elif row.out == "reshapes" and contradiction.code != _UNRESIZED:
-            after["out"] = _forgotten(out)  # it has its new shape already
-        return Inference(UNKNOWN, after, contradiction.alone())
-    several = result if isinstance(out, (Unknown, Many)) else out
-    single = not isinstance(several, (tuple, list))
-    value = written[0] if single else tuple(written)
-    return Inference(value, {"out": value}, fields=row.returns)
-
-
-_UNRESIZED: Final = "NC205"
-
-
-def _forgotten(out: Any) -> Any:
-    if isinstance(out, (tuple, list)):
-        return tuple(map(_forgotten, out))
-    return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
-
-
-def _same_rank(left: Dims, right: Dims) -> bool:
-    return left.rank is None or dim_map.of_rank(right, left.rank) is not None
-
-
-def _tensor(value: Any) -> Tensor:
-    return value if isinstance(value, Tensor) else Tensor()
-
-
-def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
-    named = out.dims.named() is Answer.YES
-    if row.out == "abandoned":
-        return replace(computed, dims=_left(out.dims, computed.dims))
-    shaped = row.out not in ("reshapes", "resized")
-    unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
-    if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
-        dim_map.check_resize(out.dims, computed.dims)
-    if row.out == "reshapes" and computed.dims.rank == 0:
-        return computed
-    keeps = row.out == "keeps" or (row.out in _CONTRACTING and inputs is not Answer.YES)
-    if named and keeps:
-        kept = dim_map.renamed_as(computed.dims, out.dims)
-        annotated = any(isinstance(name, naming.Axis) for name in out.dims.names)
-        if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
-            kept = join_dims(kept, computed.dims)  # an axis may stand where the result has no name
-        return replace(computed, dims=kept)
-    dims = computed.dims
-    if named and row.out == "unifies":
-        dims = broadcast(dims, out.dims)
-    dims = dim_map.take_names(out.dims, dims)
-    return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
-
-
-def _left(out: Dims, computed: Dims) -> Dims:
-    """A vector written over a tensor of any shape, whose first name stays (recorded)."""
-    named = out.named()
-    first = out[0].name if named is Answer.YES else naming.join(computed[0].name, out[0].name)
-    return computed if named is Answer.NO else computed.rename([first])
-
-
-# What contracts away dims leaves the names of `out` alone where no input has any (recorded: mm).
-_CONTRACTING: Final = frozenset({"contracts", "reshapes", "unifies"})
+_HOMES: Final = {
+    "TableError": "namecheck.core.faults",
+    "Operator": "namecheck.operators.row",
+    **dict.fromkeys(
+        ["Inference", "infer", "key_of", "parameters", "row_of"], "namecheck.operators.inference"
+    ),
+    **dict.fromkeys(
+        ["extended", "python_operators", "read", "table"], "namecheck.operators.tables"
+    ),
+}

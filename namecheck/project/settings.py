@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import findings
@@ -178,13 +177,13 @@ def _text(file: str) -> str:
 def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
     from namecheck import operators
 
-    rows = dict(operators.table())
+    rows: dict[str, Operator] = {}
     for file, text in tables:
         try:
             rows.update(operators.read(text, file))
         except operators.TableError as error:
             raise SettingsError(str(error)) from error
-    return MappingProxyType(rows)
+    return operators.extended(rows)
 
 
 def _reason(error: Exception) -> str:

@@ -309,7 +309,7 @@ def test_own_operators(run: Run) -> None:
     for verb in (["check", "bad.py"], ["reveal", "bad.py"], ["coverage"]):
         status, out, err = run(*verb)
         assert (status, out) == (2, "")
-        assert "ops.toml:3: operator 'add': there is no rule 'nonsense'" in err
+        assert "ops.toml:3: operator 'add', column 'names': there is no rule 'nonsense'" in err
 
 
 def test_version(run: Run) -> None:

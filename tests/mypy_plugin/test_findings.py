@@ -198,7 +198,7 @@ def test_a_table_of_operators(project: Project) -> None:
     run = project.run("mypy", ".")
     assert run.code == 1
     assert "namecheck: error: " in run.out
-    assert "ops.toml:2: operator 'sum': there is no rule 'nonsense'" in run.out
+    assert "ops.toml:2: operator 'sum', column 'names': there is no rule 'nonsense'" in run.out
     assert "failed" not in run.out + run.err
 
 

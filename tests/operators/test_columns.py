@@ -111,6 +111,12 @@ def test_lints_follow_an_operator_under_each_of_its_names() -> None:
     assert not followed & UNFOLLOWED.keys()
 
 
+def test_lints_follow_an_operator_in_place_too() -> None:
+    for key, row in table().items():
+        if row.flow and f"{key}_" in table():
+            assert table()[f"{key}_"].flow == row.flow, f"{key}_: say flow = {row.flow!r}"
+
+
 def test_the_shim_replaces_each_place_once() -> None:
     """What is written by hand, and not marked so in its row, would be replaced twice."""
     from namecheck.runtime import shim

@@ -118,7 +118,9 @@ FAULTS = {
 
 @pytest.mark.parametrize(("text", "message"), FAULTS.items())
 def test_a_mistake_in_the_column_is_a_fault_of_the_row(text: str, message: str) -> None:
-    with pytest.raises(TableError, match=r"mine\.toml:3: operator 'mine': native: ") as raised:
+    with pytest.raises(
+        TableError, match=r"mine\.toml:3: operator 'mine', column 'native': "
+    ) as raised:
         read(ROW.format(text), "mine.toml")
     assert message in str(raised.value)
 

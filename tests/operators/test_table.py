@@ -11,9 +11,7 @@ from typing import Final
 import pytest
 
 from namecheck import operators
-from namecheck.effects import columns
-from namecheck.operators import Operator, shipped, signatures, table
-from namecheck.rules import registry
+from namecheck.operators import Operator, shipped, table
 from tests.coverage_table import SPEC, Documented, audit, coverage, parse
 
 ORACLE: Final = SPEC.parent / "oracle"
@@ -83,21 +81,6 @@ def test_where_two_words_differ_a_reason_is_listed() -> None:
     assert set(listed) == {pair for pair in pairs if len(set(pair)) == 2}
     assert len(listed) == len(set(listed))
     assert all(entry.reason for entry in audit())
-
-
-def parameters_of(row: Operator) -> set[str]:
-    """What the rule of a row is given, by name."""
-    rule = registry.load().get(row.names)
-    taken = row.signatures or ((signatures.of(rule),) if rule else ())
-    every = [p for signature in (*taken, signatures.parse(row.ctor)) for p in signature]
-    return {p.role or p.name for p in every} | set(row.constants)
-
-
-@pytest.mark.parametrize("key", table())
-def test_what_a_row_says_of_attributes_can_be_read(key: str) -> None:
-    row = table()[key]
-    for column in columns.COLUMNS:
-        assert columns.check(column, getattr(row, column), parameters_of(row)) is None
 
 
 # Named tensors are no part of torch 2.13; the two casts are there, and written down nowhere.
@@ -199,16 +182,6 @@ def test_the_forms_of_native_functions_are_read() -> None:
         "- func: abs_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n"
     )
     assert native_functions(yaml) == {"abs": {"f", "m", "o"}, "gelu": {"n"}, "abs_": {"m"}}
-
-
-def test_a_row_read_by_itself_is_the_row_of_the_whole_table() -> None:
-    files = [Path(file) for file in shipped.sections()]
-    whole = [row for file in files for row in operators.read(file.read_text("utf-8"), file.name)]
-    assert len(files) > 20
-    assert list(operators.table()) == whole
-    for file in files:
-        for key, row in operators.read(file.read_text("utf-8"), file.name).items():
-            assert operators.table()[key] == row
 
 
 def test_two_rows_of_one_key_are_refused(tmp_path: Path) -> None:

@@ -150,10 +150,14 @@ def test_own_operators_lie_over_the_table(tmp_path: Path) -> None:
     [
         ("[operators]\n\na = 1\n", 3, "a row is a table"),
         ('[operators]\na = { forms = "f" }\n', 2, "'names' is missing"),
-        ('[operators]\na = { forms = 1, names = "unknown" }\n', 2, "'forms' is a string"),
+        ('[operators]\na = { forms = 1, names = "unknown" }\n', 2, "'forms': a text is expected"),
         ('[operators]\na = { forms = "fz", names = "unknown" }\n', 2, "unknown form 'z'"),
         ('[operators]\na = { forms = "f", names = "unknow" }\n', 2, "no rule 'unknow'"),
-        ('[operators]\n"a" = { forms = "f", names = "unknown", x = 1 }\n', 2, "unknown field 'x'"),
+        (
+            '[operators]\n"a" = { forms = "f", names = "unknown", x = 1 }\n',
+            2,
+            "there is no column 'x'",
+        ),
         ('[operators]\na = { forms = "f", names = "unknown", native = 1 }\n', 2, "'native'"),
         ('[operators]\na = { forms = "f", names = "unknown", returns = [] }\n', 2, "'returns'"),
         ('[operators]\na = { forms = "f", names = "unknown", params = [1] }\n', 2, "'params'"),

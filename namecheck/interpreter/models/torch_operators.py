@@ -238,10 +238,10 @@ class TorchCalls:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, kwargs, store)
-        flow = operators.flow()
+        row = operators.row_of(row_key, self.interpreter.context.rows)
         applied = Applied(
             row_key,
-            flow.get(row_key) or flow.get(row_key.removesuffix("_")),
+            row.flow or None if row else None,
             args,
             given,
             words,

@@ -1,0 +1,242 @@
+"""What is wrong with a row of a table: in which column, and what is allowed there.
+
+The shipped table is checked by a test, a user's own one whenever it is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from namecheck.effects import columns
+from namecheck.operators import native, signatures
+from namecheck.operators.row import LISTS, TABLES, WORDS, Operator, texts
+from namecheck.operators.signatures import Signature
+from namecheck.rules import registry
+
+COLUMNS: Final = tuple(name for name in Operator.__dataclass_fields__ if name != "key")
+FORMS: Final = "fmijonascpl"
+
+# The columns that count for calls in one of some forms only.
+_OF_FORMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "inplace": "ij",
+        "out": "o",
+        "aten_out": "o",
+        "into": "o",
+        "ctor": "cl",
+        "layer": "c",
+        "holds": "c",
+    }
+)
+# The columns with one text for each overload at most.
+_OF_OVERLOADS: Final = ("aten", "aten_out", "lacks", "into")
+# As many allowed words are listed; of more the nearest is told.
+_LISTED: Final = 60
+
+
+class Fault(Exception):
+    """What is wrong in one column of a row, with all that is allowed there, if that is a list."""
+
+    def __init__(
+        self, column: str, problem: str, allowed: Iterable[str] = (), kind: str = "words"
+    ) -> None:
+        self.column = column
+        self.problem = problem
+        self.allowed = tuple(allowed)
+        self.kind = kind
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        words = re.findall("'([^']*)'", self.problem)
+        near = difflib.get_close_matches(words[0], self.allowed, 1) if words else ()
+        parts = [self.problem, *(f"did you mean '{word}'?" for word in near)]
+        if 0 < len(self.allowed) <= _LISTED:
+            parts.append(f"the {self.kind} are {', '.join(self.allowed)}")
+        return "; ".join(parts)
+
+
+def check(row: Any, *, shipped: bool = False) -> None:
+    """Raises `Fault` for the first mistake in a row, as TOML has it.
+
+    One of the `shipped` table may have columns that count there alone.
+    """
+    if not isinstance(row, dict):
+        raise Fault("", 'a row is a table: { forms = "fm", names = "keeps_input_names" }')
+    for column, cell in row.items():
+        _check_column(column, cell, shipped)
+    for column in ("forms", "names"):
+        if not row.get(column):
+            raise Fault(column, f"the column '{column}' is missing")
+    _check_forms(row)
+    _check_rules(row)
+    overloads = list(_overloads(row))
+    settings = _parsed("ctor", row.get("ctor", ""))
+    _check_signatures(row, overloads, settings)
+    _check_native(row, overloads, settings)
+    _check_effects(row, overloads, settings)
+    _check_holds(row, settings)
+
+
+def _check_column(column: str, cell: Any, shipped: bool) -> None:
+    """That there is such a column, and that the cell is of its type and one of its words."""
+    if column not in COLUMNS:
+        raise Fault(column, f"there is no column '{column}'", COLUMNS, "columns")
+    if column in TABLES:
+        if not isinstance(cell, dict):
+            raise Fault(column, f"a table of {TABLES[column]} is expected")
+        allowed = (int,) if column == "constants" else (str,)
+        for key, value in cell.items():
+            if not isinstance(value, allowed):
+                expected = "a whole number" if column == "constants" else "a text"
+                raise Fault(column, f"{expected} is expected for '{key}'")
+    elif not isinstance(cell, str) and not (column in LISTS and _is_strings(cell)):
+        several = " or a list of texts" if column in LISTS else ""
+        raise Fault(column, f"a text{several} is expected")
+    if column in WORDS and cell not in WORDS[column]:
+        raise Fault(column, f"unknown word '{cell}'", WORDS[column])
+    if column in ("relevance", "runtime") and not shipped:
+        raise Fault(column, "this column counts in the table of namecheck alone")
+
+
+def _check_forms(row: Mapping[str, Any]) -> None:
+    forms = row["forms"]
+    for form in forms:
+        if form not in FORMS:
+            raise Fault("forms", f"unknown form '{form}'", FORMS, "forms")
+    for column, needed in _OF_FORMS.items():
+        if column in row and not set(forms) & set(needed):
+            raise Fault(column, f"this column counts for the forms {' '.join(needed)} alone")
+    for letters in row.get("documented", ()):
+        for form in letters:
+            if form not in forms:
+                raise Fault("documented", f"'{form}' is no form of the row", forms, "forms")
+    overloads = max(1, len(texts(row.get("params", ()))))
+    for column in _OF_OVERLOADS:
+        if (count := len(texts(row.get(column, ())))) > overloads:
+            raise Fault(column, f"there are {count} texts for {overloads} overloads")
+
+
+def _check_rules(row: Mapping[str, Any]) -> None:
+    """That there are the rules, and that they take the constants."""
+    rules = registry.load()
+    for column, others in (("names", ("unknown",)), ("native", ("", "refuses", "unknown"))):
+        name = row.get(column, "")
+        if name in others or native.is_conditional(name):
+            continue
+        if name not in rules:
+            raise Fault(column, f"there is no rule '{name}'", (*rules, *others), "rules")
+    for name in _rule_names(row):
+        taken = inspect.signature(rules[name]).parameters
+        for key in row.get("constants", ()):
+            if key not in taken:
+                problem = f"'{key}' is no parameter of the rule '{name}'"
+                raise Fault("constants", problem, taken, "parameters")
+
+
+def _rule_names(row: Mapping[str, Any]) -> set[str]:
+    """The rules that the row names, as far as there are such."""
+    return {row["names"], row.get("native", "")} & registry.load().keys()
+
+
+def _overloads(row: Mapping[str, Any]) -> Iterator[tuple[str, Signature]]:
+    """The overloads of the row, with the text of each."""
+    for text in texts(row.get("params", ())):
+        for form in signatures.forms(text):
+            if form not in row["forms"] and form != "p":
+                raise Fault("params", f"'{form}' is no form of the row", row["forms"], "forms")
+        yield text, _parsed("params", text)
+
+
+def _parsed(column: str, text: str) -> Signature:
+    try:
+        signature = signatures.parse(text)
+    except (ValueError, SyntaxError) as error:
+        raise Fault(column, str(error)) from error
+    names = [parameter.name for parameter in signature]
+    for number, parameter in enumerate(signature):
+        for kind in sorted(parameter.kinds):
+            if kind not in signatures.KINDS:
+                raise Fault(column, f"unknown kind '{kind}'", sorted(signatures.KINDS), "kinds")
+        if parameter.name in names[:number]:
+            raise Fault(column, f"the parameter '{parameter.name}' is there twice in '{text}'")
+    return signature
+
+
+def _check_signatures(
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+) -> None:
+    """That a call of each overload gives the rules what they cannot do without."""
+    for name in sorted(_rule_names(row)):
+        taken = inspect.signature(registry.load()[name]).parameters
+        needed = [
+            parameter.name
+            for parameter in taken.values()
+            if parameter.default is parameter.empty
+            and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ]
+        for text, signature in overloads:
+            given = _roles(signature) | _roles(settings) | row.get("constants", {}).keys()
+            spare = [parameter for parameter in taken if parameter not in given]
+            for parameter in sorted(given.difference(taken)):
+                if difflib.get_close_matches(parameter, spare, 1, 0.8):
+                    problem = f"'{parameter}' is no parameter of the rule '{name}'"
+                    raise Fault("params", problem, taken, "parameters")
+            for parameter in needed:
+                if parameter not in given:
+                    raise Fault(
+                        "params",
+                        f"the rule '{name}' needs '{parameter}', which '{text}' does not give",
+                    )
+
+
+def _roles(signature: Signature) -> set[str]:
+    """The parameters by the names that the rule has for them."""
+    return {parameter.role or parameter.name for parameter in signature}
+
+
+def _check_native(
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+) -> None:
+    try:
+        names = native.parse(row.get("native", "")).names
+    except ValueError as error:
+        raise Fault("native", str(error)) from error
+    allowed = _roles(settings).union(*(_roles(signature) for _, signature in overloads))
+    for name in sorted(names - allowed - {"each", "result", "out"}):
+        raise Fault("native", f"unknown parameter '{name}'", sorted(allowed), "parameters")
+
+
+def _check_effects(
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+) -> None:
+    """The columns for attributes, of which `namecheck.effects` knows the words."""
+    rule = registry.load().get(row["names"])
+    taken = [signature for _, signature in overloads]
+    if not taken and rule is not None:
+        taken = [signatures.of(rule)]
+    parameters: Collection[str] | None = None
+    if taken:
+        parameters = _roles(settings).union(row.get("constants", ()), *map(_roles, taken))
+    for column in columns.COLUMNS:
+        if column in row and (fault := columns.check(column, row[column], parameters)):
+            raise Fault(column, fault.problem, fault.allowed, fault.kind)
+
+
+def _check_holds(row: Mapping[str, Any], settings: Signature) -> None:
+    """That the sizes of the tensors of a layer are settings of its class."""
+    names = {parameter.name for parameter in settings}
+    for tensor, text in row.get("holds", {}).items():
+        sizes, _, condition = text.partition(" if ")
+        for name in (*sizes.split(), *condition.split()):
+            if name != "_" and name not in names:
+                problem = f"'{name}', the size of '{tensor}', is no parameter of ctor"
+                raise Fault("holds", problem, sorted(names), "parameters")
+
+
+def _is_strings(cell: Any) -> bool:
+    return isinstance(cell, list) and all(isinstance(text, str) for text in cell)

@@ -1,0 +1,244 @@
+"""A row of the table of operators: its columns, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
+
+from namecheck.effects import columns
+from namecheck.effects.attributes import Effects
+from namecheck.operators import native as native_column
+from namecheck.operators import signatures
+from namecheck.operators.native import Refusals
+from namecheck.operators.signatures import Signature
+from namecheck.rules import refusals, registry
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One row of the table of operators; a column that a row does not write has its default.
+
+    Needed by every row:
+
+    - `forms`: how it is called, one letter each: ``f`` torch.x, ``m`` Tensor.x, ``i`` Tensor.x_,
+      ``j`` torch.x_, ``o`` out=, ``n`` torch.nn.functional.x, ``a`` an attribute, ``s`` an
+      attribute that can be set, ``c`` a class of torch.nn, ``p`` a function and ``l`` a layer (a
+      class) of another package, under its whole dotted name.
+    - `names`: the rule for the names of the result (`namecheck.rules`), or "unknown".
+
+    The call (`namecheck.operators.signatures` has the grammar):
+
+    - `params`: the parameters, one text for each overload; without it those of the rule.
+    - `ctor`: the parameters with which a class of torch.nn is made; a call of the row has these
+      arguments first, then those of `params`.
+    - `constants`: numbers that the rule takes besides the arguments of the call.
+    - `returns`: the names of the fields, where the result is a named tuple.
+    - `inplace`: what an in-place call makes of its receiver: it "unifies" (takes the names of the
+      result), "contracts" (the same, with another message for another shape), "keeps" its names,
+      or "becomes" the result.
+    - `out`: what a tensor given as out= does: it "takes" the names of the result, "keeps" its own,
+      is "resized" (takes them whatever its shape was); it keeps its own if no input has any, and
+      else "contracts" (takes those of the result), "reshapes" (the same, whatever its shape was) or
+      "unifies" (its names and those of the result must match); "abandoned": its first name stays.
+    - `may_be`: "input" where the result may be the input itself, as of ``x.float()``.
+
+    What torch 2.12 does otherwise, which had named tensors:
+
+    - `native`: the rule that it follows; "refuses" where it supports no names; clauses where it
+      refuses some calls (`namecheck.operators.native`); nothing where it does the same.
+    - `aten`: the name of the kernel in its refusal, one for each overload: "" where it supports
+      names, ``x(dimname)`` where it refuses a name in place of an index.
+    - `aten_out`: the same for calls with out=.
+
+    Attributes (`namecheck.effects` has the words of each column in the module of its name):
+
+    - `dtype`: the dtype of the result.
+    - `needs`: which dtypes arguments must have, by parameters, and what torch says of others.
+    - `lacks`: the dtypes for which there is no kernel, one text for each overload.
+    - `into`: which dtypes an out= tensor may have, one text for each overload (`effects.outputs`).
+    - `device`: the device of the result; by default that which all tensors share.
+    - `memory`: the memory order of the result; by default that of the rule.
+    - `layout`: the layout of the result.
+    - `refuses`: the layouts that the first tensor must not have, with what torch says.
+    - `overlaps`: "taken" where torch writes to tensors of which elements share memory.
+    - `holds`: the sizes of the tensors that a layer has, by their names.
+
+    What other parts of namecheck do with it:
+
+    - `flow`: what it does to a value that lints follow (`namecheck.lints`): it "normalises",
+      "turns", "carries", "reduces", "selects", "contracts", "indexes", "bounds", "classifies",
+      "picks", "scales", "divides" or "meets".
+    - `relevance`: why the last word of its key makes a function worth an analysis
+      (`namecheck.interpreter.workspace.relevance`): for "names", for "attributes", or not, as it
+      is "rare".
+    - `runtime`: "by hand" where the shim has a function of its own for it.
+    - `layer`: "whole" where torch computes a class of torch.nn in a function that is in no row, so
+      that at run time the call of the layer is the operator.
+    - `documented`: the label of the documented table (coverage.rst), by forms.
+    - `note`: a remark for readers.
+    """
+
+    key: str
+    forms: str
+    names: str
+    params: tuple[str, ...] = ()
+    ctor: str = ""
+    constants: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    returns: tuple[str, ...] = ()
+    inplace: str = "unifies"
+    out: str = "takes"
+    may_be: str = ""
+    native: str = ""
+    aten: tuple[str, ...] = ()
+    aten_out: tuple[str, ...] = ()
+    dtype: str = ""
+    needs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    lacks: tuple[str, ...] = ()
+    into: tuple[str, ...] = ()
+    device: str = ""
+    memory: str = ""
+    layout: str = ""
+    refuses: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    overlaps: str = ""
+    holds: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    flow: str = ""
+    relevance: str = ""
+    runtime: str = ""
+    layer: str = ""
+    documented: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    note: str = ""
+
+    @cached_property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The overloads, one for each line of `params`."""
+        return tuple(map(signatures.parse, self.params))
+
+    @cached_property
+    def native_rule(self) -> str:
+        """The rule that torch 2.12 follows."""
+        other = self.native not in ("", "refuses") and not native_column.is_conditional(self.native)
+        return self.native if other else self.names
+
+    @cached_property
+    def native_refusals(self) -> Refusals:
+        """What torch 2.12 refuses under a condition."""
+        return native_column.parse(self.native)
+
+    @cached_property
+    def is_placed(self) -> bool:
+        """Whether it is a layer that has parameters, which are on a device."""
+        return any(p.name == "device" for p in signatures.parse(self.ctor))
+
+    @cached_property
+    def is_laid(self) -> bool:
+        """Whether it is a layer of which the order of the weights in memory counts."""
+        return any(p.name == "weight_format" for p in signatures.parse(self.ctor))
+
+    @cached_property
+    def declares_out(self) -> bool:
+        """Whether some overload has no ``out=``, so that the table tells which has."""
+        return any(p.name == "out" for signature in self.signatures for p in signature)
+
+    def effects(self, overload: int) -> Effects:
+        """What the row says of attributes, for this overload."""
+        effects = self._effects.get(overload)
+        if effects is None:
+            effects = self._effects[overload] = columns.read(self, overload, self._takes(overload))
+        return effects
+
+    @cached_property
+    def _effects(self) -> dict[int, Effects]:
+        return {}
+
+    def _takes(self, overload: int) -> columns.Overload:
+        """What an overload takes; where the row has no `params`, what the rule takes."""
+        rule = registry.load().get(self.names)
+        declared = self.signatures[overload] if self.params else ()
+        taken = declared or (signatures.of(rule) if rule and not self.params else ())
+        return columns.Overload(
+            tuple(p.role or p.name for p in declared if p.kinds & {"tensor", "tensors"}),
+            tuple(p.role or p.name for p in taken if not p.kinds or p.kinds & _TAKING),
+            any(p.name == "memory_format" for p in declared),
+            any(p.name == "device" and "device" in p.kinds for p in taken),
+            self.is_placed,
+            tuple(p.name for p in signatures.parse(self.ctor) if p.name in _SWITCHES),
+        )
+
+    def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
+        """The overloads that a call in this form may mean, each with its index."""
+        return tuple(
+            (index, signature)
+            for index, signature in enumerate(self.signatures)
+            if not form or form in (signatures.forms(self.params[index]) or form)
+        )
+
+    def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:
+        """The name under which torch 2.12 refuses this overload; empty where it supports it."""
+        if out and self.aten_out:
+            return self.aten_out[min(overload, len(self.aten_out) - 1)]
+        if not self.aten:
+            return refusals.variant(self.key, inplace, out) if self.native == "refuses" else ""
+        return refusals.variant(self.aten[min(overload, len(self.aten) - 1)], inplace, out)
+
+
+LISTS: Final = ("params", "aten", "aten_out", "lacks", "into")
+"""The columns that are a text or a list of texts, one for each overload."""
+
+TABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "constants": "parameters and numbers",
+        "needs": "parameters and dtypes",
+        "refuses": "layouts and messages",
+        "holds": "tensors and sizes",
+        "documented": "forms and labels",
+    }
+)
+"""The columns that are tables, and what these hold."""
+
+WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "inplace": ("unifies", "contracts", "keeps", "becomes"),
+        "out": ("takes", "keeps", "resized", "contracts", "reshapes", "unifies", "abandoned"),
+        "may_be": ("input",),
+        "flow": (
+            *("normalises", "turns", "carries", "reduces", "selects", "contracts", "indexes"),
+            *("bounds", "classifies", "picks", "scales", "divides", "meets"),
+        ),
+        "relevance": ("names", "attributes", "rare"),
+        "runtime": ("by hand",),
+        "layer": ("whole",),
+    }
+)
+"""The words of the columns that are one of a few; `namecheck.effects` has those of attributes."""
+
+
+def of_cells(key: str, cells: Mapping[str, Any]) -> Operator:
+    """The row with this key and these columns, as TOML has them."""
+    lists = {name: texts(cells.get(name, ())) for name in LISTS}
+    return Operator(
+        key=key, **{**cells, **lists, "returns": tuple(cells.get("returns", "").split())}
+    )
+
+
+def texts(cell: str | Iterable[str]) -> tuple[str, ...]:
+    """The texts of a column that may be a single one."""
+    return (cell,) if isinstance(cell, str) else tuple(cell)
+
+
+def described() -> dict[str, str]:
+    """What each column says, by its name, in the order of the documentation of `Operator`."""
+    entries = re.split(r"\n +- (?=`)", Operator.__doc__ or "")[1:]
+    paragraphs = (" ".join(entry.split("\n\n")[0].split()) for entry in entries)
+    return {
+        name.strip("`"): text for name, _, text in (each.partition(": ") for each in paragraphs)
+    }
+
+
+# The kinds of parameters that take tensors.
+_TAKING: Final = frozenset({"tensor", "tensors", "any"})
+# What a layer is made with that asks for its parameters and buffers.
+_SWITCHES: Final = frozenset({"affine", "elementwise_affine", "track_running_stats"})

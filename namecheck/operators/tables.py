@@ -1,0 +1,122 @@
+"""The table that ships with namecheck, and a user's own ones: read, checked, laid over it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Final
+
+from namecheck.core.faults import TableError
+from namecheck.operators import row as rows
+from namecheck.operators.row import Operator
+from namecheck.operators.shipped import shipped
+
+
+class Table(Mapping[str, Operator]):
+    """Rows by their keys: lines of TOML that are parsed when they are asked for.
+
+    The rows in `own` come before those of the lines.
+    """
+
+    def __init__(
+        self, lines: Mapping[str, str], own: Mapping[str, Operator] = MappingProxyType({})
+    ):
+        self._lines = {**lines, **dict.fromkeys(own, "")} if own else lines
+        self._rows = dict(own)
+
+    def __getitem__(self, key: str) -> Operator:
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = rows.of_cells(key, tomllib.loads(self._lines[key])[key])
+        return row
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+@cache
+def table() -> Table:
+    """All operators that ship with namecheck, by key."""
+    return Table(shipped().rows)
+
+
+def extended(own: Mapping[str, Operator]) -> Table:
+    """The shipped table with further rows, which count in place of those of the same keys."""
+    return Table(shipped().rows, own)
+
+
+@cache
+def python_operators() -> Mapping[str, str]:
+    """The key of the row for each operator of Python, by the name of its syntax node."""
+    keys: Mapping[str, str] = MappingProxyType(tomllib.loads(shipped().head)["python"])
+    return keys
+
+
+def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operator]:
+    """The rows of one table; raises `TableError` with file, line, operator and column.
+
+    One of the `shipped` files may have columns that count there alone.
+    """
+    # Every run needs the table, but only that of a user is checked.
+    from namecheck.operators.checks import Fault, check
+
+    data = _parsed(text, filename)
+    cells = data.get("operators", {})
+    for key in data:
+        if key != "operators":
+            raise TableError(
+                f"{filename}:{_line_of(key, text)}: unknown key '{key}'; "
+                "the rows of operators stand under the line [operators]"
+            )
+    if not isinstance(cells, dict):
+        raise TableError(
+            f"{filename}:{_line_of('operators', text)}: [operators] is a table of rows"
+        )
+    for key, row in cells.items():
+        try:
+            check(row, shipped=shipped)
+        except Fault as fault:
+            place = f"{filename}:{_line_of(key, text, fault.column)}: operator '{key}'"
+            column = f", column '{fault.column}'" if fault.column else ""
+            raise TableError(f"{place}{column}: {fault}") from None
+    return {key: rows.of_cells(key, row) for key, row in cells.items()}
+
+
+def _parsed(text: str, filename: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).partition(" (at line ")
+        line = place.split(",")[0] if place[:1].isdigit() else len(text.splitlines())
+        raise TableError(f"{filename}:{line}: {reason}") from error
+
+
+_HEADER: Final = "operators."
+
+
+def _line_of(key: str, text: str, column: str = "") -> int:
+    """The line of a row, or of a column of it that has a line of its own."""
+    lines = [(number, *_head(line)) for number, line in enumerate(text.splitlines(), 1)]
+    start = next((number for number, word, _ in lines if word.removeprefix(_HEADER) == key), 1)
+    for number, word, is_header in lines[start:]:
+        if is_header:
+            break
+        if lines[start - 1][2] and word == column:
+            return number
+    return start
+
+
+def _head(line: str) -> tuple[str, bool]:
+    """What stands before the ``=``, without quotes; of ``[a.b]`` that, and that it is a header."""
+    word = line.split("=")[0].strip()
+    is_header = word.startswith("[")
+    word = word.removeprefix("[").removesuffix("]")
+    return word.replace('"', "").replace("'", "").strip(), is_header
