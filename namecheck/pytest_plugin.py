@@ -136,10 +136,10 @@ def pytest_terminal_summary(
 def _found(session: Session) -> list[tuple[Finding, int]]:
     from namecheck.runtime import shim
 
-    total: dict[Finding, int] = {}
+    tallies: dict[Finding, int] = {}
     for finding, count in [*shim.recorded().counts, *session.found_elsewhere]:
-        total[finding] = total.get(finding, 0) + count
-    return list(total.items())
+        tallies[finding] = tallies.get(finding, 0) + count
+    return list(tallies.items())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -26,7 +26,11 @@ class Usage(Exception):
 
 def add_semantics_flag(parser: argparse.ArgumentParser) -> None:
     """Add the flag that chooses between our rules and those of native torch."""
-    parser.add_argument("--semantics", choices=SEMANTICS, help="whose answers count")
+    parser.add_argument(
+        "--semantics",
+        choices=SEMANTICS,
+        help="the rules to check by: ours (default), or those of native torch 2.12",
+    )
 
 
 def add_color_flag(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +60,9 @@ def settings_for(path: str, arguments: argparse.Namespace) -> Settings:
     return adjusted(settings.above(os.path.dirname(path) or "."), arguments)
 
 
-def listed(values: Iterable[str] | None) -> tuple[str, ...]:
+def listed(flag_values: Iterable[str] | None) -> tuple[str, ...]:
     """The words of a flag that may be repeated and takes words with commas between them."""
-    words = (word.strip() for value in values or () for word in value.split(","))
+    words = (word.strip() for value in flag_values or () for word in value.split(","))
     return tuple(word for word in words if word)
 
 

@@ -43,7 +43,7 @@ class CheckRun(NamedTuple):
     unsafe: bool = False
     undone: Mapping[str, tuple[Finding, ...]] = MappingProxyType({})
 
-    def joined(self, name: str, data: bytes, settings: Settings, outcome: Result) -> CheckRun:
+    def joined(self, name: str, data: bytes, settings: Settings, addition: Result) -> CheckRun:
         """The run with standard input among its files."""
         from namecheck.project import Entry
 
@@ -51,7 +51,7 @@ class CheckRun(NamedTuple):
         others = [one for one in self.entries if one.location != entry.location]
         return self._replace(
             entries=[*others, entry],
-            result=self.result.joined(outcome),
+            result=self.result.joined(addition),
             contents={name: data},
             cache=None,
         )
@@ -64,11 +64,11 @@ class CheckRun(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of fixes."""
-    parser.add_argument("--fix", action="store_true", help="write the fixes that are safe")
+    parser.add_argument("--fix", action="store_true", help="write the safe fixes")
     parser.add_argument(
         "--unsafe-fixes",
         action="store_true",
-        help="with --fix or --diff: also those that guess, or change what is computed",
+        help="with --fix or --diff: also fixes that guess, or that change what is computed",
     )
     parser.add_argument(
         "--diff",
@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--add-ignore",
         action="store_true",
-        help="suppress what is left by comments: # namecheck: ignore[CODE]",
+        help="suppress the findings that remain by comments: # namecheck: ignore[CODE]",
     )
 
 
@@ -219,12 +219,12 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
     )
 
 
-def _is_written(change: Change, contents: dict[str, bytes]) -> bool:
+def _is_written(change: Change, stdin: dict[str, bytes]) -> bool:
     """Write one change; a file that cannot be written is reported, and stays as it was."""
     from namecheck.editing.documents import CannotWrite
 
-    if change.path in contents:
-        contents[change.path] = change.after.data
+    if change.path in stdin:
+        stdin[change.path] = change.after.data
         return True
     try:
         change.before.write(change.after.data)
@@ -234,10 +234,10 @@ def _is_written(change: Change, contents: dict[str, bytes]) -> bool:
     return True
 
 
-def _errors_now(run: CheckRun, contents: Mapping[str, bytes]) -> tuple[Finding, ...]:
+def _errors_now(run: CheckRun, overlay: Mapping[str, bytes]) -> tuple[Finding, ...]:
     """The findings in the files as they have been written."""
     from namecheck.fixing.trials import Trials
 
     trials = Trials(run.entries)
-    trials.held.update({os.path.abspath(name): data for name, data in contents.items()})
+    trials.held.update({os.path.abspath(name): data for name, data in overlay.items()})
     return trials.findings(trials.everywhere, {})

@@ -29,11 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return verb.run(arguments) if verb.unguarded else _guarded(verb, arguments)
 
 
-def _unrecognized(options: Sequence[str], verb: str) -> str:
+def _unrecognized(unknown_options: Sequence[str], verb: str) -> str:
     """The message about options that a verb does not have."""
-    if verb.endswith((" run", " compare")) and options[0] == "-c":
+    if verb.endswith((" run", " compare")) and unknown_options[0] == "-c":
         return "-c is no option: a finding has to stand in a file, so put the code into one"
-    return f"unrecognized arguments: {' '.join(options)}"
+    return f"unrecognized arguments: {' '.join(unknown_options)}"
 
 
 def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
@@ -70,7 +70,7 @@ def _is_expected(error: Exception) -> bool:
     return isinstance(error, Usage | TableError | SettingsError)
 
 
-def _parser(names: Iterable[str]) -> argparse.ArgumentParser:
+def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
     """The parser of the command with these verbs."""
     parser = argparse.ArgumentParser(
         prog="namecheck",
@@ -79,7 +79,7 @@ def _parser(names: Iterable[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name in names:
+    for name in verb_names:
         verb = verbs.load(name)
         description = f"{verb.help[0].upper()}{verb.help[1:]}."
         verb_parser = subparsers.add_parser(name, help=verb.help, description=description)

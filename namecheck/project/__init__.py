@@ -1,4 +1,4 @@
-"""Which files are checked with which settings, and what comes of a whole run."""
+"""The files of a run with their settings, and the result of the whole run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.findings import Finding, Kind, register
-from namecheck.project import settings
+from namecheck.project import settings as configuration
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
-from namecheck.project.reach import leading, words_of
+from namecheck.project.reach import leading, scan
 from namecheck.project.removed_api import reported
 from namecheck.project.settings import Settings
 from namecheck.project.stamps import stamp_of
@@ -32,7 +32,7 @@ LARGE_TREE: Final = 20_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a run: `unparsed` files name no dimension, and were not parsed either."""
+    """The result of a run: `unparsed` files name no dimension, and were not parsed either."""
 
     findings: tuple[Finding, ...]
     files: int
@@ -53,23 +53,23 @@ class Result:
         """The run with other findings."""
         return replace(self, findings=findings)
 
-    def joined(self, other: Result) -> Result:
+    def joined(self, addition: Result) -> Result:
         """The two runs as one."""
         return Result(
-            self.findings + other.findings,
-            self.files + other.files,
-            self.unparsed + other.unparsed,
+            self.findings + addition.findings,
+            self.files + addition.files,
+            self.unparsed + addition.unparsed,
         )
 
 
 class Walk:
     """The files under some paths, each with the settings of its nearest pyproject.toml.
 
-    `adjust` puts the command line's options over settings that were found. Raises
-    `SettingsError`. A path that does not exist is put into `missing`.
+    `adjust` puts the command line's options over the settings of a file. Raises `SettingsError`.
+    Paths that do not exist are collected in `missing`.
     """
 
-    def __init__(self, adjust: Callable[[Settings], Settings] = lambda found: found) -> None:
+    def __init__(self, adjust: Callable[[Settings], Settings] = lambda settings: settings) -> None:
         self._adjust = adjust
         self._directories: set[tuple[int, int]] = set()
         self._files: set[str] = set()
@@ -77,26 +77,26 @@ class Walk:
 
     def entries(self, paths: Sequence[str]) -> list[Entry]:
         """The files to check, in order of the paths, and sorted below each."""
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for path in paths:
-            self._path(path, found)
-        return found
+            self._path(path, entries)
+        return entries
 
     def _path(self, path: str, entries: list[Entry]) -> None:
         whole = os.path.abspath(path)
         if os.path.isdir(path):
-            self._directory(path, whole, self._adjust(settings.above(path)), entries)
+            self._directory(path, whole, self._adjust(configuration.above(path)), entries)
         elif not os.path.lexists(path):
             self.missing.append(path)
         else:
-            found = self._adjust(settings.above(os.path.dirname(path) or "."))
-            self._file(path, whole, found, entries, explicit=True)
+            settings = self._adjust(configuration.above(os.path.dirname(path) or "."))
+            self._file(path, whole, settings, entries, explicit=True)
 
     def _file(
         self,
         path: str,
         whole: str,
-        found: Settings,
+        settings: Settings,
         entries: list[Entry],
         *,
         explicit: bool = False,
@@ -107,12 +107,12 @@ class Walk:
         try:
             status = os.stat(path)
         except OSError as error:
-            entry = Entry(path, whole, found, explicit=explicit, refusal=reason_of(error))
+            entry = Entry(path, whole, settings, explicit=explicit, refusal=reason_of(error))
         else:
-            entry = Entry(path, whole, found, status.st_size, explicit, stamp=stamp_of(status))
+            entry = Entry(path, whole, settings, status.st_size, explicit, stamp=stamp_of(status))
         entries.append(entry)
 
-    def _directory(self, path: str, whole: str, found: Settings, entries: list[Entry]) -> None:
+    def _directory(self, path: str, whole: str, settings: Settings, entries: list[Entry]) -> None:
         try:
             status = os.stat(path)
             if (status.st_dev, status.st_ino) in self._directories:
@@ -121,25 +121,27 @@ class Walk:
             with os.scandir(path) as listing:
                 children = sorted(listing, key=lambda child: child.name)
         except OSError as error:
-            entries.append(Entry(path, whole, found, refusal=reason_of(error)))
+            entries.append(Entry(path, whole, settings, refusal=reason_of(error)))
             return
         if any(child.name == "pyproject.toml" for child in children):
-            nearer = settings.of_directory(path)
-            torch = settings.torch_of_directory(path) if nearer is None else ""
-            found = found.over(torch=torch or None) if nearer is None else self._adjust(nearer)
+            nearer = configuration.of_directory(path)
+            torch = configuration.torch_of_directory(path) if nearer is None else ""
+            settings = (
+                settings.over(torch=torch or None) if nearer is None else self._adjust(nearer)
+            )
         below = "" if path == "." else os.path.join(path, "")
         wholly = os.path.join(whole, "")
         for child in children:
             name = child.name
             if os.path.isdir(child.path) if child.is_symlink() else child.is_dir():
-                if not found.excludes(below + name):
-                    self._directory(below + name, wholly + name, found, entries)
-            elif _may_be_source(child) and found.takes(below + name):
-                self._file(below + name, wholly + name, found, entries)
+                if not settings.excludes(below + name):
+                    self._directory(below + name, wholly + name, settings, entries)
+            elif _may_be_source(child) and settings.takes(below + name):
+                self._file(below + name, wholly + name, settings, entries)
 
 
 def _may_be_source(child: os.DirEntry[str]) -> bool:
-    """A regular file or any link: what is wrong with a link is told when it is read."""
+    """A regular file or any link: a broken link is reported when it is read."""
     return child.is_symlink() or child.is_file()
 
 
@@ -152,25 +154,27 @@ def check(
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
 ) -> Result:
-    """Check all files; `progress` is told how many of how many are done.
+    """Check all files; `progress` is called with how many of how many are done.
 
-    `jobs` is the number of processes, by default one for each processor. What the `cache` knows is
-    not checked again; it must not be used with an `overlay`: contents of files, by location, that
-    hold in place of those on the disk. With `counting` the tensor expressions are counted. What is
-    read is put into `reads`.
+    `jobs` is the number of processes, by default one for each processor. Files whose outcomes the
+    `cache` has are not checked again. An `overlay`, contents of files by location that replace
+    those on the disk, excludes a cache. With `counting` the tensor expressions are counted. The
+    files that are read are added to `reads`.
     """
     files = ProjectFiles(overlay, reads)
     tasks = tasks_of(entries, files)
-    known: Sequence[Outcome | None] = [None] * len(tasks) if cache is None else cache.get(tasks)
-    stale = [task for task, outcome in zip(tasks, known, strict=True) if outcome is None]
-    told = progress or (lambda done, total: None)
-    anew = iter(_made(stale, told, jobs, cache, counting, overlay, reads))
-    outcomes = [next(anew) if outcome is None else outcome for outcome in known]
+    remembered: Sequence[Outcome | None] = (
+        [None] * len(tasks) if cache is None else cache.get(tasks)
+    )
+    stale = [task for task, outcome in zip(tasks, remembered, strict=True) if outcome is None]
+    report_progress = progress or (lambda done, total: None)
+    fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads))
+    outcomes = [next(fresh) if outcome is None else outcome for outcome in remembered]
     gathering = Gathering(entries, outcomes)
     unparsed = sum(not outcome.parsed for outcome in outcomes)
-    counted = gathering.statistics() if counting else None
-    found = reported(gathering.findings(), entries, files.read)
-    return Result(found, len(outcomes), unparsed, counted)
+    statistics = gathering.statistics() if counting else None
+    findings = reported(gathering.findings(), entries, files.read)
+    return Result(findings, len(outcomes), unparsed, statistics)
 
 
 def _made(
@@ -182,40 +186,40 @@ def _made(
     overlay: Mapping[str, bytes],
     reads: Reads | None,
 ) -> Sequence[Outcome]:
-    """What comes of files that are checked anew; the cache remembers it."""
+    """The outcomes of files that are checked anew; they are added to the cache."""
     if not tasks:
         return ()
     from namecheck.project import workers  # with the interpreter, which takes a while to load
 
-    made = workers.spread(tasks, progress, jobs, counting, overlay, reads)
+    outcomes = workers.spread(tasks, progress, jobs, counting, overlay, reads)
     if cache is not None:
-        cache.put(list(zip(tasks, made, strict=True)))
-    return made
+        cache.put(list(zip(tasks, outcomes, strict=True)))
+    return outcomes
 
 
 def tasks_of(entries: Sequence[Entry], files: ProjectFiles) -> list[Task]:
-    """What is to be done with each file."""
+    """The tasks of a run, one a file."""
     walked = sum(entry.size for entry in entries if not entry.explicit)
-    told = {
-        entry.location: words_of(entry.location, files.read(entry.location), files)
+    scans = {
+        entry.location: scan(entry.location, files.read(entry.location), files)
         for entry in entries
         if entry.explicit or walked < FOLLOWED_TREE
     }
-    asked = told.keys() & leading(dict(told), files)
-    return [Task(entry, _parses(entry, walked), entry.location in asked) for entry in entries]
+    leaders = scans.keys() & leading(dict(scans), files)
+    return [Task(entry, _parses(entry, walked), entry.location in leaders) for entry in entries]
 
 
-def check_text(data: bytes, filename: str, found: Settings) -> Result:
-    """Check what did not come from a file."""
+def check_text(data: bytes, filename: str, settings: Settings) -> Result:
+    """Check contents that did not come from a file."""
     from namecheck.project.file_check import Checker
 
-    entry = Entry(filename, os.path.abspath(filename), found)
+    entry = Entry(filename, os.path.abspath(filename), settings)
     files = ProjectFiles()
-    told = {entry.location: words_of(entry.location, data, files)}
-    leads = entry.location in leading(told, files)
-    outcome = Checker().text(data, entry.location, found, True, leads)
-    told_of = Gathering([entry], [outcome]).findings()
-    return Result(reported(told_of, [entry], lambda location: data), 1, 0)
+    scans = {entry.location: scan(entry.location, data, files)}
+    leads = entry.location in leading(scans, files)
+    outcome = Checker().text(data, entry.location, settings, True, leads)
+    findings = Gathering([entry], [outcome]).findings()
+    return Result(reported(findings, [entry], lambda location: data), 1, 0)
 
 
 def _parses(entry: Entry, walked: int) -> bool:

@@ -1,8 +1,9 @@
-"""What came of earlier runs, in one file, for as long as all that it depends on is as it was.
+"""The outcomes of earlier runs in one SQLite file, each valid while its dependencies are unchanged.
 
-That is an outcome of each file, and the fixes of what was found in it. It depends on namecheck
-itself, on the settings, on the contents of all files that were read for it, and on where modules
-were found. A cache that cannot be used is left alone, and a note tells.
+An entry is the outcome of a file, or the fixes of its findings. It depends on namecheck itself, on
+the settings, on the contents of all files that were read for it, and on where modules were found:
+its `seal` is a digest of these, and an entry whose seal does not match is stale. A cache that
+cannot be used is left alone, with a note.
 """
 
 from __future__ import annotations
@@ -45,29 +46,29 @@ DELETE FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ? AND rowid 
 )
 """
 
-# What comes of a record that somebody else has written.
+# What reading a record raises that somebody else has written.
 _BROKEN: Final = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
 
 class Unusable(Exception):
-    """A cache that cannot be used; the message tells why."""
+    """A cache that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What is remembered: the files it depends on, where modules were found, and a seal."""
+    """An entry: the files it depends on, where modules were found, its text, and a seal."""
 
     uses: str
-    found: str
-    told: str
+    lookups: str
+    text: str
     seal: bytes
 
 
 _Record: TypeAlias = tuple[str, bytes, list[str], str, str]
-"""What is to be remembered: its file and its context, the files that were read, where modules
-were found, and the text."""
+"""A new entry: its file and its key, the files that were read, where modules were found, and its
+text."""
 
-# What is told of a file under so many runs of other files is kept at once.
+# The fixes of a file are kept for so many different sets of files that were checked with it.
 _FIXES: Final = b"fixes"
 _RUNS: Final = 4
 
@@ -85,12 +86,12 @@ class Cache:
         self._runs: dict[int, bytes] = {}
         self._files = ProjectFiles()
         self._usable = True
-        known: dict[str, tuple[str, bytes]] = {}
+        digests: dict[str, tuple[str, bytes]] = {}
         with self._noted():
             if os.path.exists(self._path):
                 with self._connection() as connection:
-                    known = self._read(connection)
-        self.contents = Contents(known)
+                    digests = self._read(connection)
+        self.contents = Contents(digests)
 
     @property
     def _path(self) -> str:
@@ -98,7 +99,7 @@ class Cache:
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
-        """What goes wrong with the cache is told, and does no more harm."""
+        """Turn an error of the cache into a note, and use the cache no more."""
         try:
             yield
         except (sqlite3.Error, OSError, Unusable, ValueError, TypeError) as error:
@@ -118,54 +119,64 @@ class Cache:
 
     def _read(self, connection: sqlite3.Connection) -> dict[str, tuple[str, bytes]]:
         _hold_own(connection)
-        known: dict[str, tuple[str, bytes]] = {}
-        for number, location, stamp, found in connection.execute("SELECT * FROM files"):
+        digests: dict[str, tuple[str, bytes]] = {}
+        for number, location, stamp, file_digest in connection.execute("SELECT * FROM files"):
             self._ids[number] = location
             if stamp:
-                known[location] = stamp, found
+                digests[location] = stamp, file_digest
         select = "SELECT location, context, uses, found, outcome, seal FROM outcomes WHERE engine=?"
-        for location, context, *row in connection.execute(select, (engine(),)):
-            self._rows[location, context] = _Row(*row)
-        return known
+        for location, key, *columns in connection.execute(select, (engine(),)):
+            self._rows[location, key] = _Row(*columns)
+        return digests
 
     def get(self, tasks: Sequence[Task]) -> list[Outcome | None]:
         """The outcomes of files, None for each that has to be found anew."""
         for task in tasks:
-            self.contents.found(task.entry.location, task.entry.stamp)
+            self.contents.set_stamp(task.entry.location, task.entry.stamp)
         return [self._get(task) for task in tasks]
 
     def _get(self, task: Task) -> Outcome | None:
         outcome = None
         if self._rows and task.entry.refusal is None:
             with suppress(*_BROKEN):
-                row = self._row(task.entry.location, self._context(task))
-                outcome = None if row is None else records.outcome_again(row.told)
+                stored_row = self._row(task.entry.location, self._context(task))
+                outcome = None if stored_row is None else records.outcome_of(stored_row.text)
         if outcome is None:
             self.contents.digest(task.entry.location)
         return outcome
 
-    def _row(self, location: str, context: bytes) -> _Row | None:
-        """What is remembered, if all is as it was; raises `_BROKEN`."""
-        row = self._rows.get((location, context))
-        if row is None or self._seal(self._uses(row), row.found, row.told) != row.seal:
+    def _row(self, location: str, entry_key: bytes) -> _Row | None:
+        """An entry, if all that it depends on is unchanged; raises `_BROKEN`."""
+        stored_row = self._rows.get((location, entry_key))
+        if (
+            stored_row is None
+            or self._seal(self._uses(stored_row), stored_row.lookups, stored_row.text)
+            != stored_row.seal
+        ):
             return None
-        known = records.found_again(row.found)
-        return row if all(self._files.find(*query) == result for query, result in known) else None
+        lookups = records.lookups_of(stored_row.lookups)
+        return (
+            stored_row
+            if all(self._files.find(*query) == result for query, result in lookups)
+            else None
+        )
 
-    def _uses(self, row: _Row) -> list[str]:
-        return [self._ids[int(number)] for number in row.uses.split()]
+    def _uses(self, stored_row: _Row) -> list[str]:
+        return [self._ids[int(number)] for number in stored_row.uses.split()]
 
     def fixes(self, entries: Sequence[Entry], location: str) -> tuple[Fixes, Reads]:
         """The fixes of one of the files of a run, as far as known, and what they depend on."""
         with suppress(*_BROKEN):
-            row = self._row(location, self._run(entries))
-            if row is not None:
-                found = dict(records.found_again(row.found))
-                return records.fixes_again(row.told), Reads(set(self._uses(row)), found)
+            stored_row = self._row(location, self._run(entries))
+            if stored_row is not None:
+                lookups = dict(records.lookups_of(stored_row.lookups))
+                return records.fixes_of(stored_row.text), Reads(
+                    set(self._uses(stored_row)), lookups
+                )
         return {}, Reads()
 
     def _run(self, entries: Sequence[Entry]) -> bytes:
-        """All but files that the fixes of a run depend on: which files it has, and how."""
+        """The key of the fixes of a run: which files it has, with which settings."""
         if id(entries) not in self._runs:
             parts = (
                 part
@@ -180,29 +191,29 @@ class Cache:
             self._runs[id(entries)] = _FIXES + digest(*parts)
         return self._runs[id(entries)]
 
-    def _chosen(self, found: Settings) -> bytes:
-        """The settings, with those that choose what is told."""
-        made = self._settings.get(id(found))
-        if made is None:
-            told = repr(replace(found, output_format="", color="", cache_dir=None))
-            made = digest(_settings(found), told.encode("utf-8", "replace"))
-            self._settings[id(found)] = made
-        return made
+    def _chosen(self, settings: Settings) -> bytes:
+        """A digest of the settings, with those that choose among findings."""
+        key = self._settings.get(id(settings))
+        if key is None:
+            text = repr(replace(settings, output_format="", color="", cache_dir=None))
+            key = digest(_settings(settings), text.encode("utf-8", "replace"))
+            self._settings[id(settings)] = key
+        return key
 
     def _context(self, task: Task) -> bytes:
-        """All but files that an outcome depends on."""
-        how = task.parses, task.leads
-        key = id(task.entry.settings), how
-        made = self._contexts.get(key)
-        if made is None:
-            made = digest(_settings(task.entry.settings), repr(how).encode())
-            self._contexts[key] = made
-        return made
+        """The key of an outcome: the settings, and how the file is checked."""
+        modes = task.parses, task.leads
+        key = id(task.entry.settings), modes
+        digested = self._contexts.get(key)
+        if digested is None:
+            digested = digest(_settings(task.entry.settings), repr(modes).encode())
+            self._contexts[key] = digested
+        return digested
 
-    def _seal(self, uses: Sequence[str], found: str, outcome: str) -> bytes:
-        """What changes with each file, and with the outcome itself."""
+    def _seal(self, uses: Sequence[str], lookups: str, outcome: str) -> bytes:
+        """A digest of the files that an entry depends on, and of the entry itself."""
         contents = (part for use in uses for part in (use.encode(), self.contents.digest(use)))
-        return digest(*contents, found.encode(), outcome.encode())
+        return digest(*contents, lookups.encode(), outcome.encode())
 
     # Writing
 
@@ -213,40 +224,48 @@ class Cache:
                 task.entry.location,
                 self._context(task),
                 uses,
-                records.found(outcome.uses.found.items() if outcome.uses else ()),
-                records.outcome(outcome),
+                records.lookups_text(outcome.uses.found.items() if outcome.uses else ()),
+                records.outcome_text(outcome),
             )
             for task, outcome in outcomes
             if not any(finding.code in ("NC002", "NC005") for finding in outcome.findings)
             and (uses := self._settled(task.entry.location, _modules(outcome))) is not None
         )
 
-    def put_fixes(self, entries: Sequence[Entry], made: Mapping[str, tuple[Fixes, Reads]]) -> None:
+    def put_fixes(
+        self, entries: Sequence[Entry], fixes_by_file: Mapping[str, tuple[Fixes, Reads]]
+    ) -> None:
         """Remember the fixes of some files of a run, each with what was read for them."""
-        context = self._run(entries)
+        key = self._run(entries)
         self._keep(
-            (location, context, uses, records.found(reads.found.items()), records.fixes(fixes))
-            for location, (fixes, reads) in made.items()
+            (
+                location,
+                key,
+                uses,
+                records.lookups_text(reads.lookups.items()),
+                records.fixes_text(fixes),
+            )
+            for location, (fixes, reads) in fixes_by_file.items()
             if (uses := self._settled(location, reads.locations)) is not None
         )
 
-    def _keep(self, listed: Iterable[_Record]) -> None:
-        if not self._usable or not (kept := list(listed)):
+    def _keep(self, additions: Iterable[_Record]) -> None:
+        if not self._usable or not (batch := list(additions)):
             return
         with self._noted():
             self._make_folder()
             with self._connection() as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 _hold_own(connection)
-                self._write(connection, kept)
+                self._write(connection, batch)
                 connection.execute("COMMIT")
 
-    def _settled(self, own: str, modules: set[str]) -> list[str] | None:
+    def _settled(self, location: str, modules: set[str]) -> list[str] | None:
         """The files that something depends on; None if it is not to be remembered."""
-        uses = sorted({own} | modules)
-        looked = self.contents.is_settled(own)
-        others = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
-        return uses if (looked and all(others)) or (looked and uses == [own]) else None
+        uses = sorted({location} | modules)
+        unchanged = self.contents.is_settled(location)
+        old = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
+        return uses if (unchanged and all(old)) or (unchanged and uses == [location]) else None
 
     def _make_folder(self) -> None:
         os.makedirs(self.folder, exist_ok=True)
@@ -255,22 +274,25 @@ class Cache:
             with open(ignored, "w", encoding="utf-8") as file:
                 file.write("*\n")
 
-    def _write(self, connection: sqlite3.Connection, kept: Sequence[_Record]) -> None:
+    def _write(self, connection: sqlite3.Connection, batch: Sequence[_Record]) -> None:
         connection.execute("DELETE FROM outcomes WHERE engine != ?", (engine(),))
-        used = {use: None for _, _, uses, _, _ in kept for use in uses}
+        used = {use: None for _, _, uses, _, _ in batch for use in uses}
         insert = "INSERT OR IGNORE INTO files (location) VALUES (?)"
         connection.executemany(insert, [(use,) for use in used])
         connection.executemany(
             "UPDATE files SET stamp=?, digest=? WHERE location=?",
-            [(stamp, found, location) for location, stamp, found in self.contents.stamps()],
+            [
+                (stamp, file_digest, location)
+                for location, stamp, file_digest in self.contents.stamps()
+            ],
         )
         numbers = dict(connection.execute("SELECT location, id FROM files"))
-        for location, context, uses, found, told in kept:
+        for location, key, uses, lookups, text in batch:
             used_by = " ".join(str(numbers[use]) for use in uses)
-            seal = self._seal(uses, found, told)
-            row = location, context, engine(), used_by, found, told, seal
-            connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?)", row)
-            if context.startswith(_FIXES):
+            seal = self._seal(uses, lookups, text)
+            values = location, key, engine(), used_by, lookups, text, seal
+            connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?)", values)
+            if key.startswith(_FIXES):
                 connection.execute(_FORGET, (location, _FIXES, location, _FIXES, _RUNS))
 
 
@@ -288,14 +310,14 @@ def _hold_own(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _settings(found: Settings) -> bytes:
-    """What of the settings an outcome depends on: not what is chosen from it afterwards."""
-    rows = found.rows()
+def _settings(settings: Settings) -> bytes:
+    """A digest of the settings that an outcome depends on: not those that choose among findings."""
+    rows = settings.rows()
     table = "" if rows is None else repr(sorted(rows.items()))
     python = repr(sys.version_info[:2])
-    removed = repr(found.removed_api)
-    words = found.semantics.value, found.attributes, removed, table, python
-    return digest(engine(), *(word.encode() for word in words))
+    removed = repr(settings.removed_api)
+    values = settings.semantics.value, settings.attributes, removed, table, python
+    return digest(engine(), *(word.encode() for word in values))
 
 
 def _modules(outcome: Outcome) -> set[str]:

@@ -1,4 +1,4 @@
-"""What files hold, by digests: a file whose stamp is as it was is not read again."""
+"""Digests of the contents of files: a file whose stamp is unchanged is not read again."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _NOTHING: Final = b""
 
 
 class Contents:
-    """The digests of files as they are at the first look; `known` are those of an earlier run.
+    """The digests of files when they are first needed; `earlier` are those of an earlier run.
 
-    Each known one has the file's stamp: size, times, inode. The digest of what cannot be read is
-    empty.
+    Each earlier one has the stamp of its file: size, times, inode. The digest of a file that cannot
+    be read is empty.
     """
 
-    def __init__(self, known: dict[str, tuple[str, bytes]] | None = None) -> None:
-        self._known = {} if known is None else known
+    def __init__(self, earlier: dict[str, tuple[str, bytes]] | None = None) -> None:
+        self._earlier = {} if earlier is None else earlier
         self._begun = time.time_ns()
         self._stamps: dict[str, str] = {}
         self._seen: dict[str, tuple[str, bytes]] = {}
 
-    def found(self, location: str, stamp: str) -> None:
-        """Take a stamp that was read in this run for the first look at a file."""
+    def set_stamp(self, location: str, stamp: str) -> None:
+        """Set the stamp of a file as it was read in this run, unless the file has one."""
         self._stamps.setdefault(location, stamp)
 
     def digest(self, location: str) -> bytes:
         """The digest of a file."""
         if location not in self._seen:
             stamp = self._stamps.get(location) or stamps.stamp(location)
-            known = self._known.get(location)
-            if known is None or not stamp or known[0] != stamp:
-                known = stamp, _digest(location)
-            self._seen[location] = known
+            entry = self._earlier.get(location)
+            if entry is None or not stamp or entry[0] != stamp:
+                entry = stamp, _digest(location)
+            self._seen[location] = entry
         return self._seen[location][1]
 
     def is_settled(self, location: str) -> bool:
@@ -69,13 +69,13 @@ def _digest(location: str) -> bytes:
         return _NOTHING
 
 
-def digest(*parts: bytes) -> bytes:
-    """A digest of texts, as they are told apart."""
-    made = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        made.update(len(part).to_bytes(8, "big"))
-        made.update(part)
-    return made.digest()
+def digest(*texts: bytes) -> bytes:
+    """A digest of texts, each with its length."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        hashed.update(len(text).to_bytes(8, "big"))
+        hashed.update(text)
+    return hashed.digest()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""One file: read, parsed and analysed; what is to be told of it is settled later.
+"""One file is read, parsed and analysed; which of its findings are reported is decided later.
 
 A fault in the analysis of a file becomes the finding NC005 of that file.
 """
@@ -38,11 +38,11 @@ _REMEMBERED: Final = 20_000
 
 
 class Checker:
-    """Checks files that import each other: what several need is read and run once.
+    """Checks files that import each other: a file that several import is analysed once.
 
     While it is `counting`, each is checked by itself, and its expressions are counted. The
-    `overlay` has contents of files, by location, that hold in place of those on the disk; what is
-    read is put into `reads`.
+    `overlay` has contents of files, by location, that replace those on the disk; the files that
+    are read are added to `reads`.
     """
 
     def __init__(
@@ -73,18 +73,18 @@ class Checker:
         try:
             if entry.refusal is not None:
                 return Outcome((_unreadable(location, entry.refusal),))
-            held = self._overlay.get(location)
-            data = _contents(location) if held is None else held
+            changed = self._overlay.get(location)
+            data = _contents(location) if changed is None else changed
         except OSError as error:
             return Outcome((_unreadable(location, reason_of(error)),))
         return self.text(data, location, entry.settings, parses, leads)
 
     def text(
-        self, data: bytes, location: str, found: Settings, parses: bool, leads: bool
+        self, data: bytes, location: str, settings: Settings, parses: bool, leads: bool
     ) -> Outcome:
         """Check the contents of one file."""
         analysed = leads or syntax.names_something(data)
-        computes = found.checks_all and syntax.imports_torch(data)
+        computes = settings.checks_all and syntax.imports_torch(data)
         if not (analysed or computes or parses or b"namecheck:" in data):
             return Outcome(parsed=False)
         try:
@@ -94,18 +94,18 @@ class Checker:
         findings: tuple[Finding, ...] = ()
         uses = counted = None
         if analysed:
-            findings, uses = self._analyse(source, found)
+            findings, uses = self._analyse(source, settings)
             counted = None if self._recorder is None else collect(self._recorder, source)
         if computes:
-            findings = self._with_attributes(findings, source, found)
+            findings = self._with_attributes(findings, source, settings)
         return Outcome(findings, True, Comments.of(source), uses, counted)
 
-    def _analyse(self, source: Source, found: Settings) -> tuple[tuple[Finding, ...], Uses]:
-        """What the interpreter finds out about one file; its own faults become findings."""
+    def _analyse(self, source: Source, settings: Settings) -> tuple[tuple[Finding, ...], Uses]:
+        """The findings of the interpreter in one file; its own faults become findings."""
         if self._counting or self._files.characters > _KEPT:
             self._begin()
         self._files.put(source.filename, source)
-        workspace = self._workspace_of(found)
+        workspace = self._workspace_of(settings)
         try:
             return interpreter.analysed(workspace, source.filename)
         except Exception as error:
@@ -113,31 +113,31 @@ class Checker:
             return (_fault(source, error),), Uses({source.filename})
 
     def _with_attributes(
-        self, findings: tuple[Finding, ...], source: Source, found: Settings
+        self, findings: tuple[Finding, ...], source: Source, settings: Settings
     ) -> tuple[Finding, ...]:
-        """The findings, and what a look at all functions tells of attributes besides."""
-        key = found.semantics, found.extend_operators
+        """The findings, and those about attributes in functions that no name leads to."""
+        key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
         if len(inferences) > _REMEMBERED:
             inferences.clear()
         try:
-            further = interpreter.briefly(source, found.semantics, found.rows(), inferences)
+            further = interpreter.briefly(source, settings.semantics, settings.rows(), inferences)
         except Exception as error:
             return (*findings, _fault(source, error))
-        known = {(finding.filename, finding.span, finding.code) for finding in findings}
-        return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in known))
+        places = {(finding.filename, finding.span, finding.code) for finding in findings}
+        return (*findings, *(f for f in further if (f.filename, f.span, f.code) not in places))
 
-    def _workspace_of(self, found: Settings) -> Workspace:
-        key = found.semantics, found.extend_operators, found.removed_api
+    def _workspace_of(self, settings: Settings) -> Workspace:
+        key = settings.semantics, settings.extend_operators, settings.removed_api
         workspace = self._workspaces.get(key)
         if workspace is None:
             workspace = interpreter.new_workspace(
                 self._files,
-                found.semantics,
-                found.rows(),
+                settings.semantics,
+                settings.rows(),
                 None,
                 self._recorder,
-                removed_api=found.removed_api,
+                removed_api=settings.removed_api,
             )
             self._workspaces[key] = workspace
         return workspace
@@ -161,27 +161,27 @@ def _unreadable(path: str, reason: str) -> Finding:
 def reveal(
     data: bytes,
     path: str,
-    found: Settings,
+    settings: Settings,
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
 ) -> tuple[Reveal, ...]:
     """The dims of every tensor-valued expression of a file; raises `Refused`.
 
-    `overlay` has the contents of files, by location, that hold in place of those on the disk; what
-    is read of others is put into `reads`.
+    `overlay` has the contents of files, by location, that replace those on the disk; other files
+    that are read are added to `reads`.
     """
     parsed = syntax.parse(data, path)
     source = Source(os.path.abspath(path), parsed.text, parsed.tree)
-    rows = found.rows()
+    rows = settings.rows()
     files = ProjectFiles(overlay, reads)
     files.put(source.filename, source)
     try:
         analysis = interpreter.check(
             source,
-            semantics=found.semantics,
+            semantics=settings.semantics,
             rows=rows,
             reveal=True,
-            inferences=found.inferences,
+            inferences=settings.inferences,
             files=files,
         )
     except Exception as error:

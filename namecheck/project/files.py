@@ -1,4 +1,4 @@
-"""The files of a project as its imports see them; nothing is imported, only looked up.
+"""The files of a project as its imports see them; modules are looked up, never imported.
 
 A dotted name is looked for from the folder that the importing file's package stands in, or its own
 folder if it is in no package; then from the folders above it that hold a ``conftest.py``; then
@@ -50,22 +50,22 @@ Query: TypeAlias = tuple[str, int, str]
 
 @dataclass(slots=True)
 class Reads:
-    """What was read: the locations of files, and where modules were found."""
+    """The files that were read, and the lookups of modules with their results."""
 
     locations: set[str] = field(default_factory=set)
-    found: dict[Query, str | None] = field(default_factory=dict)
+    lookups: dict[Query, str | None] = field(default_factory=dict)
 
-    def join(self, others: Reads) -> None:
-        """Take in what else was read."""
-        self.locations |= others.locations
-        self.found |= others.found
+    def join(self, reads: Reads) -> None:
+        """Add what else was read."""
+        self.locations |= reads.locations
+        self.lookups |= reads.lookups
 
 
 class ProjectFiles:
     """Finds and reads files, each once; a location is an absolute path.
 
-    The `overlay` has contents of files that hold in place of those on the disk. What is asked for
-    is put into `reads`.
+    The `overlay` has contents of files that replace those on the disk. Files and lookups are added
+    to `reads`.
     """
 
     def __init__(self, overlay: Mapping[str, bytes] = NOTHING, reads: Reads | None = None) -> None:
@@ -82,14 +82,14 @@ class ProjectFiles:
 
     def read(self, location: str) -> bytes | None:
         """The contents of a file of Python; None for a folder and for what cannot be read."""
-        held = self._overlay.get(location)
-        if held is None and not location.endswith((".py", ".pyi")):
+        data = self._overlay.get(location)
+        if data is None and not location.endswith((".py", ".pyi")):
             return None
         self._reads.locations.add(location)
-        return _contents(location) if held is None else held
+        return _contents(location) if data is None else data
 
     def put(self, location: str, source: Source) -> None:
-        """Keep what was read otherwise."""
+        """Keep a file that was read elsewhere."""
         self.characters += len(source.text)
         self._sources[location] = source
         self._matters[location] = syntax.names_something(source.text.encode("utf-8", "replace"))
@@ -118,7 +118,7 @@ class ProjectFiles:
         return self._matters[location]
 
     def imported(self, location: str, data: bytes) -> frozenset[str]:
-        """The files that a file imports, or may import names from; told by its words."""
+        """The files that a file imports, or may import names from; found without parsing it."""
         return frozenset(filter(None, self._imported(location, data)))
 
     def _imported(self, location: str, data: bytes) -> Iterator[str | None]:
@@ -128,11 +128,13 @@ class ProjectFiles:
                 for dotted in _DOTTED.findall(plain.decode("utf-8", "replace")):
                     yield self.find(location, 0, dotted)
                 continue
-            found = self.find(location, len(dots), module.decode("utf-8", "replace"))
-            yield found
-            if found is not None and (found.endswith(_INIT) or not found.endswith(".py")):
+            module_location = self.find(location, len(dots), module.decode("utf-8", "replace"))
+            yield module_location
+            if module_location is not None and (
+                module_location.endswith(_INIT) or not module_location.endswith(".py")
+            ):
                 for word in _WORD.findall(names.decode("utf-8", "replace")):
-                    yield self.member(found, word)
+                    yield self.member(module_location, word)
 
     # Names
 
@@ -149,8 +151,8 @@ class ProjectFiles:
         """What a module is to the file that imports it; None where it is not of the project."""
         if not level and name.partition(".")[0] in _LIBRARIES:
             return None
-        found = self._reads.found[importer, level, name] = self._find(importer, level, name)
-        return found
+        location = self._reads.lookups[importer, level, name] = self._find(importer, level, name)
+        return location
 
     def _find(self, importer: str, level: int, name: str) -> str | None:
         folder = os.path.dirname(importer)
@@ -177,9 +179,9 @@ class ProjectFiles:
             for root in self._roots(folder):
                 first = self._child(root, parts[0])
                 if first is not None and first.endswith(".py") is real:
-                    found = self._below(root, parts)
-                    if real or found is not None:
-                        return found
+                    location = self._below(root, parts)
+                    if real or location is not None:
+                        return location
         return None
 
     def _below(self, folder: str, parts: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""What came of all files, put together: each finding once, where no comment suppresses it."""
+"""The outcomes of all files together: each finding once, where no comment suppresses it."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ class Gathering:
         self._by_file.update(sorted(strangers.items()))
 
     def findings(self) -> Iterator[Finding]:
-        """What is to be told, file by file."""
-        for location, found in self._by_file.items():
+        """The findings to report, file by file."""
+        for location, candidates in self._by_file.items():
             comments = self._comments.get(location)
-            if not found and (comments is None or not comments.suppressions):
+            if not candidates and (comments is None or not comments.suppressions):
                 continue
             settings = self._settings[location]
             selected = settings.selected_in(self._shown(location))
-            kept = [finding for finding in _once(found) if finding.code in selected]
+            findings = [finding for finding in _once(candidates) if finding.code in selected]
             if comments is None and location not in self._comments:
                 comments = _comments_in(location)
             if comments is not None and comments.suppressions:
-                kept = suppress(comments, kept, selected)
-            for finding in sorted(kept, key=lambda finding: (finding.span, finding.code)):
+                findings = suppress(comments, findings, selected)
+            for finding in sorted(findings, key=lambda finding: (finding.span, finding.code)):
                 yield self._relative(finding)
 
     def statistics(self) -> Statistics:
         """The tensor expressions of all files."""
         from namecheck.interpreter.workspace.analysis import Statistics
 
-        found = reduce(Statistics.joined, self._statistics, Statistics())
+        statistics = reduce(Statistics.joined, self._statistics, Statistics())
         losses = {
             word: replace(loss, filename=self._shown(loss.filename))
-            for word, loss in found.losses.items()
+            for word, loss in statistics.losses.items()
         }
-        return replace(found, losses=losses)
+        return replace(statistics, losses=losses)
 
     def _shown(self, location: str) -> str:
         """The path as the user wrote it; of a file that is not asked for, from here."""
@@ -85,21 +85,21 @@ class Gathering:
             related=self._places(finding.related),
         )
 
-    def _places(self, places: Iterable[Place]) -> tuple[Place, ...]:
-        return tuple(replace(place, filename=self._shown(place.filename)) for place in places)
+    def _places(self, related: Iterable[Place]) -> tuple[Place, ...]:
+        return tuple(replace(place, filename=self._shown(place.filename)) for place in related)
 
 
-def _once(found: Iterable[tuple[bool, Finding]]) -> Iterator[Finding]:
+def _once(candidates: Iterable[tuple[bool, Finding]]) -> Iterator[Finding]:
     """Each finding once: as its own file tells it, else by the shortest way to it."""
     best: dict[object, Finding] = {}
-    for _, finding in sorted(found, key=_way):
+    for _, finding in sorted(candidates, key=_way):
         note = register()[finding.code].kind is Kind.NOTE
         best.setdefault((finding.span, finding.code, note and finding.message), finding)
     yield from best.values()
 
 
-def _way(found: tuple[bool, Finding]) -> tuple[object, ...]:
-    foreign, finding = found
+def _way(candidate: tuple[bool, Finding]) -> tuple[object, ...]:
+    foreign, finding = candidate
     places = tuple((place.filename, place.span) for place in finding.related)
     return foreign, len(places), places, finding.message
 

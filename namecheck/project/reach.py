@@ -10,55 +10,55 @@ from namecheck.project.files import ProjectFiles
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What the words of a file tell: whether it names dimensions, and which files it imports."""
+class Scan:
+    """A file scanned without parsing: whether it names dimensions, and which files it imports."""
 
     names: bool = False
     imported: frozenset[str] = frozenset()
 
 
-def words_of(location: str, data: bytes | None, files: ProjectFiles) -> Words:
-    """What a file tells before it is parsed."""
+def scan(location: str, data: bytes | None, files: ProjectFiles) -> Scan:
+    """Scan a file for names of dimensions and imports, before it is parsed."""
     if data is None:
-        return Words()
-    return Words(syntax.names_something(data), files.imported(location, data))
+        return Scan()
+    return Scan(syntax.names_something(data), files.imported(location, data))
 
 
-def leading(told: dict[str, Words], files: ProjectFiles) -> set[str]:
+def leading(scans: dict[str, Scan], files: ProjectFiles) -> set[str]:
     """The files that name dimensions or import, over any number of files, from such.
 
-    `told` has the files that are checked; those that they import are read.
+    `scans` has the files that are checked; those that they import are read.
     """
-    importers = _importers(told, files)
-    return _reached((location for location, words in told.items() if words.names), importers)
+    importers = _importers(scans, files)
+    return _reached((location for location, one in scans.items() if one.names), importers)
 
 
-def depending(locations: Iterable[str], changed: Iterable[str], files: ProjectFiles) -> set[str]:
-    """The changed files, and those that import, over any number of files, from one of them."""
-    told = {location: words_of(location, files.read(location), files) for location in locations}
-    return _reached(changed, _importers(told, files))
+def depending(locations: Iterable[str], seeds: Iterable[str], files: ProjectFiles) -> set[str]:
+    """The files `seeds`, and those that import, over any number of files, from one of them."""
+    scans = {location: scan(location, files.read(location), files) for location in locations}
+    return _reached(seeds, _importers(scans, files))
 
 
-def _importers(told: dict[str, Words], files: ProjectFiles) -> dict[str, list[str]]:
-    """For each file those that import it; what is not told of yet is read."""
+def _importers(scans: dict[str, Scan], files: ProjectFiles) -> dict[str, list[str]]:
+    """For each file those that import it; files without a scan are read and scanned."""
     importers: dict[str, list[str]] = {}
-    open_: list[str] = [*told]
-    while open_:
-        location = open_.pop()
-        for imported in told[location].imported:
+    pending: list[str] = [*scans]
+    while pending:
+        location = pending.pop()
+        for imported in scans[location].imported:
             importers.setdefault(imported, []).append(location)
-            if imported not in told:
-                told[imported] = words_of(imported, files.read(imported), files)
-                open_.append(imported)
+            if imported not in scans:
+                scans[imported] = scan(imported, files.read(imported), files)
+                pending.append(imported)
     return importers
 
 
-def _reached(start: Iterable[str], importers: dict[str, list[str]]) -> set[str]:
+def _reached(seeds: Iterable[str], importers: dict[str, list[str]]) -> set[str]:
     reached: set[str] = set()
-    open_ = [*start]
-    while open_:
-        location = open_.pop()
+    pending = [*seeds]
+    while pending:
+        location = pending.pop()
         if location not in reached:
             reached.add(location)
-            open_ += importers.get(location, ())
+            pending += importers.get(location, ())
     return reached

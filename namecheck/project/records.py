@@ -1,4 +1,4 @@
-"""Outcomes and fixes as they are kept: JSON, as a cache may hold what somebody else has written."""
+"""Outcomes and fixes as JSON text: a cache may hold what somebody else has written."""
 
 from __future__ import annotations
 
@@ -15,36 +15,38 @@ from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Outcome
 
 Fixes: TypeAlias = Mapping[str, Fix | int | None]
-"""What fixes findings, by the digests of these; None where nothing does.
+"""The fixes of findings, by the digests of these; None where there is none.
 
-A number of bytes tells that it was not found out, though so many were checked.
+A number instead says that the search was given up after so many bytes were checked.
 """
 
 
-def found(answers: Iterable[tuple[Query, str | None]]) -> str:
-    """Where modules were found, as text."""
-    listed = sorted(([*query], result) for query, result in answers)
+def lookups_text(resolved: Iterable[tuple[Query, str | None]]) -> str:
+    """The results of lookups of modules as text."""
+    listed = sorted(([*query], result) for query, result in resolved)
     return json.dumps(listed, separators=(",", ":"))
 
 
 @lru_cache(maxsize=256)
-def found_again(text: str) -> tuple[tuple[Query, str | None], ...]:
-    """Where modules were found, out of a text; raises ValueError, TypeError."""
+def lookups_of(text: str) -> tuple[tuple[Query, str | None], ...]:
+    """The lookups of modules in a text, with their results; raises ValueError, TypeError."""
     return tuple(((*query,), result) for query, result in json.loads(text))
 
 
-def outcome(made: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """An outcome as text."""
-    return json.dumps(_record(made), separators=(",", ":"))
+    return json.dumps(_record(outcome), separators=(",", ":"))
 
 
-def fixes(made: Fixes) -> str:
+def fixes_text(trial_results: Fixes) -> str:
     """Fixes as text."""
-    told = {key: _fix(fix) if isinstance(fix, Fix) else fix for key, fix in made.items()}
-    return json.dumps(told, separators=(",", ":"))
+    recorded = {
+        key: _fix(fix) if isinstance(fix, Fix) else fix for key, fix in trial_results.items()
+    }
+    return json.dumps(recorded, separators=(",", ":"))
 
 
-def fixes_again(text: str) -> Fixes:
+def fixes_of(text: str) -> Fixes:
     """Fixes out of a text; raises ValueError, TypeError, KeyError."""
     return {
         key: _fix_again(fix) if isinstance(fix, list) else fix
@@ -53,7 +55,7 @@ def fixes_again(text: str) -> Fixes:
 
 
 def digest_of(finding: Finding) -> str:
-    """What tells a finding from all others, with what a fix of it has to know."""
+    """A digest of a finding with its facts, which a fix of it depends on."""
     return digest(json.dumps(_finding(finding)).encode()).hex()
 
 
@@ -66,11 +68,11 @@ def _fix_again(record: list[Any]) -> Fix:
     return Fix(message, safe, tuple(Edit(Span(*span), text) for span, text in edits))
 
 
-def _record(made: Outcome) -> dict[str, Any]:
-    comments = made.comments
-    record: dict[str, Any] = {"parsed": made.parsed}
-    if made.findings:
-        record["findings"] = [_finding(finding) for finding in made.findings]
+def _record(outcome: Outcome) -> dict[str, Any]:
+    comments = outcome.comments
+    record: dict[str, Any] = {"parsed": outcome.parsed}
+    if outcome.findings:
+        record["findings"] = [_finding(finding) for finding in outcome.findings]
     if comments is not None:
         record["comments"] = [
             comments.filename,
@@ -106,7 +108,7 @@ def _facts(facts: Facts) -> list[Any]:
 
 
 @lru_cache(maxsize=256)
-def outcome_again(text: str) -> Outcome:
+def outcome_of(text: str) -> Outcome:
     """An outcome out of a text; raises ValueError, TypeError, KeyError."""
     record, comments = json.loads(text), None
     if "comments" in record:

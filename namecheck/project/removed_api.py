@@ -1,4 +1,4 @@
-"""Which findings of the removed API a run reports: none where one of its files puts it back."""
+"""Whether a run reports uses of the removed API: not where one of its files installs names."""
 
 from __future__ import annotations
 

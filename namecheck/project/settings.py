@@ -1,7 +1,7 @@
-"""The settings: ``[tool.namecheck]`` of a pyproject.toml, and what the command line puts over it.
+"""The settings: ``[tool.namecheck]`` of a pyproject.toml, overridden by the command line.
 
-Patterns are those of a shell. One with a slash (``tests/*``) is held against the path relative to
-the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone.
+Patterns are those of a shell. One with a slash (``tests/*``) is matched against the path relative
+to the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone.
 A path that is given on the command line is checked even if a pattern excludes it.
 """
 
@@ -45,7 +45,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """What is checked, and how it is told.
+    """What is checked, and how it is reported.
 
     `root` is the directory that patterns and paths are relative to. `syntax` says which files are
     parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
@@ -131,16 +131,16 @@ class Settings:
     def _relative(self, path: str) -> str:
         return os.path.relpath(path, self.root).replace(os.sep, "/")
 
-    def over(self, **values: Any) -> Settings:
-        """These settings with what the command line says in place of it (None: nothing said)."""
-        said = {key: value for key, value in values.items() if value is not None}
-        if "ignore" in said:
-            said["ignore"] = self.ignore + tuple(said["ignore"])
-        return replace(self, **said)
+    def over(self, **overrides: Any) -> Settings:
+        """These settings, overridden by those of the command line that are not None."""
+        options = {key: value for key, value in overrides.items() if value is not None}
+        if "ignore" in options:
+            options["ignore"] = self.ignore + tuple(options["ignore"])
+        return replace(self, **options)
 
     @cached_property
     def inferences(self) -> dict[Hashable, Inference]:
-        """What the rules answered, remembered over all files with these settings."""
+        """The answers of the rules, remembered over all files with these settings."""
         return {}
 
     def rows(self) -> Mapping[str, Operator] | None:
@@ -212,9 +212,9 @@ def above(directory: str) -> Settings:
     """
     torch = ""
     for folder in (directory, *parents(directory)):
-        found = of_directory(folder)
-        if found is not None:
-            return replace(found, torch=torch or found.torch)
+        settings = of_directory(folder)
+        if settings is not None:
+            return replace(settings, torch=torch or settings.torch)
         torch = torch or torch_of_directory(folder)
     return Settings(torch=torch)
 
@@ -262,29 +262,29 @@ def read(data: bytes, path: str) -> Settings | None:
     import tomllib
 
     try:
-        whole = tomllib.loads(data.decode())
+        pyproject = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from error
-    tool = whole.get("tool")
+    tool = pyproject.get("tool")
     section = tool.get("namecheck") if isinstance(tool, dict) else None
     if section is None:
         return None
     if not isinstance(section, dict):
         raise SettingsError(f"{path}: [tool.namecheck] is a table of settings")
-    values: dict[str, Any] = {"root": os.path.dirname(path) or "."}
-    values["torch"] = _torch_of(whole)
+    options: dict[str, Any] = {"root": os.path.dirname(path) or "."}
+    options["torch"] = _torch_of(pyproject)
     for key, value in section.items():
         if key not in _READERS:
             raise SettingsError(f"{path}: [tool.namecheck] has an unknown key '{key}'{_near(key)}")
         try:
-            values[key.replace("-", "_")] = _READERS[key](value)
+            options[key.replace("-", "_")] = _READERS[key](value)
         except ValueError as error:
             raise SettingsError(f"{path}: [tool.namecheck] {key}: {error}") from error
-    files = values.get("extend_operators", ())
-    if "cache_dir" in values:
-        values["cache_dir"] = os.path.join(values["root"], values["cache_dir"])
-    values["extend_operators"] = tuple(os.path.join(values["root"], file) for file in files)
-    return Settings(**values)
+    files = options.get("extend_operators", ())
+    if "cache_dir" in options:
+        options["cache_dir"] = os.path.join(options["root"], options["cache_dir"])
+    options["extend_operators"] = tuple(os.path.join(options["root"], file) for file in files)
+    return Settings(**options)
 
 
 _WITHOUT_NAMES: Final = (2, 13)
@@ -295,19 +295,19 @@ _BOUND: Final = re.compile(r"(?:>=?|<=?|==|~=|\^)\s*\d")
 
 def requires(requirement: str, version: tuple[int, int]) -> bool:
     """Whether a requirement (``torch>=2.13,<3``) asks for this version of torch at least."""
-    found = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
-    lowest = _LOWEST.findall(found["versions"]) if found else ()
+    match = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
+    lowest = _LOWEST.findall(match["versions"]) if match else ()
     return any((int(major), int(minor or 0)) >= version for major, minor in lowest)
 
 
-def _torch_of(whole: Mapping[str, Any]) -> str:
-    """Which torch a project depends on, as its own pyproject.toml tells."""
-    for requirement in _items(_within(whole, "project", "dependencies")):
-        if isinstance(requirement, str) and (found := _REQUIREMENT.match(requirement)):
-            return found["versions"].strip()
-    told = _within(whole, "tool", "poetry", "dependencies", "torch")
-    told = told.get("version") if isinstance(told, dict) else told
-    return told if isinstance(told, str) and _BOUND.match(told) else ""
+def _torch_of(pyproject: Mapping[str, Any]) -> str:
+    """The versions of torch that a project depends on, by its own pyproject.toml."""
+    for requirement in _items(_within(pyproject, "project", "dependencies")):
+        if isinstance(requirement, str) and (match := _REQUIREMENT.match(requirement)):
+            return match["versions"].strip()
+    requirement = _within(pyproject, "tool", "poetry", "dependencies", "torch")
+    versions = requirement.get("version") if isinstance(requirement, dict) else requirement
+    return versions if isinstance(versions, str) and _BOUND.match(versions) else ""
 
 
 def _within(value: Any, *keys: str) -> Any:

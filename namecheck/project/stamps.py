@@ -27,9 +27,9 @@ def stamp_of(status: os.stat_result) -> str:
     return f"{status.st_size} {status.st_ino} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def youngest(found: str) -> int:
+def youngest(stamp_text: str) -> int:
     """The time at which a file with this stamp was last touched, in nanoseconds; 0 of none."""
-    return max(map(int, found.split()[2:]), default=0)
+    return max(map(int, stamp_text.split()[2:]), default=0)
 
 
 def sources(package: str) -> Iterator[str]:

@@ -28,12 +28,12 @@ class Comments:
 
 
 def suppress(
-    comments: Comments, found: Sequence[Finding], selected: frozenset[str]
+    comments: Comments, findings: Sequence[Finding], selected: frozenset[str]
 ) -> list[Finding]:
     """The findings of a file that no comment suppresses, and one for each idle comment."""
     used: set[tuple[Suppression, str | None]] = set()
-    left = []
-    for finding in found:
+    remaining = []
+    for finding in findings:
         first = finding.span.line
         first, last = comments.statements.get(first, (first, first))
         lines = {0, first, last, *range(finding.span.line, finding.span.end_line + 1)}
@@ -45,10 +45,10 @@ def suppress(
         }
         used |= covering
         if not covering or finding.code == "NC005":
-            left.append(finding)
-    if not any(finding.code in ("NC004", "NC005") for finding in found):
-        left += [item for item in _idle(comments, used, selected) if item.code in selected]
-    return left
+            remaining.append(finding)
+    if not any(finding.code in ("NC004", "NC005") for finding in findings):
+        remaining += [item for item in _idle(comments, used, selected) if item.code in selected]
+    return remaining
 
 
 def _means(comment: Suppression, code: str) -> Iterator[str | None]:

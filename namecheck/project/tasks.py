@@ -1,4 +1,4 @@
-"""What is to be done with a file, and what came of it."""
+"""A file to check, and the outcome of its check."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One file to check; `location` is absolute, `refusal` says why it can not even be opened.
+    """One file to check; `location` is absolute, `refusal` says why it cannot even be opened.
 
-    `stamp` is that of the file (`namecheck.project.stamps`) when it was found.
+    `stamp` is that of the file (`namecheck.project.stamps`) when the folder was read.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one file, before comments and settings choose among its findings.
+    """The outcome of one file, before comments and settings choose among its findings.
 
     All paths are absolute. A finding may stand in another file, which a call from this one led
     to.
@@ -54,6 +54,6 @@ class Outcome:
     statistics: Statistics | None = None
 
 
-def reason_of(error: OSError) -> str:
-    """What the operating system says."""
-    return error.strerror or str(error)
+def reason_of(failure: OSError) -> str:
+    """The reason that the operating system gives."""
+    return failure.strerror or str(failure)

@@ -38,8 +38,8 @@ def spread(
 ) -> list[Outcome]:
     """The outcome of every task, in their order; `counting` also counts their expressions.
 
-    With an `overlay` of the disk, a few contents in place of those of files, there is one process;
-    also where it is to be known what is read: it is put into `reads`.
+    With an `overlay`, contents of files that replace those on the disk, there is one process; also
+    where the files that are read are to be collected in `reads`.
     """
     processes = jobs or _processors()
     alone = processes < 2 or bool(overlay) or reads is not None
@@ -66,7 +66,7 @@ def _in_parallel(
     tasks: Sequence[Task], progress: Progress, processors: int, counting: bool
 ) -> list[Outcome]:
     groups = _grouped(tasks, processors)
-    answers: dict[int, list[Outcome]] = {}
+    outcomes_by_group: dict[int, list[Outcome]] = {}
     done = 0
     with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
         futures: dict[Future[list[Outcome]], int] = {}
@@ -75,7 +75,7 @@ def _in_parallel(
             for future in as_completed(futures):
                 number = futures[future]
                 try:
-                    answers[number] = future.result()
+                    outcomes_by_group[number] = future.result()
                 except BrokenProcessPool:
                     continue
                 done += len(groups[number])
@@ -88,7 +88,7 @@ def _in_parallel(
     return [
         outcome
         for number, group in enumerate(groups)
-        for outcome in answers.get(number) or _alone(group, counting)
+        for outcome in outcomes_by_group.get(number) or _alone(group, counting)
     ]
 
 
@@ -100,15 +100,15 @@ def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
     """Runs of files, a few for each processor, and none too large."""
     total = sum(task.entry.size + 1_000 for task in tasks)
     limit = min(_GROUP, total // (processors * _GROUPS_EACH))
-    groups: list[list[Task]] = [[]]
+    batches: list[list[Task]] = [[]]
     size = 0
     for task in tasks:
         if size > limit:
-            groups.append([])
+            batches.append([])
             size = 0
-        groups[-1].append(task)
+        batches[-1].append(task)
         size += task.entry.size + 1_000
-    return groups
+    return batches
 
 
 def _check(group: list[Task], counting: bool) -> list[Outcome]:

@@ -65,23 +65,25 @@ def applied(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
     return result
 
 
-def _changed(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, str, str, int]]:
+def _changed(
+    old_lines: Sequence[str], new_lines: Sequence[str]
+) -> Iterator[tuple[int, str, str, int]]:
     """The lines that go and come, each with its number in its own state of the file.
 
     With each goes how many of its letters are those of the line on the other side.
     """
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         if tag != "equal":
-            pairs = zip_longest(before[i:i_end], after[j:j_end], fillvalue="")
+            pairs = zip_longest(old_lines[i:i_end], new_lines[j:j_end], fillvalue="")
             same = [_in_common(*pair) for pair in pairs]
-            yield from ((n + 1, "-", before[n], same[n - i]) for n in range(i, i_end))
-            yield from ((n + 1, "+", after[n], same[n - j]) for n in range(j, j_end))
+            yield from ((n + 1, "-", old_lines[n], same[n - i]) for n in range(i, i_end))
+            yield from ((n + 1, "+", new_lines[n], same[n - j]) for n in range(j, j_end))
 
 
-def _in_common(before: str, after: str) -> int:
+def _in_common(old_text: str, new_text: str) -> int:
     """The number of letters with which both begin."""
-    pairs = zip(before, after, strict=False)
+    pairs = zip(old_text, new_text, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 

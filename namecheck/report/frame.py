@@ -245,7 +245,7 @@ class _Row:
         return "".join(parts)
 
 
-def widest(groups: Mapping[str, Sequence[Label]]) -> int:
+def widest(label_groups: Mapping[str, Sequence[Label]]) -> int:
     """The digits of the greatest line number."""
-    numbers = [label.span.line for group in groups.values() for label in group]
+    numbers = [label.span.line for group in label_groups.values() for label in group]
     return len(str(max(numbers, default=1)))

@@ -46,13 +46,13 @@ class Listing:
     statistics: Statistics | None = None
 
 
-def reader(contents: Mapping[str, bytes]) -> Reader:
-    """Reads the lines of files, each once; `contents` are those that are not on the disk."""
+def reader(overlay: Mapping[str, bytes]) -> Reader:
+    """Reads the lines of files, each once; `overlay` are those that are not on the disk."""
 
     @cache
     def lines(filename: str) -> Sequence[str]:
         try:
-            data = contents[filename] if filename in contents else _bytes(filename)
+            data = overlay[filename] if filename in overlay else _bytes(filename)
             return syntax.decode(data, filename).split("\n")
         except OSError:
             return ()

@@ -55,13 +55,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--syntax",
         choices=("auto", "all", "named"),
-        help="which files are parsed though they name no dimension: all, none (named), or "
-        "all but those of trees over 20 MB (auto, the default)",
+        help="which files that name no dimension are parsed, to report syntax errors: all, none "
+        "(named), or all but in trees over 20 MB (auto, the default)",
     )
     parser.add_argument(
         "--attributes",
         choices=("named", "all"),
-        help="which files are checked for dtypes, devices and orders in memory: those that name "
+        help="which files are checked for dtypes, devices and memory order: those that name "
         "a dimension (named, the default), or all that import torch",
     )
     parser.add_argument(
@@ -74,16 +74,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statistics",
         action="store_true",
-        help="count the tensor expressions with known names, and tell what lost most of them",
+        help="count the tensor expressions with known names, and list where names are lost",
     )
     parser.add_argument("--no-cache", action="store_true", help="neither read nor write a cache")
     parser.add_argument(
         "--cache-dir",
         metavar="FOLDER",
-        help="where outcomes are kept (default: .namecheck_cache in the project)",
+        help="the folder of the cache (default: .namecheck_cache in the project)",
     )
     fixes.add_arguments(parser)
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    parser.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 even if there are findings"
+    )
     parser.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
 
 
@@ -180,13 +182,13 @@ def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
     return settings
 
 
-def _codes(flag: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
+def _codes(flag: str, flag_values: Sequence[str] | None) -> tuple[str, ...] | None:
     from namecheck.project import settings
 
-    if values is None:
+    if flag_values is None:
         return None
     try:
-        return settings.codes(listed(values))
+        return settings.codes(listed(flag_values))
     except ValueError as error:
         raise Usage(f"{flag}: {error}") from error
 

@@ -32,7 +32,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_semantics_flag(parser)
     add_format_flag(parser)
     parser.add_argument(
-        "--all", action="store_true", help="list what is weaker, unreached and unsettled as well"
+        "--all", action="store_true", help="list weaker, unreached and unsettled tensors as well"
     )
     add_color_flag(parser)
 

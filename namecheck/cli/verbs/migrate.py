@@ -37,13 +37,13 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff", action="store_true", help="print what would change, and write nothing"
     )
     parser.add_argument(
-        "--check", action="store_true", help="tell what would change; write nothing"
+        "--check", action="store_true", help="list what would change; write nothing"
     )
     parser.add_argument(
         "--unsafe-fixes",
         action="store_true",
-        help="with --to namecheck: leave names on that were taken off for one operator, and put "
-        "back, where it keeps them",
+        help="with --to namecheck: where names are removed for one operator and restored after it, "
+        "keep them if the operator keeps them",
     )
     add_semantics_flag(parser)
     parser.add_argument(

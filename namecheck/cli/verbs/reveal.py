@@ -36,18 +36,17 @@ def _run(arguments: argparse.Namespace) -> int:
     from namecheck.report.formats import full
     from namecheck.report.listing import reader
 
-    contents: dict[str, bytes] = {}
     if arguments.file == "-":
         name, data = standard_input(arguments)
-        contents[name] = data
+        overlay = {name: data}
     else:
-        name, data = arguments.file, _read(arguments.file)
+        name, data, overlay = arguments.file, _read(arguments.file), {}
     settings = settings_for(name, arguments)
     paint = painter(settings.color)
     try:
         expressions = file_check.reveal(data, name, settings)
     except Refused as refused:
-        print_lines(full.texts([refused.finding], reader(contents), paint))
+        print_lines(full.texts([refused.finding], reader(overlay), paint))
         return WRONG if refused.finding.code == "NC005" else FOUND
     if arguments.output_format == "json":
         print(reveals.as_json(expressions, name))

@@ -32,7 +32,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("error", "warn", "record"),
         default="error",
-        help="what a contradiction does: it raises (default), it is told, or kept for the end",
+        help="at a contradiction: raise (error, the default), report it at once (warn), or report "
+        "all at exit (record)",
     )
     parser.add_argument(
         "--packages",
@@ -44,7 +45,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_flag(parser)
     add_color_flag(parser)
     parser.add_argument(
-        "--output-file", metavar="FILE", help="where what was found goes (default: standard error)"
+        "--output-file", metavar="FILE", help="where findings are written (default: standard error)"
     )
 
 

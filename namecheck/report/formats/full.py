@@ -63,17 +63,17 @@ def _rows(finding: Finding, reader: Reader, paint: Painter) -> Iterator[str]:
 
 def _labels(finding: Finding) -> dict[str, list[Label]]:
     """The labels of a finding by file, its own file first."""
-    groups: dict[str, list[Label]] = {finding.filename: []}
+    label_groups: dict[str, list[Label]] = {finding.filename: []}
     if finding.marks:
         for mark in finding.marks:
             label = Label(mark.span, frame.visible(mark.message), True)
-            groups.setdefault(mark.filename, []).append(label)
+            label_groups.setdefault(mark.filename, []).append(label)
     else:
-        groups[finding.filename].append(Label(finding.span, primary=True))
+        label_groups[finding.filename].append(Label(finding.span, primary=True))
     for place in finding.related:
         label = Label(place.span, frame.visible(place.message))
-        groups.setdefault(place.filename, []).append(label)
-    return groups
+        label_groups.setdefault(place.filename, []).append(label)
+    return label_groups
 
 
 def _lines(listing: Listing) -> Iterator[str]:

@@ -58,9 +58,9 @@ def _place(place: Place) -> dict[str, Any]:
     return {"filename": place.filename, **locations(place.span), "message": place.message}
 
 
-def text(data: object) -> str:
+def text(payload: object) -> str:
     """Data as the JSON that all reports print."""
-    return json.dumps(data, indent=2, ensure_ascii=False)
+    return json.dumps(payload, indent=2, ensure_ascii=False)
 
 
 def _lines(listing: Listing) -> Iterator[str]:
