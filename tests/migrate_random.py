@@ -28,7 +28,8 @@ from typing import Any, Final
 import torch
 
 import namecheck
-from namecheck.migration.migration import Migrated, Road, migrate
+from namecheck.migration.migrated import Migrated
+from namecheck.migration.migration import Road, migrate
 from namecheck.project import Walk
 from namecheck.runtime import runtime
 from tests.compare_random import KINDS, asked, grown_program

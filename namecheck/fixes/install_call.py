@@ -44,12 +44,12 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 def call_install(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Calls `namecheck.install()` in a file from which a program starts, as `migrate` does."""
     from namecheck.migration.entry_points import install_edit, is_shared  # with the interpreter
-    from namecheck.migration.survey import Survey
+    from namecheck.migration.observations import Observations
 
-    survey = Survey(site.files())
-    survey.run(site.source, site.settings)
-    if survey.fault(site.source.filename) is None:
+    observations = Observations(site.files())
+    observations.observe(site.source, site.settings)
+    if observations.fault(site.source.filename) is None:
         shared = is_shared(site.source.filename, site.imported())
-        edit = install_edit(site.source, survey, site.files(), shared=shared)
+        edit = install_edit(site.source, observations, site.files(), shared=shared)
         if edit is not None:
             yield Proposal("Put names on torch: `namecheck.install()`.", (edit,))

@@ -13,14 +13,14 @@ from namecheck.core.installation import installs
 from namecheck.core.syntax import Source
 from namecheck.editing.edits import Edit
 from namecheck.editing.imports import insertion_point, leading_imports
-from namecheck.migration.plain_calls import is_of_names
-from namecheck.migration.survey import Survey, is_test
+from namecheck.migration.name_arguments import is_of_names
+from namecheck.migration.observations import Observations, is_test
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import parents
 
 
 def install_edit(
-    source: Source, survey: Survey, files: ProjectFiles, *, shared: bool = False
+    source: Source, observations: Observations, files: ProjectFiles, *, shared: bool = False
 ) -> Edit | None:
     """The edit that puts names on torch; none where that is done, or not this file's business.
 
@@ -30,7 +30,7 @@ def install_edit(
     ``from torch import …`` takes functions as they are then. With `shared` another file may have
     put the names there before.
     """
-    if is_installed(source, files) or not _starts(source, survey):
+    if is_installed(source, files) or not _starts(source, observations):
         return None
     imports = leading_imports(source.tree)
     lines = [] if _imports_namecheck(source.tree) else ["import namecheck"]
@@ -71,10 +71,10 @@ def _imports_namecheck(tree: ast.Module) -> bool:
     )
 
 
-def _starts(source: Source, survey: Survey) -> bool:
+def _starts(source: Source, observations: Observations) -> bool:
     """Whether names are used by running the file as a program, or its tests."""
     return has_main(source.tree) or any(
-        is_of_names(application) for application in survey.run_by(source.filename)
+        is_of_names(application) for application in observations.run_by(source.filename)
     )
 
 

@@ -21,7 +21,8 @@ import pytest
 import torch
 
 from namecheck import project
-from namecheck.migration.migration import Migrated, Road, migrate
+from namecheck.migration.migrated import Migrated
+from namecheck.migration.migration import Road, migrate
 from namecheck.project import Walk
 from namecheck.runtime import shim
 

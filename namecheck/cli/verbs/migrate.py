@@ -54,7 +54,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck import project
-    from namecheck.migration import migration, summary
+    from namecheck.migration import migration, report
 
     if "-" in arguments.paths:
         raise Usage("migrate rewrites files; it does not take standard input")
@@ -68,13 +68,13 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     writes = not (arguments.diff or arguments.check)
     if writes:
-        migrated = [migration.written(one) for one in migrated]
+        migrated = [migration.write(one) for one in migrated]
     if arguments.format == "json":
-        print(summary.as_json(migrated))
+        print(report.as_json(migrated))
     else:
-        lines = summary.as_text(migrated, painter(arguments.color), written=writes)
+        lines = report.as_text(migrated, painter(arguments.color), applied=writes)
         if arguments.diff:
-            diffs.show(summary.differences(migrated), arguments.color)
+            diffs.show(report.differences(migrated), arguments.color)
             for line in lines:  # a diff is read by programs
                 print(line, file=sys.stderr)
         else:

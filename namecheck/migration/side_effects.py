@@ -1,59 +1,44 @@
-"""Expressions that do nothing but give a value, so that nothing is lost where they go."""
+"""Side effects: which expressions only give a value, and which calls reshape a tensor in place."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from namecheck import operators
-from namecheck.interpreter.workspace.analysis import Applications
-from namecheck.migration.plain_calls import SIZES, VALUES, Becomes, Rows
+from namecheck.core.names import UNKNOWN, Answer
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.workspace.analysis import Application, Applications
+from namecheck.migration.name_arguments import Rows
 
 Applied: TypeAlias = Callable[[ast.expr], Applications]
 
 _ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
-def lost(node: ast.expr, becomes: Becomes) -> Iterator[ast.expr]:
-    """The expressions in a call, or under an attribute, that are gone when it is rewritten."""
-    if becomes.text is not None and not becomes.beside:
-        read = node.func if isinstance(node, ast.Call) else node
-        yield read.value if isinstance(read, ast.Attribute) else read
-    if not isinstance(node, ast.Call):
-        return
-    words = {keyword.arg: keyword.value for keyword in node.keywords}
-    if becomes.text is not None or becomes.suffix is not None:
-        yield from (*node.args, *words.values())
-    for key, text in becomes.arguments.items():
-        if text in (SIZES, VALUES):
-            continue
-        if isinstance(key, str):
-            yield from (words[key],) if key in words else ()
-        elif key < len(node.args):
-            yield node.args[key]
-
-
-def is_idle(node: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
+def is_pure(node: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
     """Whether an expression only gives a value: no call but of operators that draw nothing.
 
     `bound` are the names that the file binds itself: none of these is a builtin.
     """
     return all(
-        _is_idle_call(inner, applied, rows, bound)
+        _is_pure_call(inner, applied, rows, bound)
         if isinstance(inner, ast.Call)
         else not isinstance(inner, _ACTS)
         for inner in ast.walk(node)
     )
 
 
-def _is_idle_call(node: ast.Call, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
-    seen = applied(node)
-    if not seen.each and _is_of_texts(node, bound):
+def _is_pure_call(call: ast.Call, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
+    applications = applied(call)
+    if not applications.each and _is_of_texts(call, bound):
         return True
-    if not seen.each or seen.otherwise or any(word.arg == "out" for word in node.keywords):
+    if not applications.each or applications.otherwise:
         return False
-    return all(_only_computes(one.operator, rows) for one in seen.each)
+    if any(word.arg == "out" for word in call.keywords):
+        return False
+    return all(_only_computes(one.operator, rows) for one in applications.each)
 
 
 _BUILTINS: Final = frozenset(
@@ -64,22 +49,22 @@ _OF_TEXTS: Final = frozenset({"capitalize", "format", "join", "lower", "split", 
 _OF_OTHERS: Final = frozenset({"format", "join"})
 
 
-def _is_of_texts(node: ast.Call, bound: Collection[str]) -> bool:
+def _is_of_texts(call: ast.Call, bound: Collection[str]) -> bool:
     """A builtin, or a method of a text, that names are often written with."""
-    if isinstance(node.func, ast.Name):
-        return node.func.id in _BUILTINS and node.func.id not in bound
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in _OF_TEXTS:
+    if isinstance(call.func, ast.Name):
+        return call.func.id in _BUILTINS and call.func.id not in bound
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _OF_TEXTS:
         return False
-    called_on = node.func.value
+    called_on = call.func.value
     if isinstance(called_on, ast.Call):
         return _is_of_texts(called_on, bound)
     if isinstance(called_on, (ast.Name, ast.Attribute)):
-        return node.func.attr not in _OF_OTHERS and f".{node.func.attr}" not in bound
+        return call.func.attr not in _OF_OTHERS and f".{call.func.attr}" not in bound
     text = isinstance(called_on, ast.Constant) and isinstance(called_on.value, str)
     return text or isinstance(called_on, ast.JoinedStr)
 
 
-def bound_in(tree: ast.AST) -> frozenset[str]:
+def bound_names(tree: ast.AST) -> frozenset[str]:
     """The names that a file binds anywhere, those of methods with a dot in front.
 
     All builtins are among them where an import may bring one.
@@ -111,3 +96,23 @@ def _only_computes(operator: str, rows: Rows) -> bool:
     if row is None or key.endswith("_") or "dropout" in key.lower():
         return False
     return not any(each.name == "generator" for signature in row.signatures for each in signature)
+
+
+def reshapes(application: Application, rows: Rows) -> bool:
+    """Whether a call changes in place which dims its tensor has, or may: `out` without names."""
+    out = dict(application.keywords).get("out")
+    if isinstance(out, Tensor) and _may_resize(out, application.result):
+        return True
+    key = operators.key_of(application.operator)
+    row = operators.row_of(key, rows)
+    in_place = key.endswith("_") and key != "rename_"
+    return in_place and row is not None and row.inplace == "becomes"
+
+
+def _may_resize(out: Tensor, result: Any) -> bool:
+    """Whether what is written to may have other sizes from then on, as none with names may."""
+    if out.dims.named() is Answer.YES or not isinstance(result, Tensor):
+        return False
+    sizes = [[dim.size for dim in each.prefix] for each in (out.dims, result.dims)]
+    settled = out.dims.complete and result.dims.complete and UNKNOWN not in sizes[0]
+    return not (settled and sizes[0] == sizes[1])

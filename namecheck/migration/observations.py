@@ -1,4 +1,4 @@
-"""What the analysis saw at the calls and attributes of files, over all the times it reached them.
+"""What the analysis observed at the calls and attributes of files, each time it reached them.
 
 Every file is run as a program, with the files that it imports; then its functions are called as
 unknown code might, those of tests too. What a program calls is settled by the programs: a function
@@ -9,11 +9,10 @@ by the tests, if they do.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor
@@ -24,8 +23,8 @@ from namecheck.project.settings import Settings
 
 
 @dataclass(slots=True)
-class Seen:
-    """What was seen at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
+class Observed:
+    """What was applied at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
 
     programs: Applications = field(default_factory=Applications)
     tests: Applications = field(default_factory=Applications)
@@ -47,6 +46,11 @@ class Seen:
         each = [*self.tests.each, *self.elsewhere.each]
         return [one for one in each if one not in self.decisive.each] if self.is_run else ()
 
+    def always(self, holds: Callable[[Application], bool]) -> bool:
+        """Whether only operators are applied here, at least one, and this holds of each."""
+        decisive = self.decisive
+        return bool(decisive.each) and not decisive.otherwise and all(map(holds, decisive.each))
+
 
 def _is_reached(applications: Applications) -> bool:
     return bool(applications.each) or applications.otherwise
@@ -58,33 +62,34 @@ def is_test(location: str) -> bool:
     return name == "conftest.py" or name.startswith("test_") or name.endswith("_test.py")
 
 
-NOTHING_SEEN = Seen()
+NOTHING_OBSERVED: Final = Observed()
 
 
-class Survey:
-    """What is seen of some files, by location.
+class Observations:
+    """What is observed in some files, by location.
 
-    With `doubts`, what was not seen may be a tensor that has names.
+    With `doubts`, what was not observed may be a tensor that has names.
     """
 
     def __init__(self, files: ProjectFiles | None = None, *, doubts: bool = True) -> None:
         self.doubts: Final = doubts
         self._files = ProjectFiles() if files is None else files
-        self._seen: dict[str, dict[Position, Seen]] = {}
+        self._observed: dict[str, dict[Position, Observed]] = {}
         self._faults: dict[str, str] = {}
         self._run_by: dict[str, list[Application]] = {}
         self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
 
-    def at(self, location: str, position: Position) -> Seen:
-        """What was seen at one place."""
-        return self._seen.get(os.path.realpath(location), {}).get(position, NOTHING_SEEN)
+    def at(self, location: str, position: Position) -> Observed:
+        """What was observed at one place."""
+        places = self._observed.get(os.path.realpath(location), {})
+        return places.get(position, NOTHING_OBSERVED)
 
     def in_file(self, location: str) -> Iterator[Application]:
         """All that was applied in a file."""
-        for seen in self._seen.get(os.path.realpath(location), {}).values():
-            yield from seen.programs.each
-            yield from seen.tests.each
-            yield from seen.elsewhere.each
+        for observed in self._observed.get(os.path.realpath(location), {}).values():
+            yield from observed.programs.each
+            yield from observed.tests.each
+            yield from observed.elsewhere.each
 
     def run_by(self, location: str) -> Sequence[Application]:
         """What running a file as a program applied, or its tests."""
@@ -98,38 +103,38 @@ class Survey:
     def contradicted(self) -> frozenset[tuple[str, int]]:
         """The files and lines of all contradictions."""
         return frozenset(
-            (location, span.line) for location, found in self._findings.items() for span, _ in found
+            (location, span.line)
+            for location, findings in self._findings.items()
+            for span, _ in findings
         )
 
     def labels(self, location: str) -> frozenset[str]:
         """The names that tensors have in a file."""
         each = self.in_file(location)
-        known = [value for one in each for value in (*one.given, one.result)]
-        tensors = [value for value in known if isinstance(value, Tensor)]
+        values = [value for one in each for value in (*one.given, one.result)]
+        tensors = [value for value in values if isinstance(value, Tensor)]
         return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
 
     def fault(self, location: str) -> str | None:
         """Why a file could not be analysed; None where it could."""
         return self._faults.get(location)
 
-    def hold(self, source: Source) -> None:
-        """Take a file for what is imported by its name."""
+    def put(self, source: Source) -> None:
+        """Use a file for what is imported by its name."""
         self._files.put(source.filename, source)
 
-    def run(self, source: Source, found: Settings) -> None:
-        """Look at one file; where the analysis fails, `fault` tells of it."""
+    def observe(self, source: Source, settings: Settings) -> None:
+        """Analyse one file; where the analysis fails, `fault` says why."""
         try:
-            self._run(source, found)
-        except TableError:
-            raise
+            self._observe(source, settings)
         except RecursionError:
             self._faults[source.filename] = "its code is nested too deeply"
         except Exception as error:
             text = " ".join(f"{type(error).__name__}: {error}".split())
             self._faults[source.filename] = f"namecheck failed on this file: {text}"
 
-    def _run(self, source: Source, found: Settings) -> None:
-        self.hold(source)
+    def _observe(self, source: Source, settings: Settings) -> None:
+        self.put(source)
         recorder = Recorder(applications=True)
 
         def find(name: str) -> Source | None:
@@ -137,47 +142,45 @@ class Survey:
             return None if location is None else self._files.source(location)
 
         took_part = analysis.run_program(
-            source, recorder, find, found.semantics, found.rows(), found.inferences
+            source, recorder, find, settings.semantics, settings.rows(), settings.inferences
         )
         here = self._run_by[source.filename] = []
         for file in took_part:
-            self._found(file, recorder)
-            for seen, applied in self._entries(file, recorder):
-                _add(seen.programs, applied)
+            self._keep_findings(file, recorder)
+            for observed, applied in self._places(file, recorder):
+                _add(observed.programs, applied)
                 here += applied.each
         recorder = Recorder(applications=True)
         workspace = analysis.new_workspace(
-            self._files, found.semantics, found.rows(), found.inferences, recorder
+            self._files, settings.semantics, settings.rows(), settings.inferences, recorder
         )
         _, uses = analysis.analysed(workspace, source.filename)
-        self._found(source, recorder)
+        self._keep_findings(source, recorder)
         tests = is_test(source.filename)
         for location in uses.modules - {source.filename} if tests else ():
             tested = self._files.source(location)
-            for seen, applied in self._entries(tested, recorder) if tested else ():
-                _add(seen.tests, applied)
+            for observed, applied in self._places(tested, recorder) if tested else ():
+                _add(observed.tests, applied)
                 here += applied.each
-        for seen, applied in self._entries(source, recorder):
-            _add(seen.elsewhere, applied)
+        for observed, applied in self._places(source, recorder):
+            _add(observed.elsewhere, applied)
             here += applied.each if tests else ()
 
-    def _found(self, source: Source, recorder: Recorder) -> None:
-        known = self._findings.setdefault(os.path.realpath(source.filename), {})
+    def _keep_findings(self, source: Source, recorder: Recorder) -> None:
+        findings = self._findings.setdefault(os.path.realpath(source.filename), {})
         for finding in recorder.contradictions(source):
-            known.setdefault((finding.span, finding.code), finding)
+            findings.setdefault((finding.span, finding.code), finding)
 
-    def _entries(self, source: Source, recorder: Recorder) -> Iterator[tuple[Seen, Applications]]:
-        places = self._seen.setdefault(os.path.realpath(source.filename), {})
+    def _places(
+        self, source: Source, recorder: Recorder
+    ) -> Iterator[tuple[Observed, Applications]]:
+        places = self._observed.setdefault(os.path.realpath(source.filename), {})
         for where, applied in recorder.applications(source).items():
-            yield places.setdefault(where, Seen()), applied
+            yield places.setdefault(where, Observed()), applied
 
 
-def _add(known: Applications, more: Applications) -> None:
-    known.otherwise |= more.otherwise
-    known.unknown |= more.unknown
-    known.open |= more.open
-    known.each += _new(known.each, more.each)
-
-
-def _new(known: Iterable[Application], more: Iterable[Application]) -> list[Application]:
-    return [one for one in more if one not in known]
+def _add(total: Applications, more: Applications) -> None:
+    total.otherwise |= more.otherwise
+    total.unknown |= more.unknown
+    total.open |= more.open
+    total.each += [one for one in more.each if one not in total.each]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from namecheck.editing.documents import Document
-from namecheck.migration.migration import Migrated
+from namecheck.migration.migrated import Migrated
 from namecheck.report.frame import Paint, visible
 from namecheck.report.wording import counted, locations
 
@@ -19,28 +19,27 @@ def differences(files: Sequence[Migrated]) -> Iterator[tuple[str, Document, Docu
             yield one.path, one.before, one.after
 
 
-def as_text(files: Sequence[Migrated], paint: Paint, *, written: bool) -> Iterator[str]:
+def as_text(files: Sequence[Migrated], paint: Paint, *, applied: bool) -> Iterator[str]:
     """What is left of each file and why; then how much was rewritten."""
     for one in files:
         if one.failure is not None:
             yield f"{one.path}: {paint('primary', 'not migrated')}: {visible(one.failure)}"
-        for left in one.left:
-            place = f"{one.path}:{left.span.line}:{left.span.column}"
-            site = visible(" ".join(left.source.split()))
-            yield f"{place}: {paint('primary', 'left')} `{_short(site)}`: {visible(left.reason)}"
-    yield paint(
-        "bold" if any(one.left or one.failure for one in files) else "good", _last(files, written)
-    )
+        for place in one.left:
+            where = f"{one.path}:{place.span.line}:{place.span.column}"
+            code = visible(" ".join(place.source.split()))
+            yield f"{where}: {paint('primary', 'left')} `{_short(code)}`: {visible(place.reason)}"
+    color = "bold" if any(one.left or one.failure for one in files) else "good"
+    yield paint(color, _last(files, applied))
 
 
-def _last(files: Sequence[Migrated], written: bool) -> str:
+def _last(files: Sequence[Migrated], applied: bool) -> str:
     changed = [one for one in files if one.changed]
     sites, left = sum(one.sites for one in changed), sum(len(one.left) for one in files)
     failed = sum(one.failure is not None for one in files)
     if not changed and not left and not failed:
         waits = any(one.waits for one in files)
         return _WAITS if waits else "Nothing to migrate."
-    done = "Rewrote" if written else "Would rewrite"
+    done = "Rewrote" if applied else "Would rewrite"
     of_files = f"{counted(sites, 'place')} in {counted(len(changed), 'file')}"
     parts = [f"{done} {of_files if changed else 'nothing'}"]
     if left:
@@ -64,7 +63,7 @@ def _short(text: str) -> str:
 def as_json(files: Sequence[Migrated]) -> str:
     """One object: each file with its places, and the sums."""
     changed = [one for one in files if one.changed]
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "files": [_file(one) for one in files],
         "summary": {
             "changed": len(changed),
@@ -73,7 +72,7 @@ def as_json(files: Sequence[Migrated]) -> str:
             "failed": sum(one.failure is not None for one in files),
         },
     }
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def _file(one: Migrated) -> dict[str, Any]:
@@ -83,7 +82,7 @@ def _file(one: Migrated) -> dict[str, Any]:
         "sites": one.sites,
         "failure": one.failure,
         "left": [
-            {**locations(left.span), "source": left.source, "reason": left.reason}
-            for left in one.left
+            {**locations(place.span), "source": place.source, "reason": place.reason}
+            for place in one.left
         ],
     }

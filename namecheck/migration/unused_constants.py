@@ -17,12 +17,12 @@ def without_unused(before: Document, after: Document) -> Document:
     Only those with an underscore in front: others may be used by other files. Raises `Refused`
     where what has become of it is no Python.
     """
-    used, left = _reads(before), _reads(after)
+    reads_before, reads_after = _reads(before), _reads(after)
     outline = Outline(after.source)
     unused = [
         statement
         for statement, name in _constants(after)
-        if used[name] and not left[name] and f'"{name}"' not in after.text
+        if reads_before[name] and not reads_after[name] and f'"{name}"' not in after.text
     ]
     for statement in unused:
         outline.remove(statement)

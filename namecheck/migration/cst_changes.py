@@ -1,0 +1,129 @@
+"""Replacements of calls and attributes, made of nodes of libcst."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import libcst
+
+from namecheck.editing.trees import Change
+from namecheck.migration.name_arguments import Key
+from namecheck.migration.replacements import ALIAS, PLACE, SIZES, VALUES, Replacement
+
+
+def change_of(replacement: Replacement) -> Change:
+    """The change that puts a replacement in place of a call or an attribute."""
+
+    def change(cst: libcst.BaseExpression) -> libcst.BaseExpression:
+        if replacement.text is not None and replacement.beside:
+            return _beside(cst, replacement.text)
+        if replacement.text is not None:
+            return libcst.parse_expression(replacement.text)
+        assert isinstance(cst, libcst.Call)
+        if replacement.suffix is not None:
+            assert isinstance(cst.func, libcst.Attribute)
+            return _followed(cst.func, replacement.suffix)
+        return with_arguments(cst, replacement.arguments)
+
+    return change
+
+
+def _beside(cst: libcst.BaseExpression, text: str) -> libcst.BaseExpression:
+    """A value for a call or an attribute whose receiver is evaluated all the same."""
+    read = cst.func if isinstance(cst, libcst.Call) else cst
+    assert isinstance(read, libcst.Attribute)
+    return _in_place(f"(named, {text})[1]", read.value)
+
+
+def _followed(method: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
+    """What a method was looked up on, with others called on it in place of it."""
+    if not suffix:
+        return method.value
+    if suffix == ALIAS:
+        return libcst.parse_expression(f"receiver{suffix}").with_changes(value=method.value)
+    return _put(libcst.parse_expression(f"receiver{suffix}"), method)
+
+
+def _put(chain: libcst.BaseExpression, called: libcst.Attribute) -> libcst.BaseExpression:
+    assert isinstance(chain, libcst.Call)
+    assert isinstance(chain.func, libcst.Attribute)
+    inner = chain.func.value
+    if isinstance(inner, libcst.Call):
+        function = chain.func.with_changes(value=_put(inner, called))
+    else:
+        function = called.with_changes(attr=chain.func.attr)
+    return chain.with_changes(func=function)
+
+
+def with_arguments(cst_call: libcst.Call, texts: Mapping[Key, str | None]) -> libcst.Call:
+    """A call with some of its arguments replaced, or removed."""
+    fresh: list[libcst.Arg] = []
+    place = -1
+    for argument in cst_call.args:
+        place += argument.keyword is None and argument.star != "**"
+        key: Key = place if argument.keyword is None else argument.keyword.value
+        if argument.star == "**" or key not in texts:
+            fresh.append(argument)
+            continue
+        text = texts[key]
+        if text == SIZES:
+            fresh.append(argument.with_changes(value=_sizes(argument.value)))
+        elif text == VALUES:
+            sizes = _in_place("tuple(named.values())", argument.value)
+            fresh.append(argument.with_changes(value=sizes))
+        elif text is not None and text.endswith(PLACE):
+            fresh.append(argument.with_changes(value=_in_place(text, argument.value)))
+        elif text is not None:
+            fresh += _in_place_of(argument, text)
+        elif fresh and argument is cst_call.args[-1]:
+            fresh[-1] = fresh[-1].with_changes(comma=argument.comma)
+    return cst_call.with_changes(args=fresh)
+
+
+def _sizes(pairs: libcst.BaseExpression) -> libcst.BaseExpression:
+    """The sizes of pairs of names and sizes, with what changes in them."""
+    if isinstance(pairs, (libcst.Tuple, libcst.List)):
+        seconds = [_second(element) for element in pairs.elements]
+        if None not in seconds:
+            tuple_ = libcst.parse_expression("(0, 0)" if len(seconds) > 1 else "(0,)")
+            assert isinstance(tuple_, libcst.Tuple)
+            comma = tuple_.elements[0].comma
+            elements = [libcst.Element(second, comma) for second in seconds if second is not None]
+            if len(elements) > 1:
+                elements[-1] = libcst.Element(elements[-1].value)
+            return tuple_.with_changes(elements=elements)
+    return _in_place("tuple(size for _, size in named)", pairs)
+
+
+def _in_place(text: str, named: libcst.BaseExpression) -> libcst.BaseExpression:
+    """An expression with another one in place of ``named``."""
+    return libcst.parse_expression(text).visit(_InPlaceOf("named", named))  # type: ignore[return-value]
+
+
+class _InPlaceOf(libcst.CSTTransformer):
+    def __init__(self, name: str, cst: libcst.BaseExpression) -> None:
+        super().__init__()
+        self._name = name
+        self._cst = cst
+
+    def leave_Name(
+        self, original_node: libcst.Name, updated_node: libcst.Name
+    ) -> libcst.BaseExpression:
+        return self._cst if original_node.value == self._name else updated_node
+
+
+def _second(element: libcst.BaseElement) -> libcst.BaseExpression | None:
+    value = element.value
+    if isinstance(value, (libcst.Tuple, libcst.List)) and len(value.elements) == 2:
+        return value.elements[1].value
+    return None
+
+
+def _in_place_of(argument: libcst.Arg, text: str) -> list[libcst.Arg]:
+    parsed = libcst.parse_expression(f"f({text})")
+    assert isinstance(parsed, libcst.Call)
+    new = list(parsed.args)
+    if len(new) == 1 and new[0].keyword is None:
+        return [argument.with_changes(value=new[0].value)]
+    new[-1] = new[-1].with_changes(comma=argument.comma)
+    return new

@@ -1,0 +1,150 @@
+"""Uses of names as the text alone shows them, where the analysis observed no tensor."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+from namecheck import operators
+from namecheck.migration.observations import Observed
+
+# Only tensors have these.
+_OF_TENSORS: Final = frozenset({"refine_names", "align_to", "align_as", "has_names", "rename_"})
+# Keywords of other things that are renamed.
+_OF_TABLES: Final = frozenset({"axis", "columns", "copy", "index", "inplace", "level", "mapper"})
+
+
+def uses_names(tree: ast.AST) -> bool:
+    """Whether a file can give names to tensors as torch 2.12 did, for all that its text shows."""
+    return any(map(_gives_names, ast.walk(tree)))
+
+
+def _gives_names(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        stored = node.attr == "names" and isinstance(node.ctx, ast.Store)
+        return stored or node.attr in _OF_TENSORS or node.attr in ("rename", "unflatten")
+    if isinstance(node, ast.keyword):
+        return node.arg == "names"
+    return isinstance(node, ast.Constant) and node.value in ("names", *_OF_TENSORS)
+
+
+def may_be_left(tree: ast.AST) -> bool:
+    """Whether an earlier run may have left places in a file: its annotations say the names."""
+    subscripts = [node for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
+    annotations = [node for each in subscripts if _annotates(each) for node in ast.walk(each.slice)]
+    words = {word for node in annotations for word in _text(node).split()}
+    inside = set(map(id, annotations))
+    return bool(words) and any(
+        (isinstance(node, ast.Attribute) and node.attr == "names")
+        or (_text(node) in words and id(node) not in inside)
+        for node in ast.walk(tree)
+    )
+
+
+def _annotates(subscript: ast.Subscript) -> bool:
+    return getattr(subscript.value, "attr", getattr(subscript.value, "id", "")) == "Annotated"
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def own_names(tree: ast.AST) -> frozenset[str]:
+    """The classes and functions of a file, and what it imports from elsewhere than torch."""
+    defined: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            defined.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] != "torch":
+            defined.update(alias.asname or alias.name for alias in node.names)
+    return frozenset(defined)
+
+
+def doubt(
+    expression: ast.Call | ast.Attribute,
+    observed: Observed,
+    labels: frozenset[str],
+    defined: frozenset[str],
+) -> str | None:
+    """Why a place is left that uses the names of a tensor; None where it does not.
+
+    `labels` are the names that tensors have in the file, `defined` what it defines itself.
+    """
+    decisive = observed.decisive
+    if isinstance(expression, ast.Call) and _makes(expression, labels, defined):
+        return "no call of what is made here is seen"
+    if decisive.otherwise and not (decisive.unknown or decisive.open):
+        return None
+    if not _uses_names(expression, labels):
+        return None
+    if not decisive.otherwise:
+        return "the analysis does not reach it"
+    if decisive.open:
+        return "its arguments are not known"
+    return "what this is called on is not known"
+
+
+def _uses_names(expression: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
+    if isinstance(expression, ast.Attribute):
+        return expression.attr == "names" and may_be_tensor(expression.value)
+    called = expression.func
+    if not isinstance(called, ast.Attribute):
+        return False
+    if called.attr in _OF_TENSORS:
+        return True
+    if called.attr == "rename":
+        return may_be_tensor(called.value) and _renames(expression)
+    return called.attr in operators.table() and any(
+        _is_of_labels(argument, labels) for argument in (*expression.args, *_values(expression))
+    )
+
+
+def _makes(call: ast.Call, labels: frozenset[str], defined: frozenset[str]) -> bool:
+    """Whether it makes a layer, or a partial function, of a name."""
+    called = call.func
+    word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    if word.startswith("partial"):
+        of_own = bool(call.args) and getattr(call.args[0], "id", "") in defined
+        rest = (*call.args[1:], *_values(call))
+        return not of_own and any(_is_of_labels(each, labels) for each in rest)
+    is_own = isinstance(called, ast.Name) and word in defined
+    if is_own or f"nn.{word}" not in operators.table():
+        return False
+    return any(_is_of_labels(each, labels) for each in (*call.args, *_values(call)))
+
+
+def _values(call: ast.Call) -> list[ast.expr]:
+    return [keyword.value for keyword in call.keywords]
+
+
+def _is_of_labels(node: ast.expr, labels: frozenset[str]) -> bool:
+    """Whether an argument is a name, or a list of names."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return bool(node.elts) and all(_is_of_labels(item, labels) for item in node.elts)
+    return isinstance(node, ast.Constant) and node.value in labels
+
+
+def _renames(call: ast.Call) -> bool:
+    if call.keywords:
+        return all(word.arg not in _OF_TABLES and _is_text(word.value) for word in call.keywords)
+    several = len(call.args) > 1 and all(map(_is_name, call.args))
+    starred = len(call.args) == 1 and isinstance(call.args[0], ast.Starred)
+    return several or starred or [ast.dump(arg) for arg in call.args] == [_NONE]
+
+
+_NONE: Final = ast.dump(ast.Constant(None))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_name(node: ast.expr) -> bool:
+    if isinstance(node, ast.Starred):
+        return True
+    return isinstance(node, ast.Constant) and isinstance(node.value, str | None | type(...))
+
+
+def may_be_tensor(node: ast.expr) -> bool:
+    """Whether an expression may well be a tensor: no module that handles files."""
+    return not (isinstance(node, ast.Name) and node.id in ("os", "self", "cls", "shutil"))

@@ -1,0 +1,41 @@
+"""One file of a migration, with what was observed at its expressions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from namecheck.core.syntax import position
+from namecheck.editing.documents import Document
+from namecheck.interpreter.workspace.analysis import Application, Applications
+from namecheck.migration.name_arguments import Rows
+from namecheck.migration.observations import Observations, Observed
+from namecheck.migration.side_effects import bound_names, is_pure
+
+
+class ObservedFile:
+    """A document, the observations of a run in which it took part, and the rows of its settings."""
+
+    def __init__(self, document: Document, observations: Observations, rows: Rows) -> None:
+        self.document = document
+        self.source = document.source
+        self.location = document.location
+        self.observations = observations
+        self.rows = rows
+        self._bound = bound_names(document.source.tree)
+
+    def at(self, node: ast.expr) -> Observed:
+        """What was observed at an expression."""
+        return self.observations.at(self.location, position(node))
+
+    def applied(self, node: ast.expr) -> Applications:
+        """What was applied at an expression in the runs that decide."""
+        return self.at(node).decisive
+
+    def applications(self) -> Iterator[Application]:
+        """All that was applied in the file."""
+        return self.observations.in_file(self.location)
+
+    def is_pure(self, node: ast.expr) -> bool:
+        """Whether an expression does nothing but give a value."""
+        return is_pure(node, self.applied, self.rows, self._bound)

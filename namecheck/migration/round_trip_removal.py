@@ -1,0 +1,200 @@
+"""Removes round trips of names that are not needed, as the operators in between keep the names.
+
+``x.rename(None).flip(0).refine_names(*x.names)`` is ``x.flip(0)``, if that has these very names:
+the file is analysed again with the names left on, and has to give them at the call that restores
+them, every time, with no contradiction anywhere that was not there.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import os
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeAlias
+
+from namecheck import operators
+from namecheck.core.syntax import Source, position
+from namecheck.core.tensors import Tensor
+from namecheck.editing.edits import Edit
+from namecheck.editing.outline import Outline, Scope
+from namecheck.editing.sites import is_stable
+from namecheck.interpreter.workspace.analysis import Application
+from namecheck.migration.observations import Observations, Observed
+from namecheck.migration.observed_file import ObservedFile
+from namecheck.migration.replacements import Replacement
+from namecheck.migration.round_trips import Strips, round_trips
+from namecheck.migration.side_effects import reshapes
+
+Again: TypeAlias = Callable[[Source], Observations]
+
+
+class RoundTripRemoval:
+    """The round trips of one file that go; `again` observes the files with it changed."""
+
+    def __init__(self, file: ObservedFile, again: Again) -> None:
+        self._file = file
+        self._again = again
+
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that leave these calls out; raises `ValueError` where libcst cannot parse."""
+        removed = self._removed()
+        if not removed:
+            return ()
+        from namecheck.editing.trees import Tree
+        from namecheck.migration.cst_changes import change_of
+
+        source = self._file.source
+        outline = Outline(source)
+        for statement in [*_idle_statements(outline, removed)]:
+            outline.remove(statement)
+            removed.difference_update(ast.walk(statement))
+        tree, change = Tree(self._file.document), change_of(Replacement(suffix=""))
+        nodes = {tree.expression(source.span(node)) for node in removed}
+        edits = tree.edits({node: change for node in nodes if node is not None})
+        return (*edits, *outline.removals())
+
+    def _removed(self) -> set[ast.Call]:
+        """The calls that strip names, and those that restore them, that are not needed."""
+        if any(map(self._tells_apart, self._file.applications())):
+            return set()
+        each = list(round_trips(self._file))
+        while strips := {strip for one in each for strip in one.strips}:
+            restores = {call: its & strips for one in each for call, its in one.restores.items()}
+            restores = {call: its for call, its in restores.items() if its}
+            needed = self._needed(strips, restores)
+            if not needed:
+                return {*strips, *restores}
+            for one in each:
+                one.needed |= needed
+        return set()
+
+    def _tells_apart(self, application: Application) -> bool:
+        """Whether it makes a difference to a call which variables are the same tensor."""
+        named = operators.key_of(application.operator) in ("rename_", "names=")
+        return named or reshapes(application, self._file.rows)
+
+    def _needed(
+        self, strips: AbstractSet[ast.Call], restores: Mapping[ast.Call, Strips]
+    ) -> set[ast.Call]:
+        """The strips without which other names come to be, or a contradiction."""
+        source = self._file.source
+        again = self._again(_without(source, strips))
+        needed = {
+            strip
+            for restore, its in restores.items()
+            if not (
+                self._restores_purely(restore)
+                and _gives_the_same(
+                    again.at(source.filename, position(restore)), self._file.at(restore)
+                )
+            )
+            for strip in its
+        }
+        for location, line in again.contradicted - self._file.observations.contradicted:
+            here = location == os.path.realpath(source.filename)
+            needed |= (here and _around(line, restores)) or strips
+        return needed
+
+    def _restores_purely(self, restore: ast.Call) -> bool:
+        arguments = [*restore.args, *(word.value for word in restore.keywords)]
+        return all(map(self._file.is_pure, arguments))
+
+
+def _gives_the_same(observed: Observed, before: Observed) -> bool:
+    """Whether the names that a call gives are there when it is called, and are those of before."""
+    names = {_names(one) for one in observed.decisive.each}
+    return observed.always(_gives_what_is_there) and names == {
+        _names(one) for one in before.decisive.each
+    }
+
+
+def _gives_what_is_there(application: Application) -> bool:
+    tensor, result = (application.given or (None,))[0], application.result
+    return (
+        isinstance(tensor, Tensor)
+        and isinstance(result, Tensor)
+        and application.contradiction is None
+        and tensor.dims.complete
+        and tensor.dims.names == result.dims.names
+    )
+
+
+def _names(application: Application) -> tuple[object, ...] | None:
+    result = application.result
+    return result.dims.names if isinstance(result, Tensor) else None
+
+
+def _around(line: int, restores: Mapping[ast.Call, Strips]) -> Strips:
+    """The calls that stripped names before a line, where they are restored behind it."""
+    return frozenset(
+        strip
+        for restore, strips in restores.items()
+        for strip in strips
+        if strip.lineno <= line <= (restore.end_lineno or restore.lineno)
+    )
+
+
+def _without(source: Source, calls: AbstractSet[ast.Call]) -> Source:
+    """The file with what methods are called on in place of the calls; all stands where it stood."""
+    copies: dict[int, Any] = {}
+    tree = copy.deepcopy(source.tree, copies)
+    without = _Without({copies[id(call)] for call in calls})
+    return Source(source.filename, source.text, without.visit(tree))
+
+
+class _Without(ast.NodeTransformer):
+    def __init__(self, calls: AbstractSet[ast.Call]) -> None:
+        self._calls = calls
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if node in self._calls:
+            assert isinstance(node.func, ast.Attribute)
+            return node.func.value
+        return node
+
+
+# Which statements go with the calls
+
+
+def _idle_statements(outline: Outline, removed: AbstractSet[ast.Call]) -> Iterator[ast.stmt]:
+    """The statements that do nothing any more: ``y = y``, ``names = x.names``."""
+    for statement in outline.statements:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+            continue
+        variable, bare = statement.targets[0], _bare(statement.value, removed)
+        if not isinstance(variable, ast.Name):
+            continue
+        same = isinstance(bare, ast.Name) and bare.id == variable.id and bare is not statement.value
+        scope = outline.scopes[statement]
+        if same or (_reads_names(bare) and _is_unused(variable.id, scope, removed)):
+            yield statement
+
+
+def _bare(node: ast.expr, removed: AbstractSet[ast.Call]) -> ast.expr:
+    while node in removed:
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Attribute)
+        node = node.func.value
+    return node
+
+
+def _reads_names(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "names" and is_stable(node.value)
+
+
+def _is_unused(name: str, scope: Scope, removed: AbstractSet[ast.Call]) -> bool:
+    """Whether a variable of a function was used for calls that go, and for nothing else."""
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    going = {
+        inner
+        for call in removed
+        for argument in (*call.args, *call.keywords)
+        for inner in ast.walk(argument)
+    }
+    uses = [node for node in ast.walk(scope) if isinstance(node, ast.Name) and node.id == name]
+    loads = [node for node in uses if not isinstance(node.ctx, ast.Store)]
+    return bool(loads) and len(uses) == len(loads) + 1 and going.issuperset(loads)

@@ -1,0 +1,87 @@
+"""The road to plain torch: the names are compiled away, file by file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from namecheck.core.findings import Kind, is_of_attributes, is_of_sizes, register
+from namecheck.editing.documents import CannotWrite, Document
+from namecheck.editing.edits import applied
+from namecheck.migration import verification
+from namecheck.migration.compilation import Compilation, LeftPlace
+from namecheck.migration.migrated import Input, Migrated
+from namecheck.migration.observations import Observations
+from namecheck.migration.observed_file import ObservedFile
+from namecheck.migration.unused_constants import without_unused
+from namecheck.migration.verification import Candidate
+
+
+def to_torch(inputs: Sequence[Input], observations: Observations) -> Iterator[Migrated]:
+    """Each file without names; whether it brings findings is asked with all others as they become.
+
+    Annotations are left out where they bring findings.
+    """
+    candidates: dict[str, Candidate] = {}
+    compiled: list[Input] = []
+    for one in inputs:
+        fault = observations.fault(one.entry.location)
+        try:
+            if not fault:
+                candidates[one.entry.location] = _candidate(one, observations, annotate=True)
+        except (ValueError, CannotWrite) as error:
+            fault = str(error)
+        if fault:
+            yield Migrated(one.entry.path, one.document, one.document, failure=fault)
+        else:
+            compiled.append(one)
+    for one in compiled:
+        yield _settled(one, observations, candidates)
+
+
+def _settled(one: Input, observations: Observations, candidates: dict[str, Candidate]) -> Migrated:
+    """The file as it becomes; as it is where it would bring findings."""
+    entry, document = one
+    candidate = candidates[entry.location]
+    if candidate.after == document and not candidate.left:
+        return Migrated(entry.path, document, document)
+    known = verification.findings(entry, {})
+    fault = verification.fault(entry, known, candidates)
+    if fault:
+        candidate = candidates[entry.location] = _candidate(one, observations, annotate=False)
+        fault = verification.fault(entry, known, candidates)
+    if fault:
+        candidates[entry.location] = Candidate(document)
+        # What is left may be what brings the findings.
+        return Migrated(entry.path, document, document, left=candidate.left, failure=fault)
+    after = without_unused(document, candidate.after)
+    return Migrated(entry.path, document, after, candidate.sites, candidate.left)
+
+
+def _candidate(one: Input, observations: Observations, *, annotate: bool) -> Candidate:
+    """One file without names; raises `ValueError` and `CannotWrite`."""
+    entry, document = one
+    file = ObservedFile(document, observations, entry.settings.rows())
+    compiled = Compilation(file, annotate=annotate).compiled()
+    after = applied(document, compiled.edits)
+    if not compiled.edits and not compiled.left:
+        return Candidate(document)
+    spans = {place.span for place in compiled.left}
+    contradicted = [
+        place for place in _contradicted(document, observations) if place.span not in spans
+    ]
+    return Candidate(after, compiled.sites, tuple(sorted([*compiled.left, *contradicted])))
+
+
+def _contradicted(document: Document, observations: Observations) -> Iterator[LeftPlace]:
+    """Places where names contradict each other, which plain torch does not see."""
+    source = document.source
+    for finding in observations.contradictions(document.location):
+        if (
+            os.path.realpath(finding.filename) == os.path.realpath(document.location)
+            and register()[finding.code].kind is Kind.FINDING
+            and not is_of_sizes(finding.code)
+            and not is_of_attributes(finding.code)
+        ):
+            reason = f"{finding.code}: {finding.message.splitlines()[0]}"
+            yield LeftPlace(finding.span, source.segment(finding.span), reason)
