@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from namecheck.interpreter import models
-from namecheck.interpreter.domain.values import DictValue, ListValue, TupleValue
+from namecheck.interpreter.domain.values import DictValue, ListValue, TorchModule, TupleValue
 from namecheck.interpreter.models import registry
 
 registry.discover()
@@ -32,6 +32,7 @@ _TYPES: Final = {
     ListValue: (list, set, deque, type(iter(()))),
     TupleValue: (tuple, torch.Size, NamedTuple("Row", [])),
     DictValue: (dict,),
+    TorchModule: (torch.nn.Module,),
 }
 
 

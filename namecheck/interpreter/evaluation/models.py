@@ -65,7 +65,7 @@ class TorchOperators(Protocol):
         self,
         operator: str,
         args: Sequence[Value],
-        keywords: Mapping[str, Value],
+        keyword_values: Mapping[str, Value],
         node: Node,
         store: Store,
         frame: Frame,
@@ -75,7 +75,11 @@ class TorchOperators(Protocol):
         """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
 
     def forget(
-        self, operator: str, args: Sequence[Value], keywords: Mapping[str, Value], store: Store
+        self,
+        operator: str,
+        args: Sequence[Value],
+        keyword_values: Mapping[str, Value],
+        store: Store,
     ) -> None:
         """A call of which nothing is known may have written to its tensors."""
 
@@ -106,7 +110,7 @@ class TorchOperators(Protocol):
         """Whether an unknown value that has a method of this name is a tensor."""
 
     def origins_of(
-        self, labels: Sequence[str], choices: Sequence[Value], store: Store
+        self, dim_labels: Sequence[str], choices: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
         """Where the names that a contradiction is about came from, one place for each span."""
 
@@ -132,9 +136,6 @@ class TorchNN(Protocol):
     def attribute(self, value: Value, name: str, store: Store) -> Value | None:
         """What every module has under a name; None where that is nothing."""
 
-    def call(self, receiver: Value, name: str, call: Call) -> Value:
-        """A method of a module."""
-
     def given_away(self, receiver: Value, store: Store) -> None:
         """Unknown code has a module, and may move it."""
 
@@ -146,12 +147,6 @@ class TorchNN(Protocol):
 
     def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule."""
-
-    def names(self, module: Instance, store: Store) -> tuple[str, ...]:
-        """The names of the submodules that are set as attributes, in order."""
-
-    def name_layers(self, module: Instance, layer_names: tuple[Value, ...], store: Store) -> None:
-        """The layers of a sequence have names of their own."""
 
 
 class TorchDevices(Protocol):
@@ -168,9 +163,6 @@ class TorchDevices(Protocol):
 
     def default(self, spoken: Device, store: Store) -> Device:
         """The default device on this path, where the files speak of one."""
-
-    def device(self, call: Call) -> Value:
-        """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
 
     def dtype_aim(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
@@ -190,17 +182,11 @@ class TorchDevices(Protocol):
     def made(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
 
-    def move(self, address: Address, device: Value, store: Store, frame: Frame) -> None:
+    def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer, or the tensor of a module, are on this device now."""
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
-
-    def set_default(self, call: Call) -> Value:
-        """``torch.set_default_device(device)``."""
-
-    def spoken(self, path: str, call: Call) -> None:
-        """A call of torch that is not followed; some of them take a device first."""
 
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
@@ -218,17 +204,8 @@ class TorchDefaults(Protocol):
     def around(self, store: Store) -> Around:
         """What holds on this path, in the code that is being run."""
 
-    def default(self, call: Call) -> Value:
-        """``torch.get_default_dtype()``."""
-
-    def limits(self, call: Call, *, floating: bool) -> Value:
-        """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
+    def dtype(self, store: Store) -> Value:
+        """The default dtype on this path."""
 
     def of_module(self, value: Value, store: Store) -> Value:
         """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
-
-    def parameter(self, call: Call) -> Value:
-        """``nn.Parameter(x)`` has the names of x."""
-
-    def set_default(self, call: Call) -> Value:
-        """``torch.set_default_dtype(dtype)``."""

@@ -20,7 +20,8 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.models import inheritance, registry, torch_functions
+from namecheck.interpreter.models import inheritance, registry
+from namecheck.interpreter.models.torch import functions
 
 
 class Libraries:
@@ -48,7 +49,7 @@ class Libraries:
             interpreter.havoc_arguments(call, name)
             return interpreter.fresh("result")
         if interpreter.torch.has(path, "l"):
-            return torch_functions.layer(interpreter, path, call)
+            return functions.layer(interpreter, path, call)
         if interpreter.torch.has(path, "fp"):
             return interpreter.call_operator(path, call.args, call)
         function = call.argument(0)

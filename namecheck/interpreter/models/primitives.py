@@ -25,9 +25,9 @@ def invoke(interpreter: Interpreter, callee: Value, args: Sequence[Value], call:
     return interpreter.call_values(callee, args, call.node, call.store, call.frame)
 
 
-def iterator(interpreter: Interpreter, elements: Iterable[Value]) -> ListValue:
+def iterator(interpreter: Interpreter, item_values: Iterable[Value]) -> ListValue:
     """An iterator over known items."""
-    return ListValue(interpreter.new_address(), tuple(elements), "iterator")
+    return ListValue(interpreter.new_address(), tuple(item_values), "iterator")
 
 
 def each(content: Content, store: Store) -> Value:

@@ -24,10 +24,10 @@ from namecheck.interpreter.evaluation.statements import Statements
 from namecheck.interpreter.evaluation.with_statements import WithStatements
 from namecheck.interpreter.models.libraries import Libraries
 from namecheck.interpreter.models.methods import Methods
-from namecheck.interpreter.models.torch_defaults import Surroundings
-from namecheck.interpreter.models.torch_devices import Placement
-from namecheck.interpreter.models.torch_nn import Modules
-from namecheck.interpreter.models.torch_operators import TorchCalls
+from namecheck.interpreter.models.torch.defaults import TorchDefaults
+from namecheck.interpreter.models.torch.devices import TorchDevices
+from namecheck.interpreter.models.torch.nn import TorchNN
+from namecheck.interpreter.models.torch.operators import TorchOperators
 from namecheck.interpreter.workspace.entry_points import EntryPoints
 
 MakeImports: TypeAlias = Callable[[Interpreter], Imports]
@@ -82,10 +82,10 @@ class Assembly:
         return files.can_matter(function.node, self.context.source_of(function.environment))
 
     def _assemble_models(self) -> None:
-        self.torch_defaults = Surroundings(self)
-        self.torch_devices = Placement(self)
-        self.torch = TorchCalls(self)
-        self.torch_nn = Modules(self)
+        self.torch_defaults = TorchDefaults(self)
+        self.torch_devices = TorchDevices(self)
+        self.torch = TorchOperators(self)
+        self.torch_nn = TorchNN(self)
         self.natives = Methods(self)
         self.libraries = Libraries(self)
 

@@ -27,6 +27,7 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.primitives import Content
 from namecheck.interpreter.models.registry import model
+from namecheck.interpreter.models.torch import submodules
 
 Copied: TypeAlias = TensorValue | ListValue | DictValue | Instance | TorchModule
 """What a copy of is another object."""
@@ -114,7 +115,7 @@ class Copier:
             for key, content in store.gathered().items()
             if isinstance(key, tuple) and len(key) == 2 and key[0] == template.address
         }
-        order = modules.names(template, store) if isinstance(template, Instance) else ()
+        order = submodules.names(template, store) if isinstance(template, Instance) else ()
         for name in dict.fromkeys((*order, *attributes)):
             content = self._part(attributes[name])
             store.set((copy.address, name), content)

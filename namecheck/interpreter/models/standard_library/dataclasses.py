@@ -73,8 +73,8 @@ def replace(interpreter: Interpreter, call: Call) -> Value:
 def asdict(interpreter: Interpreter, call: Call) -> Value:
     """``asdict(instance)``, and of all instances in its fields."""
 
-    def dict_of(by_name: Mapping[str, Value]) -> Value:
-        entries = tuple((Const(name), value) for name, value in by_name.items())
+    def dict_of(field_values: Mapping[str, Value]) -> Value:
+        entries = tuple((Const(name), value) for name, value in field_values.items())
         return DictValue(interpreter.new_address(), Entries(entries))
 
     value = call.argument(0, "obj")
@@ -121,11 +121,11 @@ def _is_dataclass(value: Value) -> bool:
 
 def _fields_of(interpreter: Interpreter, instance: Instance, store: Store) -> Mapping[str, Value]:
     """The values of the fields of an instance."""
-    by_name: dict[str, Value] = {}
+    field_values: dict[str, Value] = {}
     for name, _ in instance.cls.fields:
         value: Value | None = store.get((instance.address, name))
-        by_name[name] = interpreter.fresh("field") if value is None else value
-    return by_name
+        field_values[name] = interpreter.fresh("field") if value is None else value
+    return field_values
 
 
 def _converted(interpreter: Interpreter, value: Value, store: Store, make: Make) -> Value:

@@ -42,11 +42,11 @@ def chain_from_iterable(interpreter: Interpreter, call: Call) -> Value:
     return _chained(interpreter, [_items(interpreter, inner, call) for inner in outer], call)
 
 
-def _chained(interpreter: Interpreter, contents: Sequence[Content], call: Call) -> Value:
-    if any(isinstance(content, Repeated) for content in contents):
-        every = [primitives.each(content, call.store) for content in contents if content != ()]
+def _chained(interpreter: Interpreter, chained: Sequence[Content], call: Call) -> Value:
+    if any(isinstance(content, Repeated) for content in chained):
+        every = [primitives.each(content, call.store) for content in chained if content != ()]
         return Repeated(joins.either(every, call.store))
-    return primitives.iterator(interpreter, itertools.chain(*map(_listed, contents)))
+    return primitives.iterator(interpreter, itertools.chain(*map(_listed, chained)))
 
 
 @model("itertools.product")

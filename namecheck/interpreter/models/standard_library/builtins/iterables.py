@@ -253,17 +253,17 @@ def sorted_(interpreter: Interpreter, call: Call) -> Value:
     return ListValue(interpreter.new_address(), ordered(interpreter, content, call))
 
 
-def ordered(interpreter: Interpreter, elements: Sequence[Value], call: Call) -> Content:
+def ordered(interpreter: Interpreter, item_values: Sequence[Value], call: Call) -> Content:
     """The items in the order that ``sorted`` and ``list.sort`` give them."""
-    keys = _keys(interpreter, elements, call)
+    keys = _keys(interpreter, item_values, call)
     reverse = call.kwargs.get("reverse", FALSE)
     if keys is None or not isinstance(reverse, Const):
-        return Repeated(joins.either(elements, call.store))
+        return Repeated(joins.either(item_values, call.store))
     try:
-        order = sorted(range(len(elements)), key=keys.__getitem__, reverse=bool(reverse.value))
+        order = sorted(range(len(item_values)), key=keys.__getitem__, reverse=bool(reverse.value))
     except TypeError:
-        return Repeated(joins.either(elements, call.store))
-    return tuple(elements[index] for index in order)
+        return Repeated(joins.either(item_values, call.store))
+    return tuple(item_values[index] for index in order)
 
 
 @model("builtins.max")
@@ -296,11 +296,11 @@ def _extreme(interpreter: Interpreter, choose: Callable[..., int], call: Call) -
         return primitives.pick(interpreter, content, call)
 
 
-def _keys(interpreter: Interpreter, elements: Sequence[Value], call: Call) -> list[Any] | None:
+def _keys(interpreter: Interpreter, item_values: Sequence[Value], call: Call) -> list[Any] | None:
     """What items are compared by, where all of it is constant."""
     callee = call.kwargs.get("key", NONE)
     keys = []
-    for element in elements:
+    for element in item_values:
         key = element
         if callee != NONE:
             key = primitives.invoke(interpreter, callee, [element], call)

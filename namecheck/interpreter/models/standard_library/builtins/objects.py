@@ -23,7 +23,7 @@ from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance
-from namecheck.interpreter.models.registry import methods_of
+from namecheck.interpreter.models.registry import METHODS, methods_of
 from namecheck.interpreter.models.standard_library.builtins import functions
 
 # The methods by which `of_items` reads and writes items.
@@ -65,7 +65,7 @@ def of_items(interpreter: Interpreter, receiver: Value, name: str, call: Call) -
 
 @methods_of(Instance, TorchModule)
 def of_instance(interpreter: Interpreter, receiver: Value, name: str, call: Call) -> Value:
-    """What an instance has from the class of a library that its own derives from."""
+    """What an instance or a module has from the class of a library that its own derives from."""
     if name == "__init__" and isinstance(receiver, Instance):
         path = inheritance.base(interpreter, class_lookup.mro(receiver.cls))
         if path is not None:
@@ -77,7 +77,7 @@ def of_instance(interpreter: Interpreter, receiver: Value, name: str, call: Call
         attribute, value = call.argument(0, "name"), call.argument(1, "value")
         interpreter.set_attribute(receiver, attribute, value, call.store)
         return NONE
-    return interpreter.torch_nn.call(receiver, name, call)
+    return METHODS[TorchModule, name](interpreter, receiver, call)
 
 
 @methods_of(Generator)

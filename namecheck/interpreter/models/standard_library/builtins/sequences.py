@@ -72,9 +72,9 @@ def _count(interpreter: Interpreter, content: Content, call: Call) -> Value:
     return interpreter.fresh("native", "int")
 
 
-def _comparisons(elements: Sequence[Value], call: Call) -> list[bool | None]:
+def _comparisons(item_values: Sequence[Value], call: Call) -> list[bool | None]:
     """For each item whether it is the argument; None where that is not known."""
-    return [python_operators.equal(call.argument(0), each, call.store) for each in elements]
+    return [python_operators.equal(call.argument(0), each, call.store) for each in item_values]
 
 
 @method(TupleValue, "numel")
@@ -143,10 +143,10 @@ def insert(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
     return _write(receiver, [content[: index.value], (added,), content[index.value :]], call)
 
 
-def _write(receiver: ListValue, contents: Sequence[Content], call: Call) -> Value:
-    """Put some contents one after the other into a list."""
+def _write(receiver: ListValue, chained: Sequence[Content], call: Call) -> Value:
+    """Put contents one after the other into a list."""
     joined: Content = ()
-    for content in contents:
+    for content in chained:
         if content == ():
             continue
         if joined == ():

@@ -18,6 +18,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import inheritance
 from namecheck.interpreter.models.registry import family, model, transparent
 from namecheck.interpreter.models.standard_library.builtins import containers
+from namecheck.interpreter.models.torch import devices
 
 transparent("torch.*")
 
@@ -26,48 +27,6 @@ transparent("torch.*")
 def size(interpreter: Interpreter, call: Call) -> Value:
     """``torch.Size(items)``."""
     return containers.tuple_(interpreter, call)
-
-
-@model("torch.device")
-def device(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.device("cuda:1")``."""
-    return interpreter.torch_devices.device(call)
-
-
-@model("torch.set_default_device")
-def set_default_device(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.set_default_device("cuda")``."""
-    return interpreter.torch_devices.set_default(call)
-
-
-@model("torch.set_default_dtype")
-def set_default_dtype(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.set_default_dtype(torch.float64)``."""
-    return interpreter.torch_defaults.set_default(call)
-
-
-@model("torch.get_default_dtype")
-def get_default_dtype(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.get_default_dtype()``."""
-    return interpreter.torch_defaults.default(call)
-
-
-@model("torch.finfo")
-def finfo(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.finfo(dtype)``."""
-    return interpreter.torch_defaults.limits(call, floating=True)
-
-
-@model("torch.iinfo")
-def iinfo(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.iinfo(dtype)``."""
-    return interpreter.torch_defaults.limits(call, floating=False)
-
-
-@model("torch.nn.Parameter", "torch.nn.parameter.Parameter")
-def parameter(interpreter: Interpreter, call: Call) -> Value:
-    """``torch.nn.Parameter(x)``."""
-    return interpreter.torch_defaults.parameter(call)
 
 
 @family("torch", open=True)
@@ -82,7 +41,7 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
         return _initialise(interpreter, path.removesuffix(".__init__"), call.args[0], call)
     operator = torch.function(path)
     if operator is None:
-        interpreter.torch_devices.spoken(path, call)
+        devices.check_first(interpreter, path, call)
         if name.startswith("nn.init."):
             return call.argument(0, "tensor")
         # What torch changes in place keeps its names.

@@ -1,4 +1,4 @@
-"""What holds around the calls of a program: the default dtype, and where autocast may be on.
+"""The default dtype, where autocast may be on, and what parameters are made with.
 
 A file that speaks of autocast may run any of its code under it; so may the code that it calls.
 Whoever imports a file may have set another default dtype: that is taken for granted not to be so,
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from namecheck.core import dtypes as attributes
 from namecheck.core.dtypes import STANDARD, Around, DType
@@ -21,18 +21,17 @@ from namecheck.effects import dtype as dtypes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
+from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.models.registry import model
 
 # What a layer may be cast to, or made with where the default is another.
 LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
 _DEFAULT: Final = ("torch", "default dtype")
 
 
-class Surroundings:
-    """Tells what holds around a call, and hears of what changes it."""
+class TorchDefaults:
+    """Tells what holds around a call: the default dtype and device, and autocast."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -52,58 +51,12 @@ class Surroundings:
             return replace(standard, default=written.value.name)
         return standard
 
-    def set_default(self, call: Call) -> Value:
-        """``torch.set_default_dtype(dtype)``."""
-        dtype = call.argument(0, "d")
-        self._check(dtype, attributes.unfit, attributes.unfit_text, call)
-        call.store.write(_DEFAULT, NONE, dtype)
-        return NONE
-
-    def default(self, call: Call) -> Value:
-        """``torch.get_default_dtype()``."""
-        dtype = self.around(call.store).default
+    def dtype(self, store: Store) -> Value:
+        """The default dtype on this path."""
+        dtype = self.around(store).default
         if isinstance(dtype, str):
             return Const(Constant("dtype", dtype))
         return self.interpreter.fresh("dtype")
-
-    def limits(self, call: Call, *, floating: bool) -> Value:
-        """``torch.finfo(dtype)``, ``torch.iinfo(dtype)``."""
-        name = "finfo" if floating else "iinfo"
-        text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
-        self._check(
-            call.argument(0, "type"),
-            partial(attributes.limited, floating=floating),
-            partial(attributes.misspelt, message=text),
-            call,
-        )
-        return self.interpreter.fresh("limits")
-
-    def _check(
-        self,
-        dtype: Value,
-        of_dtype: Callable[[str], Contradiction | None],
-        of_text: Callable[[str], Contradiction],
-        call: Call,
-    ) -> None:
-        """Report a dtype that does not do here, or a string in its place."""
-        wrong = None
-        if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
-            wrong = of_dtype(dtype.value.name)
-        elif isinstance(dtype, Const) and isinstance(dtype.value, str):
-            wrong = of_text(dtype.value)
-        if wrong is not None:
-            self.interpreter.report(wrong, call.node, call.store, call.frame)
-
-    def parameter(self, call: Call) -> Value:
-        """``nn.Parameter(x)`` has the names of x."""
-        value = call.argument(0, "data")
-        if not isinstance(value, TensorValue):
-            return self.interpreter.fresh("parameter")
-        if call.argument(1, "requires_grad", Const(True)) == Const(True):
-            wrong = dtypes.without_gradient(joins.held(value, call.store).tensor.dtype)
-            if wrong is not None:
-                self.interpreter.report(wrong, call.node, call.store, call.frame)
-        return self.of_module(value, call.store)
 
     def of_module(self, value: Value, store: Store) -> Value:
         """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
@@ -115,6 +68,75 @@ class Surroundings:
         own = TensorValue(self.interpreter.new_address(), replace(held, tensor=tensor))
         self.interpreter.torch_devices.belongs(own)
         return own
+
+
+@model("torch.set_default_dtype")
+def set_default_dtype(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.set_default_dtype(torch.float64)``."""
+    dtype = call.argument(0, "d")
+    _check(interpreter, dtype, attributes.unfit, attributes.unfit_text, call)
+    call.store.write(_DEFAULT, NONE, dtype)
+    return NONE
+
+
+@model("torch.get_default_dtype")
+def get_default_dtype(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.get_default_dtype()``."""
+    return interpreter.torch_defaults.dtype(call.store)
+
+
+@model("torch.finfo")
+def finfo(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.finfo(dtype)``."""
+    return _limits(interpreter, "finfo", call)
+
+
+@model("torch.iinfo")
+def iinfo(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.iinfo(dtype)``."""
+    return _limits(interpreter, "iinfo", call)
+
+
+def _limits(interpreter: Interpreter, name: str, call: Call) -> Value:
+    text = f"{name}(): argument 'type' (position 1) must be torch.dtype, not str"
+    _check(
+        interpreter,
+        call.argument(0, "type"),
+        partial(attributes.limited, floating=name == "finfo"),
+        partial(attributes.misspelt, message=text),
+        call,
+    )
+    return interpreter.fresh("limits")
+
+
+def _check(
+    interpreter: Interpreter,
+    dtype: Value,
+    of_dtype: Callable[[str], Contradiction | None],
+    of_text: Callable[[str], Contradiction],
+    call: Call,
+) -> None:
+    """Report a dtype that does not do here, or a string in its place."""
+    wrong = None
+    if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
+        wrong = of_dtype(dtype.value.name)
+    elif isinstance(dtype, Const) and isinstance(dtype.value, str):
+        wrong = of_text(dtype.value)
+    if wrong is not None:
+        interpreter.report(wrong, call.node, call.store, call.frame)
+
+
+@model("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+def parameter(interpreter: Interpreter, call: Call) -> Value:
+    """``nn.Parameter(x)`` has the names of x."""
+    data = call.argument(0, "data")
+    if not isinstance(data, TensorValue):
+        return interpreter.fresh("parameter")
+    if call.argument(1, "requires_grad", Const(True)) == Const(True):
+        wrong = dtypes.without_gradient(joins.held(data, call.store).tensor.dtype)
+        if wrong is not None:
+            interpreter.report(wrong, call.node, call.store, call.frame)
+    return interpreter.torch_defaults.of_module(data, call.store)
 
 
 @lru_cache(maxsize=64)

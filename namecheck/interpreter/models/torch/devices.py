@@ -1,10 +1,10 @@
-"""Devices as values: what a program writes and chooses, what it asks tensors, where layers are."""
+"""Devices: how programs make them, the default one, and on which layers and parameters are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from namecheck.core import devices, dtypes
 from namecheck.core.devices import Device
@@ -12,6 +12,7 @@ from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.device import asked_for
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
@@ -24,11 +25,9 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
-
-if TYPE_CHECKING:
-    from namecheck.interpreter.domain.store import Store
-    from namecheck.interpreter.evaluation.frames import Call, Frame
-    from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.frames import Call, Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.registry import model
 
 _DEFAULT: Final = ("torch", "default device")
 # The methods of a module that cast its parameters as those of a tensor do, and the arguments of
@@ -49,14 +48,14 @@ def _says_nothing(value: Value) -> bool:
     """Whether a value is a flag, as ``non_blocking``, or a memory format."""
     if not isinstance(value, Const):
         return False
-    told = value.value
-    if isinstance(told, Constant):
-        return told.kind != "dtype"
-    return told is None or isinstance(told, (bool, int))
+    flag = value.value
+    if isinstance(flag, Constant):
+        return flag.kind != "dtype"
+    return flag is None or isinstance(flag, (bool, int))
 
 
 # Calls that are not followed: the name of their first parameter, a device.
-_SPEAKING: Final = {
+_TAKING_DEVICE: Final = {
     "torch.autocast": "device_type",
     "torch.amp.autocast": "device_type",
     "torch.amp.autocast_mode.autocast": "device_type",
@@ -64,76 +63,81 @@ _SPEAKING: Final = {
 }
 
 
-class Placement:
-    """Makes devices, and remembers what is made on which."""
+@model("torch.device")
+def device(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.device("cuda:1")``, ``torch.device("cuda", 1)``."""
+    kind = call.argument(0, "type", call.kwargs.get("device", NONE))
+    index = call.argument(1, "index")
+    if isinstance(kind, Union) and device_values.is_choice(kind) and index == NONE:
+        parts = [
+            Alternative(Const(Constant("device", device_values.name_of(c.value))), c.facts)
+            for c in kind.alternatives
+        ]
+        return Union(tuple(parts))
+    if isinstance(kind, Const) and isinstance(kind.value, Constant):
+        return kind
+    if isinstance(kind, Opaque) and device_values.lowered(kind.key) is not None:
+        return kind
+    if isinstance(kind, Const) and isinstance(kind.value, str):
+        return _of_word(interpreter, kind.value, index, call)
+    return interpreter.fresh("device")
+
+
+def _of_word(interpreter: Interpreter, word: str, index: Value, call: Call) -> Value:
+    known = index.value if isinstance(index, Const) else UNKNOWN
+    number = known if isinstance(known, int) and not isinstance(known, bool) else None
+    wrong = devices.refusal(word)
+    if wrong is None and isinstance(known, str):
+        wrong = devices.spelt_index()
+    if wrong is None and number is not None:
+        wrong = devices.negative() if number < 0 else devices.twice(word)
+    if wrong is not None:
+        interpreter.report(wrong, call.node, call.store, call.frame)
+        return interpreter.fresh("device")
+    if known is not None and number is None:
+        return interpreter.fresh("device")
+    name = word if number is None else f"{word}:{number}"
+    return Const(Constant("device", name))
+
+
+@model("torch.set_default_device")
+def set_default_device(interpreter: Interpreter, call: Call) -> Value:
+    """``torch.set_default_device("cuda")``."""
+    default = call.argument(0, "device")
+    check_word(interpreter, default, call)
+    call.store.write(_DEFAULT, NONE, default)
+    return NONE
+
+
+def check_first(interpreter: Interpreter, path: str, call: Call) -> None:
+    """A call of torch that is not followed; some of them take a device first."""
+    name = _TAKING_DEVICE.get(path)
+    if name is not None:
+        check_word(interpreter, call.argument(0, name), call)
+
+
+def check_word(interpreter: Interpreter, word: Value, call: Call) -> bool:
+    """Report a string that names no device; whether it was one."""
+    wrong = None
+    if isinstance(word, Const) and isinstance(word.value, str):
+        wrong = devices.refusal(word.value)
+    if wrong is not None:
+        interpreter.report(wrong, call.node, call.store, call.frame)
+    return wrong is not None
+
+
+class TorchDevices:
+    """Remembers the default device, and on which device and of what dtype modules are."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         # The addresses of parameters and buffers.
         self._of_modules: set[Address] = set()
 
-    def device(self, call: Call) -> Value:
-        """``torch.device('cuda:1')``, ``torch.device('cuda', 1)``."""
-        kind = call.argument(0, "type", call.kwargs.get("device", NONE))
-        index = call.argument(1, "index")
-        if isinstance(kind, Union) and device_values.is_choice(kind) and index == NONE:
-            parts = [
-                Alternative(Const(Constant("device", device_values.name_of(c.value))), c.facts)
-                for c in kind.alternatives
-            ]
-            return Union(tuple(parts))
-        if isinstance(kind, Const) and isinstance(kind.value, Constant):
-            return kind
-        if isinstance(kind, Opaque) and device_values.lowered(kind.key) is not None:
-            return kind
-        if isinstance(kind, Const) and isinstance(kind.value, str):
-            return self._written(kind.value, index, call)
-        return self.interpreter.fresh("device")
-
-    def _written(self, word: str, index: Value, call: Call) -> Value:
-        known = index.value if isinstance(index, Const) else UNKNOWN
-        number = known if isinstance(known, int) and not isinstance(known, bool) else None
-        wrong = devices.refusal(word)
-        if wrong is None and isinstance(known, str):
-            wrong = devices.spelt_index()
-        if wrong is None and number is not None:
-            wrong = devices.negative() if number < 0 else devices.twice(word)
-        if wrong is not None:
-            self.interpreter.report(wrong, call.node, call.store, call.frame)
-            return self.interpreter.fresh("device")
-        if known is not None and number is None:
-            return self.interpreter.fresh("device")
-        name = word if number is None else f"{word}:{number}"
-        return Const(Constant("device", name))
-
-    # The default device
-
     def default(self, spoken: Device, store: Store) -> Device:
         """The default device on this path, where the files speak of one."""
         written: Value | None = store.get(_DEFAULT)
         return spoken if written is None else self._lowered(written, store)
-
-    def set_default(self, call: Call) -> Value:
-        """``torch.set_default_device(device)``."""
-        device = call.argument(0, "device")
-        self._check(device, call)
-        call.store.write(_DEFAULT, NONE, device)
-        return NONE
-
-    def spoken(self, path: str, call: Call) -> None:
-        """A call of torch that is not followed; some of them take a device first."""
-        name = _SPEAKING.get(path)
-        if name is not None:
-            self._check(call.argument(0, name), call)
-
-    def _check(self, word: Value, call: Call) -> bool:
-        """Report a string that names no device; whether it was one."""
-        wrong = None
-        if isinstance(word, Const) and isinstance(word.value, str):
-            wrong = devices.refusal(word.value)
-        if wrong is not None:
-            self.interpreter.report(wrong, call.node, call.store, call.frame)
-        return wrong is not None
 
     def entered(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; what it was before, None of other contexts."""
@@ -157,7 +161,7 @@ class Placement:
     def made(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
         word = call.kwargs.get("device", NONE)
-        self._check(word, call)
+        check_word(self.interpreter, word, call)
         dtype = call.kwargs.get("dtype", NONE)
         if isinstance(dtype, Const) and isinstance(dtype.value, str):
             text = "empty(): argument 'dtype' must be torch.dtype, not str"
@@ -165,7 +169,7 @@ class Placement:
             self.interpreter.report(wrong, call.node, call.store, call.frame)
         where = word if word != NONE else self._standing(call.store)
         self.move(layer.address, where, call.store, call.frame)
-        default = self.interpreter.torch_defaults.default(call)
+        default = self.interpreter.torch_defaults.dtype(call.store)
         self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.frame)
         if self.interpreter.context.rows[layer.key].is_laid:
             order = Const(Constant("memory_format", "contiguous_format"))
@@ -178,9 +182,9 @@ class Placement:
         written: Value | None = store.get(_DEFAULT)
         return self.interpreter.fresh("device") if written is None else written
 
-    def belongs(self, tensor: TensorValue) -> None:
+    def belongs(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
-        self._of_modules.add(tensor.address)
+        self._of_modules.add(tensor_value.address)
 
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
@@ -195,17 +199,17 @@ class Placement:
                     if isinstance(tensor, TensorValue) and tensor.address in self._of_modules
                 )
 
-    def move(self, address: Address, where: Value, store: Store, frame: Frame) -> None:
+    def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer, or the tensor of a module, are on this device now."""
-        self._note("device", where, address, store, frame)
+        self._note("device", device_value, address, store, frame)
 
     def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer are of this dtype now."""
         self._note("dtype", dtype, address, store, frame)
 
-    def lay(self, address: Address, order: Value, store: Store, frame: Frame) -> None:
+    def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
         """The weights of a layer are of this memory format now."""
-        self._note("format", order, address, store, frame)
+        self._note("format", memory_format, address, store, frame)
 
     def _note(self, what: str, value: Value, address: Address, store: Store, frame: Frame) -> None:
         """What belongs to a module is so now, as far as this run tells.
@@ -240,7 +244,7 @@ class Placement:
             if index is UNKNOWN:
                 return self.interpreter.fresh("device")
             return Const(Constant("device", name if index is None else f"{name}:{index}"))
-        if self._check(word, call):
+        if check_word(self.interpreter, word, call):
             return self.interpreter.fresh("device")
         cast = isinstance(word, Const) and isinstance(word.value, Constant)
         if word == NONE or (cast and not device_values.is_device(word)):
@@ -253,10 +257,10 @@ class Placement:
             return Const(Constant("dtype", self.interpreter.context.rows[name].dtype))
         if name not in ("to", "type"):
             return None
-        given = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
+        args = [*call.args, *(call.kwargs[word] for word in _CASTING if word in call.kwargs)]
         casts = [
             v
-            for v in given
+            for v in args
             if not (device_values.is_device(v) or device_values.is_choice(v) or _says_nothing(v))
         ]
         if len(casts) == 1 and _is_dtype(casts[0]):
@@ -276,13 +280,13 @@ class Placement:
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
-        found: Value = store.get((f"{what} of", address), NONE)
+        noted: Value = store.get((f"{what} of", address), NONE)
         by: Value = store.get((f"{what} by", address), NONE)
-        return found if by == Const(_root(frame)) and found != NONE else None
+        return noted if by == Const(_root(frame)) and noted != NONE else None
 
 
 def _root(frame: Frame) -> int | None:
-    """The run that an activation belongs to; None within a method of what was not made here."""
+    """The run that a frame belongs to; None within a method of what was not made here."""
     outermost = frame
     while outermost.caller is not None and outermost.site is not outermost.environment.scope:
         outermost = outermost.caller

@@ -1,0 +1,155 @@
+"""Values as `infer` takes them, and what `infer` answers as values."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Any, Final
+
+from namecheck import operators
+from namecheck.core.dims import ANY_DIM, Dims
+from namecheck.core.findings import Place
+from namecheck.core.names import UNKNOWN
+from namecheck.core.sizes import Expression
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
+from namecheck.interpreter.domain import device_values, equalities, joins
+from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Alternative,
+    Const,
+    DictValue,
+    Entries,
+    Held,
+    ListValue,
+    Opaque,
+    Repeated,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Union,
+    Value,
+    size_of,
+    sized,
+)
+from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.torch import origins
+
+_NUMBERS: Final = frozenset({"float", "complex"})
+# The operators whose answers are ints.
+_COUNTS: Final = frozenset(
+    {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}
+)
+
+
+def promote(opaque: Opaque, store: Store) -> TensorValue:
+    """An unknown value, seen as the tensor that it must be."""
+    rank: int | None = store.get(Fact(("rank", opaque.key)))
+    known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
+    return TensorValue(narrowing.tensor_address(opaque), Held(known))
+
+
+def lower(value: Value, store: Store) -> Any:
+    """A value as `infer` takes it."""
+    if isinstance(value, TensorValue):
+        tensor = equalities.equated(joins.held(value, store).tensor, store)
+        return device_values.resolved(tensor, store)
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, Opaque):
+        return _lower_opaque(value, store)
+    if isinstance(value, TupleValue):
+        return tuple(lower(item, store) for item in value.items)
+    if isinstance(value, ListValue):
+        return _lower_items(joins.items(value, store), store)
+    if isinstance(value, Repeated):
+        return _lower_items(value, store)
+    if isinstance(value, SliceValue):
+        return slice(*(lower(part, store) for part in (value.lower, value.upper, value.step)))
+    if isinstance(value, DictValue):
+        return _lower_dict(value, store)
+    if isinstance(value, Union) and device_values.is_choice(value):
+        return device_values.chosen(value, store)
+    return UNKNOWN
+
+
+def _lower_opaque(opaque: Opaque, store: Store) -> Any:
+    if narrowing.is_tensor(opaque, store):
+        return lower(promote(opaque, store), store)
+    size = size_of(opaque)
+    if size is not None:
+        return equalities.size(size, store)
+    device = device_values.lowered(opaque.key)
+    if device is not None:
+        return device
+    return SOME_NUMBERS[opaque.kind] if opaque.kind in _NUMBERS else UNKNOWN
+
+
+def _lower_items(content: tuple[Value, ...] | Repeated, store: Store) -> Any:
+    if not isinstance(content, Repeated):
+        return [lower(item, store) for item in content]
+    each = lower(content.each, store)
+    return Many(each) if isinstance(each, Tensor) else UNKNOWN
+
+
+def _lower_dict(dict_value: DictValue, store: Store) -> Any:
+    entries = joins.entries(dict_value, store)
+    if entries.rest is not None:
+        return UNKNOWN
+    lowered = [(lower(k, store), lower(v, store)) for k, v in entries.items]
+    if any(key is UNKNOWN or isinstance(key, Tensor) for key, _ in lowered):
+        return UNKNOWN
+    return OrderedDict(lowered) if dict_value.ordered else dict(lowered)
+
+
+def new_tensor(
+    interpreter: Interpreter, tensor: Tensor, places_of_names: Mapping[str, Place] | None = None
+) -> TensorValue:
+    """A new tensor."""
+    return TensorValue(interpreter.new_address(), Held(tensor, places_of_names or {}))
+
+
+def lift(
+    interpreter: Interpreter,
+    answer: Any,
+    before: Mapping[str, Place],
+    node: Node,
+    query: tuple[Hashable, ...] = (),
+) -> Value:
+    """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+    if isinstance(answer, Tensor):
+        return new_tensor(interpreter, answer, origins.trace(interpreter, answer, before, node))
+    if isinstance(answer, Dims):
+        return lift(interpreter, Tensor(answer), before, node)
+    if isinstance(answer, Many):
+        return Repeated(lift(interpreter, answer.each, before, node))
+    if isinstance(answer, Maybe):
+        address = ("attribute", interpreter.new_address())
+        filled = TensorValue(
+            address, Held(answer.tensor, origins.trace(interpreter, answer.tensor, before, node))
+        )
+        return joins.union([Alternative(NONE), Alternative(filled)], interpreter.context.ledger)
+    if isinstance(answer, Expression):
+        return sized(answer)
+    if answer is UNKNOWN:
+        kind = "int" if query and operators.key_of(str(query[0])) in _COUNTS else None
+        return Opaque(("answer", *query), kind) if query else interpreter.fresh("unknown")
+    if isinstance(answer, tuple):
+        parts = [
+            lift(interpreter, part, before, node, (*query, index) if query else ())
+            for index, part in enumerate(answer)
+        ]
+        return TupleValue(tuple(parts))
+    if isinstance(answer, list):
+        content = tuple(lift(interpreter, part, before, node) for part in answer)
+        return ListValue(interpreter.new_address(), content)
+    if isinstance(answer, dict):
+        pairs = [
+            (Const(key), lift(interpreter, part, before, node)) for key, part in answer.items()
+        ]
+        return DictValue(interpreter.new_address(), Entries(tuple(pairs)))
+    if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
+        return Const(answer)
+    return interpreter.fresh("value")

@@ -1,0 +1,184 @@
+"""Methods that all modules of ``torch.nn`` have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Const,
+    Held,
+    ListValue,
+    Native,
+    Repeated,
+    TensorValue,
+    TorchModule,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import primitives
+from namecheck.interpreter.models.registry import method
+from namecheck.interpreter.models.torch import submodules
+
+# Counts how often modules were told to train or not: then `training` is another question.
+MODE: Final = ("modules", "training")
+_MOVING: Final = (
+    *("to", "cpu", "cuda", "xpu", "to_empty"),
+    *("float", "double", "half", "bfloat16", "type"),
+)
+
+
+@method(TorchModule, "requires_grad_", "share_memory")
+def itself(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.requires_grad_(False)`` is the module."""
+    return receiver
+
+
+@method(TorchModule, "zero_grad", "compile", "extra_repr")
+def nothing(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.zero_grad()`` changes nothing that is followed."""
+    return NONE
+
+
+@method(
+    TorchModule,
+    *("register_forward_hook", "register_forward_pre_hook", "register_backward_hook"),
+    *("register_full_backward_hook", "register_full_backward_pre_hook"),
+    *("register_load_state_dict_post_hook", "register_state_dict_pre_hook"),
+    *("state_dict", "get_submodule", "get_parameter", "get_buffer"),
+)
+def unknown(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.state_dict()``: nothing is known of it."""
+    interpreter.havoc_arguments(call)
+    return interpreter.fresh("module")
+
+
+@method(TorchModule, "load_state_dict")
+def load_state_dict(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""
+    if call.argument(2, "assign", Const(False)) != Const(False):
+        interpreter.torch_nn.given_away(receiver, call.store)
+    return NONE
+
+
+@method(TorchModule, "train", "eval")
+def train(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.train()``: whether modules are in training is another question now."""
+    call.store.set(MODE, Const(interpreter.new_address()))
+    return receiver
+
+
+def _moving(name: str) -> Callable[[Interpreter, Value, Call], Value]:
+    def move(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+        """``module.to(device)``: its parameters follow, and what it is given does not."""
+        devices, store, frame = interpreter.torch_devices, call.store, call.frame
+        device, dtype = devices.aim(name, call), devices.dtype_aim(name, call)
+        memory_format = call.kwargs.get("memory_format", NONE)
+        if device is None and dtype is None and memory_format == NONE:
+            return receiver
+        for address in submodules.addresses(interpreter, receiver, store):
+            if device is not None:
+                devices.move(address, device, store, frame)
+            if dtype is not None:
+                devices.cast(address, dtype, store, frame)
+            if memory_format != NONE:
+                devices.lay(address, memory_format, store, frame)
+        return receiver
+
+    return move
+
+
+for _name in _MOVING:
+    method(TorchModule, _name)(_moving(_name))
+
+
+@method(TorchModule, "apply")
+def apply(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.apply(f)`` calls it on all modules below, then on the module."""
+    _apply(interpreter, receiver, call)
+    return receiver
+
+
+def _apply(interpreter: Interpreter, module_value: Value, call: Call) -> None:
+    callee = call.argument(0, "fn")
+    pairs = submodules.children(interpreter, module_value, call.store)
+    for _, child in [(NONE, interpreter.fresh("module"))] if pairs is None else pairs:
+        if interpreter.torch_nn.is_module(child):
+            _apply(interpreter, child, call)
+        else:
+            primitives.invoke(interpreter, callee, [child], call)
+    primitives.invoke(interpreter, callee, [module_value], call)
+
+
+@method(TorchModule, "register_buffer", "register_parameter", "add_module", "register_module")
+def register(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.register_buffer(name, tensor)`` sets an attribute; a sequence gets a layer."""
+    name = call.argument(0, "name")
+    others = [*call.args[1:2], *(arg for word, arg in call.kwargs.items() if word != "name")]
+    value = others[0] if others else interpreter.fresh("registered")
+    layers = submodules.layers(receiver, call.store)
+    if isinstance(layers, ListValue) and interpreter.torch_nn.is_module(value):
+        submodules.add_name(receiver, layers, name, call.store)
+        primitives.invoke(interpreter, Native(layers, "append"), [value], call)
+    if isinstance(name, Const) and isinstance(name.value, str):
+        value = interpreter.torch_defaults.of_module(value, call.store)
+        interpreter.write_attribute(receiver, name.value, value, call.node, call.store, call.frame)
+    return NONE
+
+
+@method(TorchModule, "children")
+def children(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.children()``."""
+    pairs = submodules.children(interpreter, receiver, call.store)
+    return _listed(interpreter, None if pairs is None else [child for _, child in pairs])
+
+
+@method(TorchModule, "named_children")
+def named_children(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.named_children()``."""
+    pairs = submodules.children(interpreter, receiver, call.store)
+    return _listed(interpreter, None if pairs is None else list(map(TupleValue, pairs)))
+
+
+@method(TorchModule, "modules")
+def modules(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.modules()``."""
+    walked = [below for _, below in submodules.walk(interpreter, receiver, call.store)]
+    known = [below for below in walked if below is not None]
+    return _listed(interpreter, known if len(known) == len(walked) else None)
+
+
+@method(TorchModule, "named_modules")
+def named_modules(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.named_modules()``."""
+    walked = list(submodules.walk(interpreter, receiver, call.store))
+    known = [TupleValue((name, below)) for name, below in walked if below is not None]
+    return _listed(interpreter, known if len(known) == len(walked) else None)
+
+
+def _listed(interpreter: Interpreter, item_values: Sequence[Value] | None) -> Value:
+    if item_values is None:
+        return Repeated(interpreter.fresh("module"))
+    return primitives.iterator(interpreter, item_values)
+
+
+@method(TorchModule, "parameters", "buffers")
+def tensors(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.parameters()``."""
+    return Repeated(_any_tensor(interpreter))
+
+
+@method(TorchModule, "named_parameters", "named_buffers")
+def named_tensors(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
+    """``module.named_parameters()``."""
+    name = interpreter.fresh("name", "str")
+    return Repeated(TupleValue((name, _any_tensor(interpreter))))
+
+
+def _any_tensor(interpreter: Interpreter) -> TensorValue:
+    """A parameter or a buffer, of which nothing is known: it may be any."""
+    return TensorValue(("held", interpreter.new_address()), Held(Tensor()))

@@ -1,0 +1,199 @@
+"""Modules of ``torch.nn``: which values are modules, what hangs on them, what derives from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from namecheck.core.dims import Dim, Dims, new_dim
+from namecheck.core.names import UNKNOWN, Contradiction
+from namecheck.core.sizes import Expression
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    NONE,
+    Address,
+    Const,
+    DictValue,
+    Entries,
+    External,
+    Held,
+    Instance,
+    ListValue,
+    Native,
+    Opaque,
+    Repeated,
+    TensorValue,
+    TorchModule,
+    Union,
+    Value,
+)
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import primitives, registry
+from namecheck.interpreter.models.registry import BaseModel, base, base_family
+from namecheck.interpreter.models.standard_library.builtins import containers
+from namecheck.interpreter.models.torch import submodules
+from namecheck.interpreter.models.torch.module_methods import MODE
+from namecheck.operators import signatures
+
+# Rounds in which the layers of a sequence of unknown length are followed.
+_ROUNDS: Final = 3
+
+
+class TorchNN:
+    """Reads and writes the attributes of modules, and calls their layers."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self._kinds: dict[Address, bool] = {}
+
+    def is_module(self, value: Value) -> bool:
+        """Whether a value is certainly a module."""
+        if isinstance(value, TorchModule):
+            return True
+        if not isinstance(value, Instance):
+            return False
+        answer = self._kinds.get(value.cls.address)
+        if answer is None:
+            bases = class_lookup.mro(value.cls)
+            paths = [each.path for each in bases if isinstance(each, External)]
+            answer = any(path.startswith("torch.nn.") or path.endswith("Module") for path in paths)
+            self._kinds[value.cls.address] = answer
+        return answer
+
+    def attribute(self, value: Value, name: str, store: Store) -> Value | None:
+        """What every module has under a name; None where that is nothing."""
+        if (TorchModule, name) in registry.METHODS:
+            return Native(value, name)
+        if name == "__call__" or (name == "forward" and isinstance(value, TorchModule)):
+            return value
+        address = value.address if isinstance(value, (Instance, TorchModule)) else None
+        if name == "training":
+            return Opaque(("training", address, store.get(MODE)), "bool")
+        if name == submodules.ATTRIBUTE and isinstance(value, Instance):
+            return submodules.by_attribute(value, store)
+        return self._of_layer(value, name, store) if isinstance(value, TorchModule) else None
+
+    def _of_layer(self, layer: TorchModule, name: str, store: Store) -> Value | None:
+        """A tensor that a layer of torch holds, or what it was made with."""
+        row = self.interpreter.context.rows[layer.key]
+        settings = self._settings(layer, store)
+        if name in row.holds:
+            sizes, _, condition = row.holds[name].partition(" if ")
+            if condition and settings.get(condition, UNKNOWN) is not True:
+                return NONE if settings.get(condition) is False else None
+            dims = Dims(tuple(_dim(word, settings) for word in sizes.split()))
+            return TensorValue(("held", layer.address, name), Held(Tensor(dims)))
+        setting = settings.get(name, UNKNOWN)
+        return Const(setting) if isinstance(setting, (bool, int, Expression)) else None
+
+    def _settings(self, layer: TorchModule, store: Store) -> dict[str, Any]:
+        """What a layer was made with, by the names of the constructor's parameters."""
+        lower = self.interpreter.torch.lower
+        args = [lower(value, store) for value in layer.args]
+        kwargs = {name: lower(value, store) for name, value in layer.kwargs}
+        signature = signatures.parse(self.interpreter.context.rows[layer.key].ctor)
+        try:
+            [made] = signatures.bind(layer.key, [signature], args, kwargs, by_name=True)
+        except (signatures.Unbound, Contradiction):
+            return {}
+        defaults = {p.name: p.default for p in signature if p.default is not signatures.REQUIRED}
+        return {**defaults, **made.arguments}
+
+    def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
+        """An attribute of a module was set: it may be a submodule."""
+        below = submodules.by_attribute(module, store)
+        entries = joins.entries(below, store)
+        items = dict(entries.items)
+        items.pop(Const(name), None)
+        if self._may_be_module(value):
+            items[Const(name)] = value
+        if tuple(items.items()) != entries.items:
+            joins.write(below, store, Entries(tuple(items.items()), entries.rest))
+
+    def _may_be_module(self, value: Value) -> bool:
+        if isinstance(value, Union):
+            return any(self._may_be_module(choice.value) for choice in value.alternatives)
+        return self.is_module(value) or (isinstance(value, Opaque) and value.kind is None)
+
+    def run(self, layers: ListValue, call: Call) -> Value:
+        """Call the layers of an ``nn.Sequential``, one on what the other gives."""
+        content = joins.items(layers, call.store)
+        result = call.argument(0, "input")
+        if not isinstance(content, Repeated):
+            for layer in content:
+                result = primitives.invoke(self.interpreter, layer, [result], call)
+            return result
+        for _ in range(_ROUNDS):
+            once_more = primitives.invoke(self.interpreter, content.each, [result], call)
+            either = joins.either((result, once_more), call.store)
+            if merges.alike(either, call.store, result, call.store):
+                return either
+            result = either
+        return self.interpreter.fresh("sequence")
+
+    def given_away(self, receiver: Value, store: Store) -> None:
+        """Unknown code has a module, and may move it."""
+        if self.is_module(receiver):
+            for address in submodules.addresses(self.interpreter, receiver, store):
+                self.interpreter.torch_devices.forget(address, store)
+
+
+def _dim(word: str, settings: Mapping[str, Any]) -> Dim:
+    size = settings.get(word, UNKNOWN)
+    return new_dim(size if isinstance(size, (int, Expression)) else UNKNOWN)
+
+
+# Classes of the program that derive from them
+
+
+@base("torch.nn.ModuleList", "torch.nn.ParameterList")
+def list_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Blocks(nn.ModuleList)`` makes lists of layers, too."""
+    return containers.list_(interpreter, call)
+
+
+@base("torch.nn.ModuleDict", "torch.nn.ParameterDict")
+def dict_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Heads(nn.ModuleDict)`` makes dicts of layers, too."""
+    return containers.dict_(interpreter, call)
+
+
+@base("torch.nn.Sequential")
+def sequential_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``class Head(nn.Sequential)``: the layers, given one by one or under names."""
+    address = interpreter.new_address()
+    if len(call.args) == 1 and isinstance(call.args[0], DictValue):
+        entries = joins.entries(call.args[0], call.store)
+        if entries.rest is None:
+            names = tuple(name for name, _ in entries.items)
+            submodules.name_layers(instance, names, call.store)
+            for name, layer in entries.items:
+                attribute = getattr(name, "value", None)
+                call.store.set((instance.address, attribute), layer)
+            return ListValue(address, tuple(layer for _, layer in entries.items), "sequence")
+    return ListValue(address, call.arguments.items(call.store), "sequence")
+
+
+@base("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel")
+def parallel_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+    """``nn.DataParallel(module)`` does what the module does."""
+    module = call.argument(0, "module")
+    call.store.set((instance.address, "module"), module)
+    return module
+
+
+@base_family("torch")
+def layer_base(interpreter: Interpreter, path: str) -> BaseModel | None:
+    """``class Projection(nn.Linear)``: a layer of the table."""
+    key = path.removeprefix("torch.")
+    if not key.startswith("nn.") or not interpreter.torch.has(key, "c"):
+        return None
+
+    def layer(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
+        words = tuple(call.kwargs.items())
+        return TorchModule(interpreter.new_address(), key, tuple(call.args), words, call.node)
+
+    return layer

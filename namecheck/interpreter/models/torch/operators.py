@@ -1,0 +1,448 @@
+"""Calls through the door: values become arguments, answers become values, origins follow."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from namecheck import operators
+from namecheck.core import devices, dtypes
+from namecheck.core import names as naming
+from namecheck.core.dims import OPEN, Dims
+from namecheck.core.dtypes import Around
+from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
+from namecheck.core.names import UNKNOWN, Axis, Contradiction
+from namecheck.core.sizes import Expression
+from namecheck.core.syntax import Located as Node
+from namecheck.core.tensors import Many, Maybe, Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Held,
+    ListValue,
+    Opaque,
+    Operand,
+    Picked,
+    Repeated,
+    TensorValue,
+    TupleValue,
+    Value,
+    has_failed,
+)
+from namecheck.interpreter.evaluation.events import Applied
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.evaluation.observations import Application, Begun
+from namecheck.interpreter.models.torch import conversion, origins
+
+_TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
+# What modules have, too.
+_OF_MODULES: Final = frozenset({"requires_grad_"})
+
+
+class TorchOperators:
+    """Runs operators of the table on abstract values."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.lower = conversion.lower
+        self.promote = conversion.promote
+
+    def has(self, operator: str, forms: str) -> bool:
+        """Whether the table has the operator in one of these forms."""
+        row = self.interpreter.context.rows.get(operator)
+        return row is not None and any(form in row.forms for form in forms)
+
+    def method(self, name: str) -> str | None:
+        """The operator that a method of a tensor runs; None where the table has none."""
+        if not name.endswith("_"):
+            return name if self.has(name, "m") else None
+        return name if self.has(name, "mi") or self.has(name[:-1], "i") else None
+
+    def of_tensors_only(self, name: str) -> bool:
+        """Whether an unknown value that has a method of this name is a tensor."""
+        if name in _TENSOR_ONLY:
+            return True
+        in_place = name.endswith("_") and not name.endswith("__") and name not in _OF_MODULES
+        return in_place and self.method(name) is not None
+
+    def function(self, path: str) -> str | None:
+        """The operator that a function of torch runs, by its dotted name."""
+        key = path.removeprefix("torch.")
+        if self.has(key, "fncj" if key.endswith("_") else "fnc"):
+            return key
+        if key.startswith("nn.functional.") and self.has(key.removeprefix("nn.functional."), "n"):
+            return key.removeprefix("nn.functional.")
+        if key.startswith("nn.functional.") and key.endswith("_"):
+            return self._functional_in_place(key)
+        if key.startswith("Tensor."):
+            return self.method(key.removeprefix("Tensor."))
+        return key if key.endswith("_") and self.has(key[:-1], "j") else None
+
+    def _functional_in_place(self, key: str) -> str | None:
+        for row in (key[:-1], key[:-1].removeprefix("nn.functional.")):
+            if self.has(row, "nij"):
+                return f"{row}_"
+        return None
+
+    def call(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        keyword_values: Mapping[str, Value],
+        node: Node,
+        store: Store,
+        frame: Frame,
+        operands: Sequence[Operand] = (),
+        begun: Begun | None = None,
+    ) -> Value:
+        """Run an operator; a contradiction becomes a finding at `node`, and the result unknown."""
+        interpreter = self.interpreter
+        row_key = operators.key_of(operator)
+        interpreter.listeners.called(row_key, keyword_values, node)
+        every = (*args, *keyword_values.values())
+        if any(_has_failed(value, store) for value in every):
+            return self._nothing(operator, args, keyword_values, node, store)
+        follow = interpreter.torch_devices.followed
+        lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
+        lowered_keywords = {
+            name: follow(value, self.lower(value, store), store, frame)
+            for name, value in keyword_values.items()
+        }
+        inputs = (*lowered, *lowered_keywords.values())
+        informed = all(map(_is_known, inputs))
+        # It may raise an error that cannot be told: of names, or of sizes that do not fit.
+        interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
+        answer = self._infer(
+            operator, lowered, lowered_keywords, interpreter.torch_defaults.around(store)
+        )
+        recorder = interpreter.context.recorder
+        if recorder is not None:
+            tells = answer.contradiction is not None or answer.result is not UNKNOWN
+            recorder.applied(node, informed and tells, all(map(_is_sized, inputs)))
+            recorder.application(
+                node,
+                Application(
+                    operator,
+                    tuple(lowered),
+                    tuple(lowered_keywords.items()),
+                    answer.result,
+                    answer.contradiction,
+                    begun,
+                ),
+            )
+        if answer.contradiction is not None:
+            self._forget(keyword_values.get("out"), store)
+            by_axes = any(map(_has_axes, inputs))
+            contradiction = answer.contradiction
+            self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
+            return interpreter.fresh("contradiction")
+        before = origins.gather(every, store)
+        for key, content in answer.after.items():
+            target = args[key] if isinstance(key, int) else keyword_values[key]
+            self._write(target, content, before, node, store)
+        query: tuple[Hashable, ...] = ()
+        if not isinstance(answer.result, (Tensor, Dims)):
+            query = (operator, *(joins.identity(value, store) for value in every), *keyword_values)
+        result = self.lift(answer.result, before, node, query)
+        if isinstance(result, TensorValue):
+            result = self._placed(result, answer, operator, every, store)
+        result = self._same(result, answer, args, keyword_values, store)
+        row = operators.row_of(row_key, interpreter.context.rows)
+        applied = Applied(
+            row_key,
+            row.flow or None if row else None,
+            args,
+            lowered,
+            lowered_keywords,
+            node,
+            store,
+            interpreter.source,
+            interpreter.findings.silent > 0,
+        )
+        return interpreter.listeners.applied(applied, result)
+
+    def _report(
+        self,
+        contradiction: Contradiction,
+        operator: str,
+        every: Sequence[Value],
+        node: Node,
+        store: Store,
+        frame: Frame,
+        operands: Sequence[Operand],
+        by_axes: bool,
+    ) -> None:
+        """Enter a finding that points at the operands, and at where their names came from."""
+        interpreter = self.interpreter
+        marks = tuple(
+            interpreter.place(where, shown)
+            for where, value in operands
+            if isinstance(value, (TensorValue, Opaque))
+            and (shown := self._shown(value, contradiction.code, store))
+        )
+        sources = origins.gather([value for _, value in operands], store).values()
+        settled = all(origins.is_within(place, frame, interpreter.source) for place in sources)
+        interpreter.report(
+            contradiction,
+            node,
+            store,
+            frame,
+            marks,
+            origins.of_names(contradiction.names, every, store),
+            by_axes=by_axes,
+            facts=Facts(
+                operators.key_of(operator),
+                contradiction.names,
+                self.given(operands, store),
+                settled,
+            ),
+        )
+
+    def lift(
+        self,
+        answer: Any,
+        before: Mapping[str, Place],
+        node: Node,
+        query: tuple[Hashable, ...] = (),
+    ) -> Value:
+        """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+        return conversion.lift(self.interpreter, answer, before, node, query)
+
+    def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
+        """A new tensor, with the places where its names came from."""
+        return conversion.new_tensor(self.interpreter, known, origins)
+
+    def origins_of(
+        self, dim_labels: Sequence[str], choices: Sequence[Value], store: Store
+    ) -> tuple[Place, ...]:
+        """Where the names that a contradiction is about came from, one place for each span."""
+        return origins.of_names(dim_labels, choices, store)
+
+    def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
+        """What is known of the tensors among some operands."""
+        lowered = ((where, self.lower(value, store)) for where, value in operands)
+        return tuple(
+            _given(tensor, self.interpreter.source.span(where))
+            for where, tensor in lowered
+            if isinstance(tensor, Tensor)
+        )
+
+    def _nothing(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        keyword_values: Mapping[str, Value],
+        node: Node,
+        store: Store,
+    ) -> Value:
+        """Of what an operator that failed would have given nothing can be told."""
+        self.interpreter.progress.unknowns += 1
+        if self.interpreter.context.recorder is not None:
+            self.interpreter.context.recorder.applied(node, informed=False, sized=False)
+        self.forget(operator, args, keyword_values, store)
+        return self.interpreter.fresh("contradiction")
+
+    def _placed(
+        self,
+        tensor_value: TensorValue,
+        answer: operators.Inference,
+        operator: str,
+        every: Sequence[Value],
+        store: Store,
+    ) -> TensorValue:
+        """A result at an address that says whether it is new, or may be what was there before."""
+        number = self.interpreter.new_address()
+        tensor = next((v for v in every if isinstance(v, (TensorValue, Opaque))), None)
+        if answer.may_be_input and tensor is not None:
+            source = self.promote(tensor, store) if isinstance(tensor, Opaque) else tensor
+            if _may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
+                return replace(tensor_value, address=Picked((source,), number, number))
+        elif self.has(operator, "a"):
+            return replace(tensor_value, address=("attribute", number))
+        return tensor_value
+
+    def _infer(
+        self,
+        operator: str,
+        lowered: Sequence[Any],
+        lowered_keywords: Mapping[str, Any],
+        around: Around,
+    ) -> operators.Inference:
+        """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
+        key = (operator, around, *map(_frozen, (lowered, tuple(lowered_keywords.items()))))
+        context = self.interpreter.context
+        answer = context.inferences.get(key)
+        if answer is None:
+            answer = context.inferences[key] = operators.infer(
+                operator,
+                *lowered,
+                semantics=context.semantics,
+                rows=context.rows,
+                around=around,
+                **lowered_keywords,
+            )
+        return answer
+
+    def _same(
+        self,
+        result: Value,
+        answer: operators.Inference,
+        args: Sequence[Value],
+        keyword_values: Mapping[str, Value],
+        store: Store,
+    ) -> Value:
+        """An in-place call and one with ``out=`` give back the tensor they wrote to."""
+        for key, after in answer.after.items():
+            if after is answer.result:
+                target = args[key] if isinstance(key, int) else keyword_values[key]
+                return self.promote(target, store) if isinstance(target, Opaque) else target
+        if isinstance(result, TupleValue) and answer.fields:
+            return replace(result, fields=answer.fields)
+        return result
+
+    def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
+        """Arguments to which a star adds unknown ones: those of a list become one unknown value.
+
+        None where they are no list: then nothing is known of the call.
+        """
+        key = operators.key_of(operator)
+        rows = self.interpreter.context.rows
+        row = rows[key if key in rows else key.removesuffix("_")]
+        for signature in row.signatures:
+            for index, parameter in enumerate(signature):
+                if parameter.variadic and parameter.kinds and index <= len(args):
+                    return [*args[:index], self.interpreter.fresh("arguments")]
+        return None
+
+    def forget(
+        self,
+        operator: str,
+        args: Sequence[Value],
+        keyword_values: Mapping[str, Value],
+        store: Store,
+    ) -> None:
+        """A call of which nothing is known may have written to its tensors."""
+        self._forget(keyword_values.get("out"), store)
+        if operator.endswith("_") and args:
+            self._forget(args[0], store)
+
+    def _forget(self, target: Value | None, store: Store) -> None:
+        """What a failed call left in the tensors that it was given as ``out=`` is not known."""
+        if isinstance(target, TensorValue):
+            joins.write(target, store, Held(Tensor()))
+        elif isinstance(target, TupleValue):
+            for item in target.items:
+                self._forget(item, store)
+
+    def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
+        """``x.data = y``: of what x is made now, and where, nothing is known."""
+        held = joins.held(tensor_value, store)
+        blank = replace(held.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN)
+        joins.write(tensor_value, store, replace(held, tensor=blank))
+
+    def _write(
+        self, target: Value, content: Any, before: Mapping[str, Place], node: Node, store: Store
+    ) -> None:
+        if isinstance(target, Opaque) and isinstance(content, Tensor):
+            target = self.promote(target, store)
+        if isinstance(target, TensorValue) and isinstance(content, Tensor):
+            joins.write(
+                target, store, Held(content, origins.trace(self.interpreter, content, before, node))
+            )
+        elif isinstance(target, TupleValue) and isinstance(content, (tuple, list)):
+            for each, part in zip(target.items, content, strict=False):
+                self._write(each, part, before, node, store)
+
+    def show(self, value: Value, store: Store) -> str:
+        """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
+        lowered = self.lower(value, store)
+        if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
+            return ""
+        return lowered.dims.show()
+
+    def _shown(self, value: Value, code: str, store: Store) -> str:
+        """What of an operand a contradiction is about: its dims, its dtype, or its device."""
+        if not is_of_dtypes(code) and not is_of_devices(code):
+            return self.show(value, store)
+        lowered = self.lower(value, store)
+        if is_of_devices(code):
+            return devices.show(lowered.device) if isinstance(lowered, Tensor) else ""
+        dtype = lowered.dtype if isinstance(lowered, Tensor) else UNKNOWN
+        return dtypes.show(dtype)
+
+    def brief(self, value: Value, store: Store) -> str:
+        """The names of a tensor in few words: ``N C``, empty where nothing is known."""
+        lowered = self.lower(value, store) if isinstance(value, TensorValue) else None
+        if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
+            return ""
+        return " ".join(word.partition("=")[0] for word in lowered.dims.brief().split(" "))
+
+
+def _has_failed(value: Value, store: Store) -> bool:
+    """Whether an operand is, or has among its items, what a call that failed would have given."""
+    if isinstance(value, ListValue):
+        content = joins.items(value, store)
+        value = content if isinstance(content, Repeated) else TupleValue(content)
+    return has_failed(value)
+
+
+def _given(tensor: Tensor, span: Span) -> Given:
+    """What is known of a tensor that an operator was given."""
+    names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
+    labelled = not any(isinstance(name, Axis) for name in tensor.names)
+    dtype, device = dtypes.show(tensor.dtype), devices.show(tensor.device)
+    return Given(span, names, labelled, dtype, device)
+
+
+def _has_axes(operand: Any) -> bool:
+    """Whether an operand has names, or sizes, that annotations give."""
+    if isinstance(operand, Tensor):
+        named = any(isinstance(name, Axis) for name in operand.names)
+        return named or any(isinstance(size, Expression) for size in operand.dims.sizes)
+    if isinstance(operand, (tuple, list)):
+        return any(map(_has_axes, operand))
+    return isinstance(operand, Expression)
+
+
+def _is_sized(operand: Any) -> bool:
+    """Whether the sizes of all tensors in an operand are known."""
+    if isinstance(operand, Tensor):
+        return all(isinstance(size, int) for size in operand.dims.sizes)
+    return not isinstance(operand, (tuple, list)) or all(map(_is_sized, operand))
+
+
+def _sizes_fit(inputs: Sequence[Any]) -> bool:
+    """Whether no size of several tensors is unknown, so that it might not fit the others."""
+    several = sum(isinstance(operand, (Tensor, tuple, list)) for operand in inputs) > 1
+    return not several or all(map(_is_sized, inputs))
+
+
+def _is_known(operand: Any) -> bool:
+    """Whether nothing of an operand is left open that an operator's names depend on."""
+    if isinstance(operand, Tensor):
+        return operand.dims.complete
+    if isinstance(operand, (tuple, list)):
+        return all(map(_is_known, operand))
+    return operand is not UNKNOWN and not isinstance(operand, (Many, Maybe))
+
+
+def _may_be_one(input: Tensor, tensor: Tensor) -> bool:
+    """Whether nothing tells that a result is another tensor than the input."""
+    return (
+        input.dims == tensor.dims
+        and dtypes.may_be_one(input.dtype, tensor.dtype)
+        and not devices.differ(input.device, tensor.device)
+    )
+
+
+def _frozen(value: Any) -> Hashable:
+    """A key for a lowered value: equal for equal values of one type (1, 1.0 and True are three)."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_frozen, value))
+    if isinstance(value, dict):
+        return type(value), tuple(map(_frozen, value.items()))
+    if isinstance(value, slice):
+        return slice, _frozen((value.start, value.stop, value.step))
+    return type(value), value

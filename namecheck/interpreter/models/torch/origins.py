@@ -1,0 +1,90 @@
+"""Where the names of tensors came from: what findings point at besides the call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from namecheck.core import names as naming
+from namecheck.core.findings import Place, Span
+from namecheck.core.syntax import Located as Node
+from namecheck.core.syntax import Source
+from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import ListValue, Repeated, TensorValue, TupleValue, Value
+from namecheck.interpreter.evaluation.frames import Frame
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+
+def gather(operand_values: Iterable[Value], store: Store) -> dict[str, Place]:
+    """Where the names of the operands came from, the first operand's first."""
+    place_of_name: dict[str, Place] = {}
+    for value in operand_values:
+        if isinstance(value, TensorValue):
+            for name, place in joins.held(value, store).origins.items():
+                place_of_name.setdefault(name, place)
+        elif isinstance(value, (TupleValue, ListValue)):
+            content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+            if not isinstance(content, Repeated):
+                for name, place in gather(content, store).items():
+                    place_of_name.setdefault(name, place)
+    return place_of_name
+
+
+def trace(
+    interpreter: Interpreter, tensor: Tensor, before: Mapping[str, Place], node: Node
+) -> dict[str, Place]:
+    """For each name of a result, where it came from: an operand, or this very call."""
+    traced: dict[str, Place] = {}
+    for name in tensor.names:
+        word = naming.word(name)
+        if word is not None:
+            traced[word] = before.get(word) or interpreter.place(
+                _written_out(word, node), "named here"
+            )
+    return traced
+
+
+def of_names(
+    dim_labels: Iterable[str], operand_values: Iterable[Value], store: Store
+) -> tuple[Place, ...]:
+    """Where the names that a contradiction is about came from, one place for each span.
+
+    Of a name that was not found there is no such place: then all names of the operands count.
+    """
+    place_of_name = gather(operand_values, store)
+    named = [label for label in dict.fromkeys(dim_labels) if label in place_of_name] or list(
+        place_of_name
+    )
+    together: dict[tuple[str, Span], list[str]] = {}
+    for label in named:
+        together.setdefault((place_of_name[label].filename, place_of_name[label].span), []).append(
+            label
+        )
+    places = []
+    for (filename, span), words in together.items():
+        listed = ", ".join(f"'{word}'" for word in words)
+        verb = "is" if len(words) == 1 else "are"
+        places.append(Place(filename, span, f"{listed} {verb} {place_of_name[words[0]].message}"))
+    return tuple(places)
+
+
+def is_within(place: Place, frame: Frame, source: Source) -> bool:
+    """Whether a place is in the scope that is being run; at the top level every place is."""
+    scope = frame.environment.scope
+    if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
+        return is_within(place, frame.caller, source)
+    if not isinstance(scope, FUNCTIONS):
+        return frame.caller is None
+    span = source.span(scope)
+    return place.filename == source.filename and span.line <= place.span.line <= span.end_line
+
+
+def _written_out(word: str, node: Node) -> Node:
+    """Where in a call a name is written out: the string or the keyword, else the whole call."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Constant) and inner.value == word:
+            return inner
+    return node

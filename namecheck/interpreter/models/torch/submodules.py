@@ -1,0 +1,126 @@
+"""What is below a module of ``torch.nn``: the modules that are its attributes, and its layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import (
+    Address,
+    Const,
+    DictValue,
+    Entries,
+    Instance,
+    ListValue,
+    Opaque,
+    Repeated,
+    TorchModule,
+    TupleValue,
+    Value,
+)
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+
+# The attribute of a module under which its submodules stand, as torch calls it.
+ATTRIBUTE: Final = "_modules"
+_LAYER_NAMES: Final = "names of layers"
+# The name of the module that a walk starts at.
+_ROOT: Final = Const("")
+# Layers that are made of layers.
+_COMPOSED: Final = ("nn.Transformer", "nn.MultiheadAttention", "nn.AdaptiveLogSoftmaxWithLoss")
+
+
+def by_attribute(module: Instance, store: Store) -> DictValue:
+    """The submodules that are attributes of a module, in the order in which they were set."""
+    stored: Value | None = store.get((module.address, ATTRIBUTE))
+    if isinstance(stored, DictValue):
+        return stored
+    return DictValue(("submodules", module.address), Entries())
+
+
+def names(module: Instance, store: Store) -> tuple[str, ...]:
+    """The names of the submodules that are attributes, in order."""
+    entries = joins.entries(by_attribute(module, store), store)
+    return tuple(name.value for name, _ in entries.items if isinstance(name, Const))
+
+
+def layers(module_value: Value, store: Store) -> ListValue | DictValue | None:
+    """The list or dict of layers that a module is."""
+    own = joins.inherited(module_value, store) if isinstance(module_value, Instance) else None
+    return own if isinstance(own, (ListValue, DictValue)) else None
+
+
+def name_layers(module: Instance, layer_names: Sequence[Value], store: Store) -> None:
+    """The layers of a sequence have names of their own."""
+    store.set((module.address, _LAYER_NAMES), TupleValue(tuple(layer_names)))
+
+
+def add_name(module_value: Value, sequence: ListValue, name: Value, store: Store) -> None:
+    """A layer that is added to a sequence has a name of its own."""
+    before = _layer_names(module_value, sequence, store)
+    if isinstance(module_value, Instance) and before is not None:
+        name_layers(module_value, (*before, name), store)
+
+
+def _layer_names(module_value: Value, sequence: ListValue, store: Store) -> Sequence[Value] | None:
+    """The names of the layers of a sequence, numbers where it has no others."""
+    content = joins.items(sequence, store)
+    if isinstance(content, Repeated):
+        return None
+    chosen = store.get((getattr(module_value, "address", None), _LAYER_NAMES))
+    named = chosen.items if isinstance(chosen, TupleValue) else ()
+    return (*named, *(Const(str(index)) for index in range(len(named), len(content))))
+
+
+def children(
+    interpreter: Interpreter, module_value: Value, store: Store
+) -> list[tuple[Value, Value]] | None:
+    """The modules directly below a module, with their names; None where not all are known."""
+    if isinstance(module_value, TorchModule):
+        return None if module_value.key.startswith(_COMPOSED) else []
+    if not isinstance(module_value, Instance):
+        return None
+    attributes = joins.entries(by_attribute(module_value, store), store)
+    own = layers(module_value, store)
+    pairs, rest = list(attributes.items), attributes.rest
+    if isinstance(own, DictValue):
+        entries = joins.entries(own, store)
+        pairs += entries.items
+        rest = rest or entries.rest
+    elif isinstance(own, ListValue):
+        listed, layer_names = joins.items(own, store), _layer_names(module_value, own, store)
+        if isinstance(listed, Repeated) or layer_names is None:
+            return None
+        pairs = [pair for pair in pairs if pair[1] not in listed]
+        pairs += zip(layer_names, listed, strict=False)
+    is_module = interpreter.torch_nn.is_module
+    return pairs if rest is None and all(is_module(child) for _, child in pairs) else None
+
+
+def walk(
+    interpreter: Interpreter, module_value: Value, store: Store, name: Value = _ROOT
+) -> Iterator[tuple[Value, Value | None]]:
+    """A module and all below it, with their names; None where there may be others."""
+    yield name, module_value
+    pairs = children(interpreter, module_value, store)
+    if pairs is None:
+        yield name, None
+        return
+    for inner, child in pairs:
+        yield from walk(interpreter, child, store, _dotted(name, inner))
+
+
+def _dotted(name: Value, inner: Value) -> Value:
+    if isinstance(name, Const) and isinstance(inner, Const):
+        return Const(f"{name.value}.{inner.value}".lstrip("."))
+    return Opaque(("dotted", name, inner), "str")
+
+
+def addresses(interpreter: Interpreter, module_value: Value, store: Store) -> Iterator[Address]:
+    """The layers of torch below a module, and the tensors that it and those below it hold."""
+    for _, below in walk(interpreter, module_value, store):
+        if isinstance(below, TorchModule):
+            yield below.address
+        elif isinstance(below, Instance):
+            yield from list(interpreter.torch_devices.tensors(below, store))
