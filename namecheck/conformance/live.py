@@ -49,7 +49,7 @@ def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
         if name is None:
             return None
         value = ended.variables.get(name, UNKNOWN)
-        return value if value is UNKNOWN else replay.known(value, native=native)
+        return value if value is UNKNOWN else replay.described(value, native=native)
 
     return Seen(
         result=UNKNOWN if ended.error is not None else held(call.result),

@@ -1,4 +1,4 @@
-"""Puts the names back on torch, and takes them away again."""
+"""Installs the named-tensor API on torch, and uninstalls it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ TESTED: Final = ((2, 11), (2, 13))
 
 
 class InstallError(RuntimeError):
-    """`install`, `uninstall` or a block where it cannot be; nothing has changed."""
+    """`install`, `uninstall` or a block is not possible now; nothing was changed."""
 
 
 def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> None:
-    """Put the named-tensor API on torch for the rest of the process, checks included.
+    """Install the named-tensor API and its checks on torch, for the process or until `uninstall`.
 
-    Raises `InstallError` where it is installed already, or where a block is open in another
-    semantics; `uninstall` takes it away again.
+    Raises `InstallError` if it is installed already, or if a block is open in another semantics.
     """
     _check_mode(mode)
     with TABLE.lock:
@@ -58,13 +57,13 @@ def install(mode: Mode = "error", *, semantics: Semantics | str | None = None) -
 
 
 def uninstall() -> None:
-    """Put every original of torch back.
+    """Restore all of torch's functions, unless a block is open.
 
-    Raises `InstallError` where `install` was not called.
+    Raises `InstallError` if `install` was not called.
     """
     with TABLE.lock:
         if not TABLE.installed:
-            raise InstallError("namecheck is not installed; there is nothing to take away")
+            raise InstallError("namecheck is not installed; there is nothing to uninstall")
         TABLE.installed = False
         if not TABLE.hosted:
             TABLE.default = "off"
@@ -72,9 +71,9 @@ def uninstall() -> None:
 
 
 def host(mode: Mode, *, semantics: Semantics | str | None = None) -> bool:
-    """Put names on torch for a program that is run: its own `install` then changes nothing.
+    """Install the API for a program that namecheck runs; its own `install` then has no effect.
 
-    Whether that was done: where names are in force for the process already, it is not.
+    Returns False, and changes nothing, if the API is installed for the process already.
     """
     _check_mode(mode)
     with TABLE.lock:
@@ -87,7 +86,7 @@ def host(mode: Mode, *, semantics: Semantics | str | None = None) -> bool:
 
 
 def dismiss() -> None:
-    """End what `host` began."""
+    """Uninstall what `host` has installed."""
     with TABLE.lock:
         TABLE.hosted = False
         TABLE.default = "error" if TABLE.installed else "off"
@@ -102,21 +101,21 @@ def enter_worker(mode: Mode, semantics: Semantics) -> None:
 
 
 def installed() -> bool:
-    """Whether names are in force for the whole process."""
+    """Whether the API is installed for the whole process."""
     return TABLE.installed or TABLE.hosted
 
 
 def recorded() -> Record:
-    """What was found outside of every `runtime` block."""
+    """The record of the findings outside of every `runtime` block."""
     return TABLE.record
 
 
 @contextmanager
 def runtime(mode: Mode = "error", *, semantics: Semantics | str | None = None) -> Iterator[Record]:
-    """The named-tensor API with its checks for a block, in this thread or task.
+    """The named-tensor API for a block, with checks in this thread or task.
 
-    Yields the record of what was found. Blocks nest, the innermost mode is in force; the API
-    itself is there for the whole process as long as any block is open, and in one semantics:
+    Yields the record of the findings. Blocks nest, and the innermost mode applies. The API itself
+    is installed for the whole process as long as any block is open, in one semantics: a block in
     another one raises `InstallError`.
     """
     _check_mode(mode)
@@ -132,44 +131,44 @@ def runtime(mode: Mode = "error", *, semantics: Semantics | str | None = None) -
             _release()
 
 
-def _check_mode(mode: str) -> None:
+def _check_mode(mode: Mode) -> None:
     if mode not in MODES:
         raise ValueError(f"unknown mode {mode!r}; the modes are {', '.join(MODES)}")
 
 
 def _hold(semantics: Semantics | str | None) -> None:
-    """Put the patches in place for one more; without a semantics, in that which is in force."""
-    wanted = TABLE.semantics if semantics is None else Semantics(semantics)
+    """Add a holder of the patches; None stands for the semantics in force."""
+    requested = TABLE.semantics if semantics is None else Semantics(semantics)
     if TABLE.holders == 0:
         _check_version()
         try:
-            TABLE.apply(_made(wanted))
+            TABLE.apply(_prepared(requested))
         except BaseException:
             TABLE.restore()
             raise
-        TABLE.semantics = wanted
-    elif wanted is not TABLE.semantics:
+        TABLE.semantics = requested
+    elif requested is not TABLE.semantics:
         raise InstallError(
-            f"namecheck is in force with semantics={TABLE.semantics.value!r}; a process has one "
-            f"semantics at a time, {wanted.value!r} has to wait until that is taken away"
+            f"namecheck is installed with semantics={TABLE.semantics.value!r}; a process has one "
+            f"semantics at a time: uninstall it before using {requested.value!r}"
         )
     TABLE.holders += 1
 
 
-def _made(semantics: Semantics) -> list[Patch | Deferred]:
-    """The patches of a semantics, made anew only where torch is not as it was.
+def _prepared(semantics: Semantics) -> list[Patch | Deferred]:
+    """The patches of a semantics, made again only if torch was changed since.
 
-    Making them takes longer than most blocks, and what torch.compile has compiled is compiled for
-    the functions that it met.
+    Making them takes longer than most blocks, and torch.compile guards its graphs by the identity
+    of the functions.
     """
-    known = TABLE.prepared.get(semantics)
-    if known is None or any(before is not _before(patch) for patch, before in known):
-        known = [(patch, _before(patch)) for patch in patches(semantics)]
-        TABLE.prepared[semantics] = known
-    return [patch for patch, _ in known]
+    prepared = TABLE.prepared.get(semantics)
+    if prepared is None or any(value is not _current(patch) for patch, value in prepared):
+        prepared = [(patch, _current(patch)) for patch in patches(semantics)]
+        TABLE.prepared[semantics] = prepared
+    return [patch for patch, _ in prepared]
 
 
-def _before(patch: Patch | Deferred) -> Any:
+def _current(patch: Patch | Deferred) -> Any:
     return read(patch.owner, patch.attribute) if isinstance(patch, Patch) else None
 
 
@@ -192,7 +191,7 @@ def _check_version() -> None:
 
 
 def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch | Deferred]:
-    """Every replacement, the attribute that carries the names first."""
+    """All patches, that of the attribute for the names first."""
     rows = operators.table()
     make = wrappers.make_recorder if recording else wrappers.make
     yield Patch(torch.Tensor, ATTRIBUTE, None)
@@ -202,34 +201,35 @@ def patches(semantics: Semantics, *, recording: bool = False) -> Iterator[Patch 
     yield from processes.patches(enter_worker)
     for target in targets.all_targets(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
-        yield Patch(target.owner, target.attribute, _replacement(target, site, make))
+        yield Patch(target.owner, target.attribute, _replacement(site, make))
     for target in targets.of_modules(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
-        if semantics is Semantics.NATIVE:  # whose refusals are those of the first operator in it
+        if semantics is Semantics.NATIVE:  # its errors are those of the first operator inside
             yield Patch(target.owner, target.attribute, wrappers.make_recorder(site))
         elif target.row.layer == "whole":
             yield Patch(target.owner, target.attribute, make(site))
     for target in naming_api.targets(rows):
         site = Site(target, semantics, assume_unnamed=not recording)
         namer = make if recording else wrappers.make_namer
-        # Where torch has names of its own, it would give them to a tensor that has none of ours.
-        quick = target.attribute == "flatten" and not native_names.IS_NATIVE
-        maker = make if quick else namer
+        # A torch with names of its own would set these on a tensor without ours.
+        is_plain = target.attribute == "flatten" and not native_names.IS_NATIVE
+        maker = make if is_plain else namer
         yield Patch(target.owner, target.attribute, maker(site))
-    yield from _of_names(semantics, recording=recording)
+    yield from _naming_patches(semantics, recording=recording)
     yield from distributed_patches.patches()
     if not recording:
         yield from compilers.patches()
 
 
-def _replacement(target: Target, site: Site, make: Any) -> Any:
-    if not targets.is_property(target):
+def _replacement(site: Site, make: Any) -> Any:
+    original = site.target.original
+    if not targets.is_property(site.target):
         return make(site)
-    site.original = target.original.__get__
-    return property(make(site), target.original.__set__, doc=target.original.__doc__)
+    site.original = original.__get__
+    return property(make(site), original.__set__, doc=original.__doc__)
 
 
-def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
+def _naming_patches(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     row = operators.table()["names="]
     move = naming_api.nothing
     target = Target(torch.Tensor, "names", "names=", row, "s", move, move=move, by_name=True)
@@ -240,7 +240,7 @@ def _of_names(semantics: Semantics, *, recording: bool) -> Iterator[Patch]:
     yield from native_names.patches(names)
     yield Patch(torch.Tensor, "has_names", naming_api.has_names)
     yield Patch(torch.Tensor, "data", naming_api.data_property())
-    if not native_names.IS_NATIVE:  # which shows names by itself, and makes layers with them
+    if not native_names.IS_NATIVE:  # it shows names itself, and accepts them in layers
         yield Patch(torch.Tensor, "__repr__", naming_api.show)
-        made = naming_api.accepting_pairs(torch.nn.Unflatten._require_tuple_int)
-        yield Patch(torch.nn.Unflatten, "_require_tuple_int", made)
+        require = naming_api.accepting_pairs(torch.nn.Unflatten._require_tuple_int)
+        yield Patch(torch.nn.Unflatten, "_require_tuple_int", require)

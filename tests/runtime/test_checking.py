@@ -394,7 +394,7 @@ def test_what_is_checked_stays_as_it_is() -> None:
     assert checked(function) is function
 
 
-def test_a_stand_in_looks_like_its_function() -> None:
+def test_a_wrapper_looks_like_its_function() -> None:
     def attend(q: NC, /, k: NC, *more: N, scale: float = 1.0, **others: Any) -> NC:
         """Attend."""
         return q
@@ -795,7 +795,7 @@ def test_a_wrong_result_stands_at_the_only_return() -> None:
     assert finding.span.line == line_of("mark: one")
     assert [place.message for place in finding.related] == [
         "one_return() is declared here",
-        "the call that it is the result of",
+        "the call that returned it",
     ]
 
 
@@ -914,9 +914,9 @@ def test_what_counts_as_a_tensor() -> None:
         shape = (2, 3)
         dtype = "float32"
 
-    assert str(violations.given(Array())).startswith("Tensor(")
-    assert check_source.part(Array()) == ((2, 3), None, "float32")
-    assert check_source.part([GOOD, None, {"a": 1}]) == (
+    assert str(violations.abstract_value(Array())).startswith("Tensor(")
+    assert check_source.key_of(Array()) == ((2, 3), None, "float32")
+    assert check_source.key_of([GOOD, None, {"a": 1}]) == (
         (torch.Size([2, 3]), None, torch.float32),
         None,
         (("a", None),),

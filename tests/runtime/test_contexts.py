@@ -187,7 +187,7 @@ def test_install_twice_and_uninstall_without_install() -> None:
         namecheck.install()
     assert not raises()
     namecheck.uninstall()
-    with pytest.raises(InstallError, match="there is nothing to take away"):
+    with pytest.raises(InstallError, match="there is nothing to uninstall"):
         namecheck.uninstall()
 
 
@@ -197,9 +197,9 @@ def test_a_semantics_that_does_not_exist() -> None:
 
 
 def test_there_is_one_semantics_at_a_time() -> None:
-    with pytest.raises(InstallError, match="in force with semantics='namecheck'; a process has"):
+    with pytest.raises(InstallError, match="installed with semantics='namecheck'; a process has"):
         namecheck.install(semantics="torch-2.12")
-    with pytest.raises(InstallError, match=r"'torch-2\.12' has to wait"):
+    with pytest.raises(InstallError, match=r"uninstall it before using 'torch-2\.12'"):
         runtime(semantics="torch-2.12").__enter__()
 
 

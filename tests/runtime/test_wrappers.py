@@ -1,4 +1,4 @@
-"""The functions that stand in torch's place: what they remember, and what they leave to torch."""
+"""The wrappers of torch's functions: what they remember, and what they leave to torch."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The functions that stand in for checked ones, written out for their parameters.
+"""Generates the wrapper of a checked function, with the parameters of that function.
 
-A stand-in looks and behaves like the function that it stands for: the same parameters and
-defaults, a coroutine function for a coroutine function, and so on. It is written out before its
-first call, as its annotations may speak of what is defined only later.
+A wrapper has the parameters and defaults of its function, is a coroutine function for a coroutine
+function, and so on. Its code is generated at the first call, because annotations may use names
+that are defined later.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from namecheck.runtime.annotations.contracts import Contract
 
 FILENAME: Final = "<namecheck check>"
 
-# What asking a value for its shape may raise; without a shape there is no key.
-SHAPELESS: Final = (AttributeError, TypeError, RuntimeError)
+# The errors of values without a shape, which have no key.
+KEY_ERRORS: Final = (AttributeError, TypeError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a function, as its code has them."""
+    """The parameters of a function, from its code object."""
 
     positional_only: tuple[str, ...]
     positional: tuple[str, ...]
@@ -44,19 +44,19 @@ class Parameters:
 
     @staticmethod
     def of(function: FunctionType) -> Parameters:
-        """Those of the function itself, whatever it wraps."""
+        """The parameters of the function itself, not of one that it wraps."""
         code = function.__code__
         names = iter(code.co_varnames)
-        only = tuple(itertools.islice(names, code.co_posonlyargcount))
+        positional_only = tuple(itertools.islice(names, code.co_posonlyargcount))
         positional = tuple(itertools.islice(names, code.co_argcount - code.co_posonlyargcount))
         keywords = tuple(itertools.islice(names, code.co_kwonlyargcount))
         star = next(names) if code.co_flags & inspect.CO_VARARGS else None
         mapping = next(names) if code.co_flags & inspect.CO_VARKEYWORDS else None
-        return Parameters(only, positional, star, keywords, mapping)
+        return Parameters(positional_only, positional, star, keywords, mapping)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names."""
+        """All names, ``*args`` and ``**kwargs`` last."""
         return self.positional_only + self.positional + self.keyword_only + self.stars
 
     @property
@@ -66,7 +66,7 @@ class Parameters:
 
     @property
     def head(self) -> str:
-        """As they stand in a ``def``, without defaults."""
+        """The parameter list of a ``def``, without defaults."""
         parts = [*self.positional_only, *(["/"] if self.positional_only else []), *self.positional]
         if self.star:
             parts.append(f"*{self.star}")
@@ -77,7 +77,7 @@ class Parameters:
 
     @property
     def passed(self) -> str:
-        """As they are handed on in a call."""
+        """The argument list of a call that forwards them."""
         parts = [*self.positional_only, *self.positional]
         parts += [f"*{self.star}"] if self.star else []
         parts += [f"{name}={name}" for name in self.keyword_only]
@@ -85,45 +85,45 @@ class Parameters:
         return ", ".join(parts)
 
 
-def make(checker: object, function: FunctionType) -> FunctionType:
-    """The wrapper of a function before its first call, which lets its checker write it out."""
-    own = Parameters.of(function)
-    code = _dressed(_first_source(own, _name(own), _kind(function)), function)
+def make_wrapper(checker: object, function: FunctionType) -> FunctionType:
+    """The wrapper of a function before its first call, at which the checker prepares its code."""
+    signature = Parameters.of(function)
+    code = _named_code(_first_source(signature, _name(signature), _kind(function)), function)
     cell = CellType(checker)
-    stand_in = FunctionType(
+    wrapper = FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, (cell,)
     )
-    stand_in.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(stand_in, function)
-    return stand_in
+    wrapper.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(wrapper, function)
+    return wrapper
 
 
-def code_of(function: FunctionType, declared: Contract) -> CodeType:
-    """The code of the wrapper that checks a function against what it declares."""
-    own = Parameters.of(function)
-    text = _source(own, _name(own), _kind(function), declared, _optional(function))
-    return _dressed(text, function)
+def code_of(function: FunctionType, contract: Contract) -> CodeType:
+    """The code of the wrapper that checks a function against its contract."""
+    signature = Parameters.of(function)
+    text = _source(signature, _name(signature), _kind(function), contract, _optional(function))
+    return _named_code(text, function)
 
 
-def part(value: Any) -> Hashable:
-    """What of a value its check depends on; raises where that cannot be told."""
+def key_of(value: Any) -> Hashable:
+    """A key of all that the check of a value depends on; raises one of `KEY_ERRORS`."""
     if value is None:
         return None
     if value.__class__ is list or value.__class__ is tuple:
-        return tuple(map(part, value))
+        return tuple(map(key_of, value))
     if isinstance(value, Mapping):
-        return tuple((key, part(each)) for key, each in value.items())
+        return tuple((key, key_of(each)) for key, each in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(map(part, value))
+        return tuple(map(key_of, value))
     shape = getattr(value, "shape", None)
     if shape is None:
         return None
     return shape, getattr(value, "_names", None), getattr(value, "dtype", None)
 
 
-def placed(value: Any) -> Hashable:
-    """The same where devices are declared."""
-    return part(value), _devices(value)
+def key_with_device(value: Any) -> Hashable:
+    """The key if the annotation declares a device."""
+    return key_of(value), _devices(value)
 
 
 def _devices(value: Any) -> Hashable:
@@ -134,22 +134,22 @@ def _devices(value: Any) -> Hashable:
     return getattr(value, "device", None)
 
 
-def values(
+def declared_arguments(
     function: FunctionType,
-    declared: Iterable[str],
+    parameter_names: Iterable[str],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """The declared arguments of a function that only hands its arguments on to another."""
+    """The declared arguments of a function whose own signature is ``*args, **kwargs``."""
     try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:
-        given = {}
-    return tuple(given.get(name) for name in declared)
+        bound = {}
+    return tuple(bound.get(name) for name in parameter_names)
 
 
 def _optional(function: FunctionType) -> frozenset[str]:
-    """The parameters that are None unless something is passed."""
+    """The parameters with the default None."""
     code = function.__code__
     defaults = function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount][code.co_argcount - len(defaults) :]
@@ -158,14 +158,14 @@ def _optional(function: FunctionType) -> frozenset[str]:
 
 
 def result_name(function: FunctionType) -> str:
-    """The local variable of a stand-in that holds the result."""
+    """The local variable of a wrapper for the result."""
     return f"{_name(Parameters.of(function))}_result"
 
 
-def _name(own: Parameters) -> str:
-    """What the checker is called in a stand-in, and its other names begin with: no parameter."""
+def _name(signature: Parameters) -> str:
+    """The variable of the checker in a wrapper; no parameter begins with it."""
     name = "namecheck"
-    while any(each.startswith(name) for each in own.names):
+    while any(each.startswith(name) for each in signature.names):
         name += "_"
     return name
 
@@ -184,8 +184,8 @@ def _kind(function: FunctionType) -> int:
 
 _ASYNC: Final = (_COROUTINE, _ASYNC_GENERATOR)
 
-# How each kind of function hands over to another of its kind, and what it gives back.
-_HANDED_ON: Final = {
+# How each kind of function forwards to another one of its kind, and keeps its result.
+_FORWARDING: Final = {
     _PLAIN: ["{result} = {call}"],
     _COROUTINE: ["{result} = await {call}"],
     _GENERATOR: ["return (yield from {call})"],
@@ -209,123 +209,129 @@ _HANDED_ON: Final = {
 }
 
 
-def _handed_on(kind: int, call: str, check: str) -> list[str]:
-    words = {word: f"{check}_{word}" for word in ("result", "inner", "sent", "error")}
-    return [line.format(call=call, **words) for line in _HANDED_ON[kind]]
+def _forwarding(kind: int, call: str, check: str) -> list[str]:
+    variables = {name: f"{check}_{name}" for name in ("result", "inner", "sent", "error")}
+    return [line.format(call=call, **variables) for line in _FORWARDING[kind]]
 
 
-def _compiled(own: Parameters, check: str, kind: int) -> list[str]:
-    """What torch.compile sees: the function, and what to look at while it is traced."""
+def _compiled(signature: Parameters, check: str, kind: int) -> list[str]:
+    """The lines for torch.compile: the function, and two callbacks while it is traced."""
     if kind != _PLAIN:
         return []
     return [
         f"if {check}.compiling():",
         f"    from torch._dynamo.comptime import comptime as {check}_look",
         f"    {check}_look({check}.at_entry)",
-        f"    {check}_result = {check}.function({own.passed})",
+        f"    {check}_result = {check}.function({signature.passed})",
         f"    {check}_look({check}.at_return)",
         f"    return {check}_result",
     ]
 
 
-def _first_source(own: Parameters, check: str, kind: int) -> str:
-    """The function before its first call: it has itself written out, and calls itself again."""
-    lines = [*_compiled(own, check, kind), f"{check}.prepare()"]
-    lines += _handed_on(kind, f"{check}.stand_in({own.passed})", check)
+def _first_source(signature: Parameters, check: str, kind: int) -> str:
+    """The wrapper before its first call: it lets itself be generated, and calls itself again."""
+    lines = [*_compiled(signature, check, kind), f"{check}.prepare()"]
+    lines += _forwarding(kind, f"{check}.wrapper({signature.passed})", check)
     if kind in (_PLAIN, _COROUTINE):
         lines.append(f"return {check}_result")
-    return _definition(kind, check, own.head, lines)
+    return _definition(kind, check, signature.head, lines)
 
 
-def _definition(kind: int, check: str, head: str, body: Sequence[str]) -> str:
-    """The source of a function in another, which is to give it its checker."""
-    word = "async def" if kind in _ASYNC else "def"
-    lines = [f"{word} stand_in({head}):", "    __tracebackhide__ = True"]
-    lines += [f"    {line}" for line in body]
-    return "\n".join([f"def made({check}):", *(f"    {line}" for line in lines)]) + "\n"
+def _definition(kind: int, check: str, head: str, statements: Sequence[str]) -> str:
+    """The source of a wrapper, nested in a function that has the checker as its parameter."""
+    keyword = "async def" if kind in _ASYNC else "def"
+    lines = [f"{keyword} wrapper({head}):", "    __tracebackhide__ = True"]
+    lines += [f"    {line}" for line in statements]
+    return "\n".join([f"def make({check}):", *(f"    {line}" for line in lines)]) + "\n"
 
 
 @lru_cache(maxsize=4096)
 def _code(text: str) -> CodeType:
-    """The code of the inner function of a source."""
+    """The code of the nested function of a source."""
     code = compile(text, FILENAME, "exec", dont_inherit=True)
     for _ in range(2):
         code = next(each for each in code.co_consts if isinstance(each, CodeType))
     return code
 
 
-def _dressed(text: str, function: FunctionType) -> CodeType:
+def _named_code(text: str, function: FunctionType) -> CodeType:
     code = _code(text)
     return code.replace(co_name=function.__name__, co_qualname=function.__qualname__)
 
 
 def _source(
-    own: Parameters, check: str, kind: int, found: Contract, optional: frozenset[str]
+    signature: Parameters, check: str, kind: int, contract: Contract, optional: frozenset[str]
 ) -> str:
-    """The function: what is known of these arguments, the call, what is known of its result."""
-    call = f"{check}.function({own.passed})"
-    if not found.speaks:
-        return _definition(kind, check, own.head, _bare(kind, call, check))
-    body = _compiled(own, check, kind) + _entry(own, check, found, optional)
-    if kind in (_GENERATOR, _ASYNC_GENERATOR) or not speaks(found.result):
-        return _definition(kind, check, own.head, [*body, *_bare(kind, call, check)])
-    known = [f"if {check}_key in {check}_known:", f"    return {check}_result"]
-    body += _handed_on(kind, call, check)
-    body += _asking([_key(f"{check}_result", found.result, check, False)], check, known, [])
+    """The wrapper: a look-up of its arguments, the call, a look-up of its result."""
+    call = f"{check}.function({signature.passed})"
+    if not contract.speaks:
+        return _definition(kind, check, signature.head, _bare(kind, call, check))
+    body = _compiled(signature, check, kind) + _entry(signature, check, contract, optional)
+    if kind in (_GENERATOR, _ASYNC_GENERATOR) or not speaks(contract.result):
+        return _definition(kind, check, signature.head, [*body, *_bare(kind, call, check)])
+    accepted = [f"if {check}_key in {check}_accepted:", f"    return {check}_result"]
+    body += _forwarding(kind, call, check)
+    body += _lookup([_key(f"{check}_result", contract.result, check, False)], check, accepted, [])
     body += [
-        f"{check}.leave({check}_known, {check}_key, {check}_result)",
+        f"{check}.leave({check}_accepted, {check}_key, {check}_result)",
         f"return {check}_result",
     ]
-    return _definition(kind, check, own.head, body)
+    return _definition(kind, check, signature.head, body)
 
 
 def _bare(kind: int, call: str, check: str) -> list[str]:
-    """The call alone, of which the result is not looked at."""
+    """The call, if its result is not checked."""
     if kind == _PLAIN:
         return [f"return {call}"]
     end = [f"return {check}_result"] if kind == _COROUTINE else []
-    return _handed_on(kind, call, check) + end
+    return _forwarding(kind, call, check) + end
 
 
-def _entry(own: Parameters, check: str, found: Contract, optional: frozenset[str]) -> list[str]:
-    """What is known of the arguments: ``known`` is what calls like this one have bound."""
-    declared = found.parameters
+def _entry(
+    signature: Parameters, check: str, contract: Contract, optional: frozenset[str]
+) -> list[str]:
+    """The look-up of the arguments, which sets ``accepted`` to the results known to fit."""
+    declared = contract.parameters
     body = [f"{check}_getattr = {check}.getattr"]
-    if set(declared) <= set(own.names):
-        keys = [_key(name, told, check, name in optional) for name, told in declared.items()]
-        given = "".join(f"{name}, " for name in declared)
+    if set(declared) <= set(signature.names):
+        keys = [_key(name, each, check, name in optional) for name, each in declared.items()]
+        arguments = "".join(f"{name}, " for name in declared)
     else:
-        args, kwargs = own.star or "()", own.mapping or "{}"
-        body.append(f"{check}_given = {check}.values({args}, {kwargs})")
-        asked = "placed" if any(map(names_device, declared.values())) else "part"
-        keys, given = [f"{check}.{asked}({check}_given)"], f"*{check}_given, "
-    known = f"{check}_known"
-    body += _asking(keys, check, [f"{known} = {check}.memo[{check}_key]"], [f"{known} = None"])
+        args, kwargs = signature.star or "()", signature.mapping or "{}"
+        body.append(f"{check}_arguments = {check}.declared_arguments({args}, {kwargs})")
+        method = "key_with_device" if any(map(names_device, declared.values())) else "key_of"
+        keys = [f"{check}.{method}({check}_arguments)"]
+        arguments = f"*{check}_arguments, "
+    accepted = f"{check}_accepted"
+    remembered = f"{accepted} = {check}.memo[{check}_key]"
+    body += _lookup(keys, check, [remembered], [f"{accepted} = None"])
     return [
         *body,
-        f"if {known} is None:",
-        f"    {known} = {check}.enter({check}_key, ({given}))",
+        f"if {accepted} is None:",
+        f"    {accepted} = {check}.enter({check}_key, ({arguments}))",
     ]
 
 
-def _asking(keys: list[str], check: str, then: list[str], otherwise: list[str]) -> list[str]:
-    """Make the key, and do something with it; `otherwise` where it is not known, or is none."""
-    lines = ["try:", f"    {check}_key = ({''.join(f'{key}, ' for key in keys)})"]
+def _lookup(
+    key_parts: Sequence[str], check: str, then: list[str], otherwise: list[str]
+) -> list[str]:
+    """Make the key and use it; `otherwise` is for a key without an entry, and for no key."""
+    lines = ["try:", f"    {check}_key = ({''.join(f'{key}, ' for key in key_parts)})"]
     lines += [f"    {line}" for line in then]
     if otherwise:
         lines += [f"except {check}.KeyError:", *(f"    {line}" for line in otherwise)]
-    lines += [f"except {check}.Shapeless:", f"    {check}_key = None"]
+    lines += [f"except {check}.KeyErrors:", f"    {check}_key = None"]
     return lines + [f"    {line}" for line in otherwise]
 
 
 def _key(name: str, declared: Declared, check: str, optional: bool) -> str:
-    """The expression for what the check of one value depends on."""
+    """The expression for the key of one value."""
     if isinstance(declared, OneOf) and len(declared.options) == 2:
         first, second = declared.options
         if NO_TENSOR in (first, second):
             declared, optional = (second if first == NO_TENSOR else first), True
     if not isinstance(declared, Declaration):
-        return f"{check}.{'placed' if names_device(declared) else 'part'}({name})"
+        return f"{check}.{'key_with_device' if names_device(declared) else 'key_of'}({name})"
     parts = f"{name}.shape, {check}_getattr({name}, '_names', None)"
     if declared.dtypes is not None:
         parts += f", {name}.dtype"
@@ -335,7 +341,7 @@ def _key(name: str, declared: Declared, check: str, optional: bool) -> str:
 
 
 _CALLBACKS: Final = """
-def made(check):
+def make(check):
     def at_entry(context): check.trace_arguments(context)
     def at_return(context): check.trace_result(context)
     return at_entry, at_return
@@ -343,8 +349,8 @@ def made(check):
 
 
 def callbacks(checker: object) -> tuple[Callable[[Any], None], Callable[[Any], None]]:
-    """What torch.compile calls while it traces: functions that it does not take for ours."""
+    """The callbacks for torch.compile, generated so that it does not skip them as our code."""
     space: dict[str, Any] = {}
     exec(compile(_CALLBACKS, FILENAME, "exec"), space)
-    at_entry, at_return = space["made"](checker)
+    at_entry, at_return = space["make"](checker)
     return at_entry, at_return

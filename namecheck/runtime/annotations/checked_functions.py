@@ -1,9 +1,8 @@
-"""Annotated functions, checked where they are entered and where they return.
+"""Checks annotated functions at their entry and their return.
 
-`checked` puts a wrapper around a function: the arguments must fit its annotations, and one
-another, and so must the result (docs/runtime-assertions.md). The wrapper is written out for the
-function's parameters and asks one question of a call that it has seen the like of: whether it
-knows these shapes and names. Everything else is asked of `namecheck.annotations`.
+`checked` wraps a function: its arguments must fit its annotations and each other, and so must its
+result (docs/runtime-assertions.md). The wrapper is generated for the parameters of the function.
+It looks shapes and names up in a memo; `namecheck.annotations` checks what is not in the memo.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import inspect
 import sys
 import warnings
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import FrameType, FunctionType
 from typing import Any, Final, TypeVar, cast
@@ -25,13 +24,13 @@ from namecheck.annotations.declarations import Every, Value, meet
 from namecheck.core.names import Contradiction
 from namecheck.runtime.annotations import check_source, violations
 from namecheck.runtime.annotations.check_source import Parameters
-from namecheck.runtime.annotations.contracts import Contract, Unresolved, contract
-from namecheck.runtime.annotations.violations import given, is_sized
+from namecheck.runtime.annotations.contracts import Contract, Unresolved, read_contract
+from namecheck.runtime.annotations.violations import abstract_value, has_constant_sizes
 from namecheck.runtime.core import modes
 
 T = TypeVar("T")
 
-# More shapes than that are data. Then all are forgotten.
+# Calls with more shapes than that have data-dependent sizes; the memo is then cleared.
 MOST_CALLS: Final = 1024
 MOST_RESULTS: Final = 64
 
@@ -39,10 +38,10 @@ _MARK: Final = "__namecheck_checker__"
 
 
 def checked(target: T) -> T:
-    """Check an annotated function in every call; of a class, the functions defined in it.
+    """Check an annotated function at every call; for a class, the functions defined in it.
 
-    Takes functions of every kind, and what `staticmethod`, `classmethod` and `property` make of
-    them. Gives back what it was given where nothing is annotated, or ``NAMECHECK=off``.
+    Accepts functions of every kind, and `staticmethod`, `classmethod` and `property` objects.
+    Returns its argument unchanged if nothing is annotated, or with ``NAMECHECK=off``.
     """
     if modes.switched_off():
         return target
@@ -50,7 +49,7 @@ def checked(target: T) -> T:
 
 
 def checked_as_is(function: T) -> T:
-    """Check a function whose annotations speak of nothing that is defined after it."""
+    """Check a function whose annotations use no name that is defined after it."""
     return cast(T, _checked(function, sys._getframe(1), final=True))
 
 
@@ -60,11 +59,11 @@ def _checked(target: Any, frame: FrameType | None, *, final: bool) -> Any:
     if isinstance(target, (staticmethod, classmethod)):
         return type(target)(_checked(target.__func__, frame, final=final))
     if isinstance(target, property):
-        made = target
-        for place, accessor in (("getter", target.fget), ("setter", target.fset)):
+        accessors = target
+        for method, accessor in (("getter", target.fget), ("setter", target.fset)):
             if accessor is not None:
-                made = getattr(made, place)(_checked(accessor, frame, final=final))
-        return made
+                accessors = getattr(accessors, method)(_checked(accessor, frame, final=final))
+        return accessors
     if isinstance(target, type):
         for name, value in list(vars(target).items()):
             if isinstance(value, (FunctionType, staticmethod, classmethod, property)):
@@ -77,10 +76,10 @@ def _checked(target: Any, frame: FrameType | None, *, final: bool) -> Any:
 
 
 def check_generated(cls: T) -> T:
-    """Check the ``__init__`` that a decorator wrote for a class, from its fields' annotations."""
-    made = vars(cls).get("__init__") if isinstance(cls, type) else None
-    if isinstance(made, FunctionType) and made.__code__.co_filename.startswith("<"):
-        cls.__init__ = _function(made, None, final=True)  # type: ignore[misc]
+    """Check the ``__init__`` that a decorator generated from the annotations of fields."""
+    generated = vars(cls).get("__init__") if isinstance(cls, type) else None
+    if isinstance(generated, FunctionType) and generated.__code__.co_filename.startswith("<"):
+        cls.__init__ = _function(generated, None, final=True)  # type: ignore[misc]
     return cls
 
 
@@ -88,27 +87,31 @@ def _function(function: FunctionType, frame: FrameType | None, *, final: bool) -
     if hasattr(function, _MARK):
         return function
     try:
-        found = _contract(function, frame, final=final)
+        declared = _contract(function, frame, final=final)
     except Unresolved:
-        return Checker(function, None).stand_in
-    return Checker(function, found).stand_in if found.speaks else function
+        return Checker(function, None).wrapper
+    return Checker(function, declared).wrapper if declared.speaks else function
 
 
 def _contract(function: FunctionType, frame: FrameType | None, *, final: bool) -> Contract:
-    """What a function declares; strings may speak of its globals, and of what is around it."""
+    """The contract of a function; strings may use its globals and the scopes around it."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     closed = {name: cell.cell_contents for name, cell in cells if not _is_empty(cell)}
     inner = ChainMap(closed, *_locals(function, frame))
-    found = contract(_annotations(function), function.__globals__, inner, final=final)
-    for name, fault in found.faults:
+    declared = read_contract(_annotations(function), function.__globals__, inner, final=final)
+    for name, fault in declared.faults:
         _warn(function, name, fault)
-    own = Parameters.of(function)
-    stars = {name: Every(told) for name, told in found.parameters.items() if name in own.stars}
-    return replace(found, parameters={**found.parameters, **stars}) if stars else found
+    stars = Parameters.of(function).stars
+    if not any(name in stars for name in declared.parameters):
+        return declared
+    parameters = {
+        name: Every(each) if name in stars else each for name, each in declared.parameters.items()
+    }
+    return replace(declared, parameters=parameters)
 
 
 def _warn(function: FunctionType, name: str, fault: str) -> None:
-    """Tell that an annotation is not checked, at the definition of its function."""
+    """Warn at the definition of a function that an annotation is not checked."""
     code = function.__code__
     whose = "its result" if name == "return" else f"'{name}'"
     warnings.warn_explicit(
@@ -120,7 +123,7 @@ def _warn(function: FunctionType, name: str, fault: str) -> None:
 
 
 def _locals(function: FunctionType, frame: FrameType | None) -> Iterator[dict[str, Any]]:
-    """The locals of the classes and of the function that a function is being defined in."""
+    """The locals of the classes and of the function around the definition of a function."""
     while frame is not None and frame.f_globals is function.__globals__:
         yield frame.f_locals
         if frame.f_code.co_flags & inspect.CO_OPTIMIZED:
@@ -129,13 +132,13 @@ def _locals(function: FunctionType, frame: FrameType | None) -> Iterator[dict[st
 
 
 def _annotations(function: FunctionType) -> Mapping[str, Any]:
-    """The annotations, as strings where Python 3.14 cannot evaluate them yet."""
+    """The annotations, as strings if Python 3.14 cannot evaluate them yet."""
     try:
         return function.__annotations__
     except NameError:
         lib = importlib.import_module("annotationlib")
-        found: Mapping[str, Any] = lib.get_annotations(function, format=lib.Format.STRING)
-        return found
+        annotations: Mapping[str, Any] = lib.get_annotations(function, format=lib.Format.STRING)
+        return annotations
 
 
 def _is_empty(cell: Any) -> bool:
@@ -146,8 +149,8 @@ def _is_empty(cell: Any) -> bool:
     return False
 
 
-class Known(dict[Hashable, bool]):
-    """The results that are known to fit after one kind of call; what was bound at its entry."""
+class AcceptedResults(dict[Hashable, bool]):
+    """The results that fit after one kind of call, by their keys; the bindings of that call."""
 
     __slots__ = ("bindings",)
 
@@ -155,87 +158,89 @@ class Known(dict[Hashable, bool]):
         self.bindings = bindings
 
 
-_CONTRADICTED: Final = Known(None)
+_CONTRADICTED: Final = AcceptedResults(None)
 
 
 class Checker:
-    """The check of one function: `stand_in` takes its place, and asks this object for the rest."""
+    """The check of one function; `wrapper` replaces it, and calls this object for a new shape."""
 
     compiling = staticmethod(torch.compiler.is_dynamo_compiling)
     getattr = getattr
-    part = staticmethod(check_source.part)
-    placed = staticmethod(check_source.placed)
+    key_of = staticmethod(check_source.key_of)
+    key_with_device = staticmethod(check_source.key_with_device)
     KeyError = KeyError
-    Shapeless = check_source.SHAPELESS
+    KeyErrors = check_source.KEY_ERRORS
 
-    def __init__(self, function: FunctionType, found: Contract | None) -> None:
+    def __init__(self, function: FunctionType, contract: Contract | None) -> None:
         self.function = function
-        self.contract = found
-        self.memo: dict[Hashable, Known] = {}
+        self.contract = contract
+        self.memo: dict[Hashable, AcceptedResults] = {}
         self.name = function.__qualname__.rpartition("<locals>.")[2]
         self.at_entry, self.at_return = check_source.callbacks(self)
-        self.stand_in = check_source.make(self, function)
-        setattr(self.stand_in, _MARK, self)
+        self.wrapper = check_source.make_wrapper(self, function)
+        setattr(self.wrapper, _MARK, self)
 
     def prepare(self) -> None:
-        """Write the stand-in out, before its first call."""
-        self.stand_in.__code__ = check_source.code_of(self.function, self.declared)
+        """Generate the code of the wrapper, before its first call."""
+        self.wrapper.__code__ = check_source.code_of(self.function, self.declared)
 
-    def values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """The declared arguments, where the function only hands its arguments on to another."""
-        return check_source.values(self.function, self.declared.parameters, args, kwargs)
+    def declared_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The declared arguments of a function whose own signature is ``*args, **kwargs``."""
+        parameters = self.declared.parameters
+        return check_source.declared_arguments(self.function, parameters, args, kwargs)
 
     @property
     def declared(self) -> Contract:
-        """What the function declares, settled at its first call: by then all names are defined."""
+        """The contract; strings are evaluated at the first call, when all names are defined."""
         if self.contract is None:
             self.contract = _contract(self.function, None, final=True)
         return self.contract
 
-    def enter(self, key: Hashable, values: tuple[Any, ...]) -> Known:
-        """What is known of a call with these values of the declared parameters."""
-        told = tuple(map(given, values))
-        bindings = self.check_arguments(told)
+    def enter(self, key: Hashable, values: Sequence[Any]) -> AcceptedResults:
+        """Check the declared arguments of a call; the results that fit after such a call."""
+        arguments = tuple(map(abstract_value, values))
+        bindings = self.check_arguments(arguments)
         if bindings is None:
             return _CONTRADICTED
-        known = Known(bindings)
-        if key is not None and is_sized(told):
+        accepted = AcceptedResults(bindings)
+        if key is not None and has_constant_sizes(arguments):
             if len(self.memo) >= MOST_CALLS:
                 self.memo.clear()
-            self.memo[key] = known
-        return known
+            self.memo[key] = accepted
+        return accepted
 
-    def leave(self, known: Known, key: Hashable, result: Any) -> None:
-        """Check a result that was not met before after such a call."""
-        if known.bindings is None:
+    def leave(self, accepted: AcceptedResults, key: Hashable, result: Any) -> None:
+        """Check a result that is not yet among the accepted ones."""
+        if accepted.bindings is None:
             return
-        told = given(result)
-        if self.check_result(known.bindings, told) and key is not None and is_sized(told):
-            if len(known) >= MOST_RESULTS:
-                known.clear()
-            known[key] = True
+        value = abstract_value(result)
+        fits = self.check_result(accepted.bindings, value)
+        if fits and key is not None and has_constant_sizes(value):
+            if len(accepted) >= MOST_RESULTS:
+                accepted.clear()
+            accepted[key] = True
 
-    def check_arguments(self, values: tuple[Value, ...]) -> Bindings | None:
-        """What a call with these values binds; None where it was told that they do not fit."""
-        bindings = self.bound(values)
+    def check_arguments(self, argument_values: tuple[Value, ...]) -> Bindings | None:
+        """The bindings of a call with these arguments, None after reporting a contradiction."""
+        bindings = self.bound(argument_values)
         if isinstance(bindings, Bindings):
             return bindings
-        violations.refuse_arguments(bindings, self.function)
+        violations.report_arguments(bindings, self.function)
         return None
 
     def check_result(self, bindings: Bindings, result: Value) -> bool:
-        """Whether a result fits; else that is told."""
+        """Whether a result fits; reports a contradiction."""
         contradiction = self._contradiction(bindings, result)
         if contradiction is not None:
-            violations.refuse_result(contradiction, self.function)
+            violations.report_result(contradiction, self.function)
         return contradiction is None
 
-    def bound(self, values: tuple[Value, ...]) -> Bindings | Contradiction:
-        """What a call with these values binds, or what contradicts."""
-        bindings, declared = Bindings(self.name), self.declared.parameters
+    def bound(self, argument_values: tuple[Value, ...]) -> Bindings | Contradiction:
+        """The bindings of a call with these arguments, or the contradiction between them."""
+        bindings, parameters = Bindings(self.name), self.declared.parameters
         try:
-            for (name, told), value in zip(declared.items(), values, strict=True):
-                bindings = meet(told, value, bindings, name)
+            for (name, declared), value in zip(parameters.items(), argument_values, strict=True):
+                bindings = meet(declared, value, bindings, name)
             return settle(bindings)
         except Contradiction as contradiction:
             return contradiction.alone()

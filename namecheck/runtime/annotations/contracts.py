@@ -1,4 +1,4 @@
-"""What the annotations of a function declare, read from the objects of a running program."""
+"""The contract of a function: what its annotations declare, read from the live objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final
 
 import torch
 
-from namecheck.annotations import AnnotationError, declarations, parse
+from namecheck.annotations import AnnotationError, parse
+from namecheck.annotations import declarations as annotation_declarations
 from namecheck.annotations.declarations import (
     ANYTHING,
     NO_TENSOR,
@@ -28,9 +29,9 @@ from namecheck.annotations.declarations import (
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a function declares of tensors: of its parameters by name, and of its result.
+    """What a function declares about tensors: for its parameters by name, and for its result.
 
-    `faults` tell of strings that are not of the annotation language, each with its parameter
+    `faults` are the strings outside of the annotation language, each as a pair of its parameter
     ("return" for the result) and the reason.
     """
 
@@ -40,29 +41,29 @@ class Contract:
 
     @property
     def speaks(self) -> bool:
-        """Whether it says anything of dimensions."""
+        """Whether it declares any dimensions."""
         return bool(self.parameters) or speaks(self.result)
 
 
 class Unresolved(Exception):
-    """An annotation in a string with a name that is not defined yet."""
+    """An annotation in a string uses a name that is not defined yet."""
 
 
-def contract(
+def read_contract(
     annotations: Mapping[str, Any], outer: dict[str, Any], inner: Mapping[str, Any], *, final: bool
 ) -> Contract:
-    """What annotations declare; those in strings are evaluated in the globals and locals given.
+    """The contract of these annotations; strings are evaluated with `outer` and `inner` scope.
 
-    Raises `Unresolved` where a name is not defined yet; if `final`, it is read as source instead.
+    Raises `Unresolved` if a name is not defined; if `final`, the string is read as source instead.
     """
-    found: dict[str, Declared] = {}
+    declarations: dict[str, Declared] = {}
     faults: list[tuple[str, str]] = []
     for name, annotation in annotations.items():
         reader = _Reader(outer, inner, final)
-        found[name] = reader.read(annotation)
+        declarations[name] = reader.read(annotation)
         faults += [(name, fault) for fault in reader.faults]
-    result = found.pop("return", ANYTHING)
-    parameters = {name: told for name, told in found.items() if speaks(told)}
+    result = declarations.pop("return", ANYTHING)
+    parameters = {name: each for name, each in declarations.items() if speaks(each)}
     return Contract(parameters, result, tuple(faults))
 
 
@@ -80,7 +81,7 @@ class _Reader:
         self.faults: list[str] = []
 
     def read(self, annotation: Any) -> Declared:
-        """What one annotation declares."""
+        """The declaration of one annotation."""
         if isinstance(annotation, str):
             return self._evaluated(annotation)
         if isinstance(annotation, typing.ForwardRef):
@@ -94,7 +95,7 @@ class _Reader:
             return self._of_generic(annotation, origin)
         if isinstance(annotation, typing.NewType):
             return self.read(annotation.__supertype__)
-        if hasattr(annotation, "__value__"):  # what `type X = ...` defines
+        if hasattr(annotation, "__value__"):  # an alias made by `type X = ...`
             return self.read(annotation.__value__)
         return NO_TENSOR if _is_no_tensor(annotation) else ANYTHING
 
@@ -104,11 +105,11 @@ class _Reader:
         except NameError as error:
             if not self.final:
                 raise Unresolved from error
-        except Exception:  # whatever the expression does: it says nothing then
+        except Exception:  # an expression that fails declares nothing
             pass
         else:
             return self.read(value) if value != text else ANYTHING
-        return declarations.read(text)
+        return annotation_declarations.read(text)
 
     def _of_generic(self, annotation: Any, origin: Any) -> Declared:
         arguments = typing.get_args(annotation)
@@ -129,23 +130,25 @@ class _Reader:
             return Every(self.read(arguments[1]))
         return ANYTHING
 
-    def _of_annotated(self, inner: Any, metadata: Sequence[Any]) -> Declared:
-        options = typing.get_args(inner) if _is_union(inner) else (inner,)
+    def _of_annotated(self, annotated_type: Any, metadata: Sequence[Any]) -> Declared:
+        options = (
+            typing.get_args(annotated_type) if _is_union(annotated_type) else (annotated_type,)
+        )
         if not any(isinstance(each, type) and issubclass(each, torch.Tensor) for each in options):
-            return self.read(inner)
+            return self.read(annotated_type)
         texts = [item for item in metadata if isinstance(item, str)]
         text = next(filter(_is_pattern, texts), None)
         if text is None:
             self.faults += [_fault(item) for item in texts[:1]]
-            return self.read(inner)
+            return self.read(annotated_type)
         dtype = next((item for item in metadata if isinstance(item, torch.dtype)), None)
         device = next((str(item) for item in metadata if isinstance(item, torch.device)), None)
-        named = frozenset({str(dtype).removeprefix("torch.")}) if dtype else None
-        told = tensor(text, named, str(dtype) if dtype else "", device)
-        return union([told, NO_TENSOR]) if len(options) > 1 else told
+        dtypes = frozenset({str(dtype).removeprefix("torch.")}) if dtype else None
+        declaration = tensor(text, dtypes, str(dtype) if dtype else "", device)
+        return union([declaration, NO_TENSOR]) if len(options) > 1 else declaration
 
     def _of_jaxtyping(self, annotation: Any) -> Declared:
-        """``Float[Tensor, "b d"]``, which at run time is a class that tells what it was made of."""
+        """``Float[Tensor, "b d"]``: a class with the dtypes and the text as attributes."""
         dtypes, text = annotation.dtypes, annotation.dim_str
         if fault := _fault(text):
             self.faults.append(fault)
@@ -168,7 +171,7 @@ def _is_pattern(text: str) -> bool:
 
 
 def _fault(text: str) -> str:
-    """Why a string is not of the annotation language; empty where it is."""
+    """The reason why a string is not in the annotation language; empty if it is."""
     try:
         parse(text)
     except AnnotationError as error:
@@ -177,7 +180,7 @@ def _fault(text: str) -> str:
 
 
 def _is_no_tensor(annotation: Any) -> bool:
-    """Whether it is a class of which no tensor is an instance."""
+    """Whether it is a class that no tensor is an instance of."""
     if not isinstance(annotation, type) or getattr(annotation, "_is_protocol", False):
         return False
     try:

@@ -1,9 +1,9 @@
-"""Puts `checked` on every annotated function of chosen packages, as they are imported.
+"""Applies `checked` to every annotated function of chosen packages when they are imported.
 
-The source is compiled with one more decorator, below all others, on each function that has
-annotations; a class with decorators, such as a dataclass, gets one above all others for the
-``__init__`` that they write. ``typing.no_type_check`` exempts a function or a class. Modules that
-another import hook loads, as pytest does with tests, are left to it.
+The source is compiled with an innermost decorator on each annotated function. A class with
+decorators, such as a dataclass, gets an outermost one for the ``__init__`` that they generate.
+``typing.no_type_check`` exempts a function or a class. Modules that another import hook loads, as
+pytest does with tests, are not changed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import CodeType, ModuleType, TracebackType
-from typing import Any, Final
+from types import CodeType, TracebackType
+from typing import Any, Final, TypeAlias
 
 from namecheck.runtime.core import modes
 
-# No module can have this name by itself, and ``import *`` passes it over.
+# No module defines this name itself, and ``import *`` skips it.
 _ALIAS: Final = "_@namecheck"
 _CHECKING: Final = "namecheck.runtime.annotations.checked_functions"
 
 _WORDS: Final = re.compile(r"\w+")
 
 
-# Counts what `compiled` makes of a file: bytecode of another count is not ours.
+# The version of what `compiled` makes of a file; cached bytecode of another version is ignored.
 _FORM: Final = 2
 
 
 def install_import_hook(packages: str | Sequence[str]) -> ImportHook:
     """Check the annotated functions of these packages and modules, and of all modules in them.
 
-    To be called before they are imported. Gives back the hook, which is a context manager too;
-    its `uninstall` ends it for modules that are imported from then on.
+    Call it before they are imported. Returns the hook, which is also a context manager; its
+    `uninstall` ends it for later imports.
     """
     names = [packages] if isinstance(packages, str) else list(packages)
     loaded = sorted(name for name in names if name in sys.modules)
@@ -51,17 +51,17 @@ def install_import_hook(packages: str | Sequence[str]) -> ImportHook:
 
 
 class ImportHook(MetaPathFinder):
-    """The finder that stands before all others for its packages, and for single modules."""
+    """A finder, placed before all others, for its packages and for single modules."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self.packages = tuple(packages)
         self.modules: frozenset[str] = frozenset()
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None, target: Any = None
     ) -> ModuleSpec | None:
-        """What the other finders find, with a loader that checks."""
-        if not self._is_meant(fullname):
+        """The spec of the other finders, with a loader that adds the checks."""
+        if not self._is_checked(fullname):
             return None
         for finder in sys.meta_path:
             if isinstance(finder, ImportHook) or not hasattr(finder, "find_spec"):
@@ -73,13 +73,13 @@ class ImportHook(MetaPathFinder):
                 return spec
         return None
 
-    def _is_meant(self, module: str) -> bool:
+    def _is_checked(self, module: str) -> bool:
         return module in self.modules or any(
             module == name or module.startswith(f"{name}.") for name in self.packages
         )
 
     def uninstall(self) -> None:
-        """Leave the imports from now on alone."""
+        """Remove the hook; modules imported from now on are not checked."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
@@ -88,7 +88,7 @@ class ImportHook(MetaPathFinder):
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
@@ -96,7 +96,7 @@ class ImportHook(MetaPathFinder):
 
 
 class CheckingLoader(SourceFileLoader):
-    """Loads a module with its annotated functions checked; its bytecode has a cache of its own."""
+    """Loads a module with checks on its annotated functions; its bytecode is cached separately."""
 
     def source_to_code(  # type: ignore[override]
         self, data: bytes, path: str, *, _optimization: int = -1
@@ -105,35 +105,35 @@ class CheckingLoader(SourceFileLoader):
         return compiled(data, path)
 
     def get_data(self, path: str) -> bytes:
-        """What a file holds: the source, or our bytecode of it."""
-        return super().get_data(_own(path))
+        """The content of a file: the source, or our bytecode."""
+        return super().get_data(_cache_path(path))
 
     def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
         """Write our bytecode."""
-        super().set_data(_own(path), data, _mode=_mode)
+        super().set_data(_cache_path(path), data, _mode=_mode)
 
 
-def _own(path: str) -> str:
-    """The file of our bytecode in the place of that of Python's."""
+def _cache_path(path: str) -> str:
+    """The path of our bytecode, given that of Python's; other paths are unchanged."""
     stem, dot, extension = path.rpartition(".")
     return f"{stem}.namecheck-{_FORM}.pyc" if dot and extension == "pyc" else path
 
 
-def compiled(source: bytes, path: str) -> CodeType:
-    """The code of a file, its annotated functions checked; raises SyntaxError as Python does."""
-    tree = ast.parse(source, path)
+def compiled(file_bytes: bytes, path: str) -> CodeType:
+    """The code of a file with the checks added; raises SyntaxError as Python does."""
+    tree = ast.parse(file_bytes, path)
     _Decorator(_assigned(tree)).decorate(tree.body)
     if tree.body:
         alias = ast.alias(_CHECKING, _ALIAS)
-        here = ast.copy_location(ast.Import([alias]), tree.body[0])
-        ast.copy_location(alias, here)
-        tree.body.insert(_after_preamble(tree), here)
+        statement = ast.copy_location(ast.Import([alias]), tree.body[0])
+        ast.copy_location(alias, statement)
+        tree.body.insert(_after_preamble(tree), statement)
     code: CodeType = compile(tree, path, "exec", dont_inherit=True)
     return code
 
 
 def _after_preamble(tree: ast.Module) -> int:
-    """The index behind the docstring and the imports from ``__future__``."""
+    """The index after the docstring and the imports from ``__future__``."""
     index = 0 if ast.get_docstring(tree, clean=False) is None else 1
     while index < len(tree.body):
         statement = tree.body[index]
@@ -156,14 +156,17 @@ def _assigned(tree: ast.Module) -> dict[str, int]:
     return {target.id: line for target, line in targets if isinstance(target, ast.Name)}
 
 
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class _Decorator:
-    """Puts decorators on all definitions in a body of statements, at whatever depth."""
+    """Adds decorators to all definitions in a body of statements, nested ones included."""
 
     def __init__(self, assigned: dict[str, int]) -> None:
         self.assigned = assigned
 
     def decorate(self, body: Sequence[ast.AST]) -> None:
-        """Decorate the definitions that stand in these statements."""
+        """Decorate the definitions in these statements."""
         for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 if _is_exempt(node.decorator_list):
@@ -175,18 +178,19 @@ class _Decorator:
             for field in ("body", "orelse", "finalbody", "handlers", "cases"):
                 self.decorate(getattr(node, field, ()))
 
-    def _class(self, node: ast.ClassDef) -> None:
-        if node.decorator_list:
-            node.decorator_list.insert(0, _decorator("check_generated", node))
+    def _class(self, class_node: ast.ClassDef) -> None:
+        if class_node.decorator_list:
+            class_node.decorator_list.insert(0, _decorator("check_generated", class_node))
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        annotations = list(_annotations(node))
+    def _function(self, function_node: _Function) -> None:
+        annotations = list(_annotations(function_node))
         if annotations:
-            later = any(map(partial(self._speaks_of_later, node.lineno), annotations))
-            node.decorator_list.append(_decorator("checked" if later else "checked_as_is", node))
+            later = any(map(partial(self._uses_later_name, function_node.lineno), annotations))
+            decorator = _decorator("checked" if later else "checked_as_is", function_node)
+            function_node.decorator_list.append(decorator)
 
-    def _speaks_of_later(self, line: int, annotation: ast.expr) -> bool:
-        """Whether an annotation speaks of a name that the module assigns below the line."""
+    def _uses_later_name(self, line: int, annotation: ast.expr) -> bool:
+        """Whether an annotation uses a name that the module assigns after the line."""
         for node in ast.walk(annotation):
             if isinstance(node, ast.Name) and self.assigned.get(node.id, 0) > line:
                 return True
@@ -197,20 +201,20 @@ class _Decorator:
         return False
 
 
-def _decorator(name: str, node: ast.stmt) -> ast.expr:
-    """At the line where the definition begins, so that nothing else seems to stand there."""
-    alias = ast.copy_location(ast.Name(_ALIAS, ast.Load()), node)
-    return ast.copy_location(ast.Attribute(alias, name, ast.Load()), node)
+def _decorator(name: str, statement: ast.stmt) -> ast.expr:
+    """A decorator with the position of the definition, so that no line number changes."""
+    alias = ast.copy_location(ast.Name(_ALIAS, ast.Load()), statement)
+    return ast.copy_location(ast.Attribute(alias, name, ast.Load()), statement)
 
 
 def _is_exempt(decorators: Sequence[ast.expr]) -> bool:
     return any(ast.unparse(each).rpartition(".")[2] == "no_type_check" for each in decorators)
 
 
-def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.expr]:
-    arguments = node.args
+def _annotations(function_node: _Function) -> Iterator[ast.expr]:
+    arguments = function_node.args
     listed = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     listed += [each for each in (arguments.vararg, arguments.kwarg) if each]
     yield from (each.annotation for each in listed if each.annotation)
-    if node.returns is not None:
-        yield node.returns
+    if function_node.returns is not None:
+        yield function_node.returns

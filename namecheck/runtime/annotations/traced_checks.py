@@ -1,8 +1,8 @@
-"""Checked functions in what torch.compile traces: looked at once for each trace, on fake tensors.
+"""Checks of annotated functions under torch.compile, once for each trace, on fake tensors.
 
-What is traced is the function alone, with two calls of `comptime`, which leave nothing in the
-graph. A size that may vary from call to call is compared as it is in this call; the graph then
-holds for sizes that compare in the same way, and others are traced anew.
+The traced code is the function itself and two calls of `comptime`, which leave no node in the
+graph. A dynamic size is compared with its value in this call, which guards the graph: sizes that
+compare differently cause a new trace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Tensor
 from namecheck.runtime.annotations import check_source
 from namecheck.runtime.annotations.contracts import Contract
-from namecheck.runtime.annotations.violations import given
+from namecheck.runtime.annotations.violations import abstract_value
 from namecheck.runtime.compilation import dynamo_hooks
 from namecheck.runtime.core.errors import Contradicted
 
@@ -38,10 +38,10 @@ class Checker(Protocol):
     def declared(self) -> Contract:
         """What the function declares."""
 
-    def bound(self, values: tuple[Value, ...]) -> Bindings | Contradiction:
+    def bound(self, argument_values: tuple[Value, ...]) -> Bindings | Contradiction:
         """The bindings of a call with these arguments, or what contradicts."""
 
-    def check_arguments(self, values: tuple[Value, ...]) -> Bindings | None:
+    def check_arguments(self, argument_values: tuple[Value, ...]) -> Bindings | None:
         """The bindings of such a call, None after a contradiction was reported."""
 
     def check_result(self, bindings: Bindings, result: Value) -> bool:
@@ -49,21 +49,21 @@ class Checker(Protocol):
 
 
 def enter(checker: Checker, context: ComptimeContext) -> None:
-    """Check the arguments of a call that is being traced."""
-    _judge(context, lambda: checker.check_arguments(_arguments(checker, context)))
+    """Check the arguments of a traced call."""
+    _report_at_trace(context, lambda: checker.check_arguments(_arguments(checker, context)))
 
 
 def leave(checker: Checker, context: ComptimeContext) -> None:
-    """Check the result of such a call."""
+    """Check the result of a traced call."""
     bindings = checker.bound(_arguments(checker, context))
     if isinstance(bindings, Bindings):
         returned = _local(context, check_source.result_name(checker.function))
-        _judge(context, lambda: checker.check_result(bindings, returned))
+        _report_at_trace(context, lambda: checker.check_result(bindings, returned))
 
 
-def _judge(context: ComptimeContext, check: Callable[[], object]) -> None:
+def _report_at_trace(context: ComptimeContext, check: Callable[[], object]) -> None:
     tx: Any = context._i_will_not_complain_if_bc_breaks_InstructionTranslator()
-    with dynamo_hooks.telling(tx):
+    with dynamo_hooks.reporting_at(tx):
         try:
             check()
         except Contradicted as error:
@@ -79,11 +79,11 @@ def _local(context: ComptimeContext, name: str) -> Value:
         variable = context.get_local(name)
     except KeyError:
         return UNKNOWN
-    return _known(variable._i_will_not_complain_if_bc_breaks_VariableTracker())
+    return _abstract_value(variable._i_will_not_complain_if_bc_breaks_VariableTracker())
 
 
-def _known(variable: Any) -> Value:
-    """What is known of a traced value: its fake tensor, its parts, or that it is None."""
+def _abstract_value(variable: Any) -> Value:
+    """The abstract value of a traced value: of its fake tensor, of its parts, or None."""
     variable = variable.realize()
     if isinstance(variable, TensorVariable):
         return _of_fake(variable.as_proxy().node.meta.get("example_value"))
@@ -91,47 +91,49 @@ def _known(variable: Any) -> Value:
         return None
     items = getattr(variable, "items", None)
     if isinstance(items, dict):
-        return {str(key.vt.as_python_constant()): _known(item) for key, item in items.items()}
+        return {
+            str(key.vt.as_python_constant()): _abstract_value(item) for key, item in items.items()
+        }
     if isinstance(items, (list, tuple)):
-        return tuple(map(_known, items))
+        return tuple(map(_abstract_value, items))
     return UNKNOWN
 
 
 def _of_fake(fake: Any) -> Value:
-    told = given(fake)
-    if not isinstance(told, Tensor) or told.dims.open:
-        return told
-    dims = tuple(map(_sized, told.dims.prefix, fake.shape))
-    return replace(told, dims=Dims(dims))
+    tensor = abstract_value(fake)
+    if not isinstance(tensor, Tensor) or tensor.dims.open:
+        return tensor
+    dims = tuple(map(_sized, tensor.dims.prefix, fake.shape))
+    return replace(tensor, dims=Dims(dims))
 
 
-def _sized(dim: Dim, size: Any) -> Dim:
-    if isinstance(size, torch.SymInt) and size.node.has_hint():
-        return replace(dim, size=Varying(size))
+def _sized(dim: Dim, extent: Any) -> Dim:
+    if isinstance(extent, torch.SymInt) and extent.node.has_hint():
+        return replace(dim, size=DynamicSize(extent))
     return dim
 
 
-def _symbol(size: Any) -> Any:
-    return size.symbol if isinstance(size, Varying) else size
+def _symbol(value: Any) -> Any:
+    return value.symbol if isinstance(value, DynamicSize) else value
 
 
 def _computing(compute: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
-    """An operator on sizes that vary, and the same with its operands exchanged."""
+    """An operator on dynamic sizes, and its reflected form."""
 
-    def computed(left: Any, right: Any) -> Any:
-        result = compute(_symbol(left), _symbol(right))
-        return Varying(result) if isinstance(result, torch.SymInt) else result
+    def computed(operand: Any, other_operand: Any) -> Any:
+        result = compute(_symbol(operand), _symbol(other_operand))
+        return DynamicSize(result) if isinstance(result, torch.SymInt) else result
 
     return computed, lambda right, left: computed(left, right)
 
 
-class Varying(int):
-    """A size that is a number in this call: to compare it is to compile for what came out."""
+class DynamicSize(int):
+    """A size with its value in this call; comparing it guards the graph with the outcome."""
 
     symbol: Any
 
-    def __new__(cls, symbol: Any) -> Varying:
-        """The size that is traced as this symbol."""
+    def __new__(cls, symbol: Any) -> DynamicSize:
+        """The size of this symbol."""
         size = super().__new__(cls, symbol.node.hint)
         size.symbol = symbol
         return size

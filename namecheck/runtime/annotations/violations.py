@@ -1,4 +1,4 @@
-"""What an annotated function was given or gives back, and what is told if that is wrong."""
+"""Abstract values of arguments and results, and the report if they violate a contract."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from namecheck.runtime.core import call_sites, reporting, tensor_names
 from namecheck.runtime.core.patch_table import TABLE
 
 
-def given(value: Any) -> Value:
-    """A real value as annotations are held against it; what has a shape counts as a tensor."""
+def abstract_value(value: Any) -> Value:
+    """The abstract value of an argument or a result; anything with a shape is a tensor."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return tuple(map(given, value))
+        return tuple(map(abstract_value, value))
     if isinstance(value, Mapping):
-        return {str(key): given(each) for key, each in value.items()}
+        return {str(key): abstract_value(each) for key, each in value.items()}
     try:
         shape = getattr(value, "shape", None)
     except RuntimeError:
@@ -45,42 +45,42 @@ def given(value: Any) -> Value:
     return Tensor(dims, dtype or UNKNOWN, device or UNKNOWN)
 
 
-def is_sized(value: Value) -> bool:
-    """Whether all sizes in it are numbers; those of a tracer are not, and are never met again."""
+def has_constant_sizes(value: Value) -> bool:
+    """Whether all sizes are numbers; the symbolic sizes of a tracer are useless in a memo."""
     if isinstance(value, tuple):
-        return all(map(is_sized, value))
+        return all(map(has_constant_sizes, value))
     if isinstance(value, Mapping):
-        return all(map(is_sized, value.values()))
+        return all(map(has_constant_sizes, value.values()))
     return not isinstance(value, Tensor) or UNKNOWN not in value.dims.sizes
 
 
-def refuse_arguments(contradiction: Contradiction, function: FunctionType) -> None:
-    """Tell of a call whose arguments do not fit, at the call."""
+def report_arguments(contradiction: Contradiction, function: FunctionType) -> None:
+    """Report a call with wrong arguments, at the position of the call."""
     definition = _definition(function.__code__)
-    place = _running("")
+    place = _call_of_user("")
     if place is None:
         place = Place(definition.filename, definition.head, "")
-    _tell(contradiction, place, [definition.declared])
+    _report(contradiction, place, [definition.declared])
 
 
-def refuse_result(contradiction: Contradiction, function: FunctionType) -> None:
-    """Tell of a result that does not fit, at the ``return`` if there is one alone."""
+def report_result(contradiction: Contradiction, function: FunctionType) -> None:
+    """Report a wrong result, at the ``return`` if there is exactly one."""
     definition = _definition(function.__code__)
     place = Place(definition.filename, definition.returned, "")
-    call = _running("the call that it is the result of")
-    _tell(contradiction, place, [definition.declared, *([call] if call else [])])
+    call = _call_of_user("the call that returned it")
+    _report(contradiction, place, [definition.declared, *([call] if call else [])])
 
 
-def _running(message: str) -> Place | None:
-    """The call that the user's program is at."""
+def _call_of_user(message: str) -> Place | None:
+    """The position of the running call of the user's program."""
     expression = call_sites.user_expression()
     if expression is None:
         return None
     return Place(expression.filename, call_sites.span_of(expression), message)
 
 
-def _tell(contradiction: Contradiction, place: Place, related: Sequence[Place]) -> None:
-    found = Finding(
+def _report(contradiction: Contradiction, place: Place, related: Sequence[Place]) -> None:
+    finding = Finding(
         contradiction.code,
         contradiction.message,
         place.filename,
@@ -89,12 +89,12 @@ def _tell(contradiction: Contradiction, place: Place, related: Sequence[Place]) 
         related=tuple(related),
         error=contradiction.error,
     )
-    reporting.handle(found, TABLE.default if TABLE.installed or TABLE.hosted else "error")
+    reporting.handle(finding, TABLE.default if TABLE.installed or TABLE.hosted else "error")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """Where a function is defined: its head, and where its result is made."""
+    """The position of a function: its head, and the expression of its result."""
 
     name: str
     filename: str
@@ -103,13 +103,13 @@ class Definition:
 
     @property
     def declared(self) -> Place:
-        """The head as the place of the annotations."""
+        """The head, as the place where the annotations are."""
         return Place(self.filename, self.head, f"{self.name}() is declared here")
 
 
 @lru_cache(maxsize=1024)
 def _definition(code: CodeType) -> Definition:
-    """The definition that a code object was made from; without its source, the line alone."""
+    """The definition of a code object; only its first line if the source is not available."""
     line = Span(code.co_firstlineno, 1, code.co_firstlineno, 1)
     filename = code.co_filename
     source = _source(filename)
@@ -117,8 +117,8 @@ def _definition(code: CodeType) -> Definition:
     if source is None or node is None:
         return Definition(code.co_name, filename, line, line)
     span = source.span(node)
-    word = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
-    head = Span(span.line, span.column, span.line, span.column + len(word) + len(node.name))
+    keyword = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
+    head = Span(span.line, span.column, span.line, span.column + len(keyword) + len(node.name))
     returns = [*_returns(node.body)]
     if len(returns) == 1:
         returned = source.span(returns[0])
@@ -141,7 +141,7 @@ _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambd
 
 
 def _node(source: Source, code: CodeType) -> _Function | None:
-    """The definition that begins, with its decorators, where the code says."""
+    """The definition whose first line, decorators included, is that of the code object."""
     for node in ast.walk(source.tree):
         if isinstance(node, _Function) and node.name == code.co_name:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
@@ -151,7 +151,7 @@ def _node(source: Source, code: CodeType) -> _Function | None:
 
 
 def _returns(body: Sequence[ast.AST]) -> Iterator[ast.Return]:
-    """The statements that return from a function, those of inner functions left out."""
+    """The return statements of a function, without those of inner functions."""
     for node in body:
         if isinstance(node, ast.Return):
             yield node

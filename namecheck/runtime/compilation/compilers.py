@@ -1,6 +1,6 @@
-"""The shim and torch's compilers: torch.compile, and TorchScript.
+"""The patches for torch's compilers, torch.compile and TorchScript.
 
-Both know torch's functions by their identity, and look them up in tables of their own.
+Both recognise torch's functions by identity, in tables of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from namecheck.runtime.compilation import originals
 from namecheck.runtime.core.errors import UntestedTorchWarning
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
 
-# Where TorchScript asks what a function is.
+# The functions with which TorchScript looks up what a function is.
 _LOOKUPS: Final = (
     (_builtins, "_find_builtin"),
     (_jit_internal, "_try_get_dispatched_fn"),
@@ -31,24 +31,24 @@ _hooked: list[ModuleType] = []
 
 
 def patches() -> Iterator[Patch | Deferred]:
-    """What the compilers need; the tracer of torch.compile once it has been imported."""
+    """The patches of TorchScript, and the hooks of torch.compile once it is imported."""
     for module, name in _LOOKUPS:
         yield Patch(module, name, _of_original(getattr(module, name)))
     yield Deferred("torch._dynamo", _hook, bare=True)
 
 
 def _of_original(lookup: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands in the place of a function of torch is looked up as that function."""
+    """A wrapper of a look-up that looks our wrappers up as the originals."""
 
     @functools.wraps(lookup)
-    def look_up(function: Any, *args: Any) -> Any:
-        return lookup(originals.original_of(function) or function, *args)
+    def look_up(value: Any, *args: Any) -> Any:
+        return lookup(originals.original_of(value) or value, *args)
 
     return look_up
 
 
 def _hook(module: ModuleType) -> Iterator[Patch]:
-    """Set the hooks, once for the process; what was compiled without names is forgotten."""
+    """Set the hooks, once for the process, and discard what was compiled without them."""
     if not _hooked:
         try:
             with TABLE.suspended():

@@ -1,16 +1,14 @@
-"""Names in what torch.compile traces: they go along on its fake tensors.
+"""Hooks into TorchDynamo, which propagate names on the fake tensors of torch.compile.
 
-torch.compile runs every operation that it meets once on fake tensors, to learn the sizes. Run by
-way of the functions that stand in torch's place, the operation gives names to the fake result, and
-tells contradictions, as it does in eager mode. Besides that
+torch.compile runs every traced operation once on fake tensors, to infer sizes. The hooks run it
+with our wrapper, which names the fake result and reports contradictions as in eager mode. Besides
 
-- the names of an input are read, and guarded: other names trace anew;
-- what a call says of names is said in indices before it gets into the graph (`lowering`);
-- the results of a graph, and the inputs that it has changed, are given their names after it ran.
+- the names of an input are read and guarded: other names cause a new trace;
+- names among the arguments of a call are replaced by indices in the graph (`lowering`);
+- the results of a graph, and the inputs that it changes, get their names after it ran.
 
-Nothing of names is left in the graph itself, so none of its steps costs more. The hooks are into
-private parts of torch 2.13; they stay once they are set, and let everything pass while the shim is
-not there.
+The graph itself contains no names, so its operations cost the same as without them. The hooks use
+private parts of torch 2.13. They stay once they are set, and do nothing while nothing is patched.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ from torch._dynamo.variables.base import AttributeMutationNew, VariableTracker
 from torch._dynamo.variables.tensor import TensorVariable
 from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 from torch._dynamo.variables.torch_function import TensorWithTFOverrideVariable
+from torch.fx import Node
 
 from namecheck.core.findings import Finding
 from namecheck.runtime.compilation import lowering, originals, plain_graphs
@@ -53,15 +52,15 @@ _CALLS: Final = ("call_function", "call_method")
 
 
 def hook() -> None:
-    """Set the hooks; to be called once, while torch's own functions are in their places.
+    """Set the hooks; to be called once, while the patch table is suspended.
 
-    Raises AttributeError where torch has other parts.
+    Raises AttributeError if this version of torch lacks an attribute that is hooked.
     """
     trace_rules.get_torch_obj_rule_map()
     trace_rules.get_tensor_method()
     TorchInGraphFunctionVariable._get_handlers()
-    replaced = [getattr(owner, attribute) for owner, attribute, _ in _HOOKS]
-    for (owner, attribute, make), original in zip(_HOOKS, replaced, strict=True):
+    current = [getattr(owner, attribute) for owner, attribute, _ in _HOOKS]
+    for (owner, attribute, make), original in zip(_HOOKS, current, strict=True):
         replacement = functools.wraps(original)(make(original))
         static = isinstance(vars(owner).get(attribute), staticmethod)
         setattr(owner, attribute, staticmethod(replacement) if static else replacement)
@@ -72,7 +71,7 @@ def hook() -> None:
 
 
 def _unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What traced code finds in the place of a function of torch is that function."""
+    """A value from the program that is one of our wrappers is traced as its original."""
 
     def wrap(self: Any, value: Any) -> Any:
         if not (TABLE.applied and originals.is_wrapper(value)):
@@ -90,7 +89,7 @@ def _unwrapping(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unwrapping_plain(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of a value that the traced code has from nowhere in particular."""
+    """The same for a value without a source in the program."""
 
     def create(tx: Any, value: Any) -> Any:
         if not (TABLE.applied and originals.is_wrapper(value)):
@@ -102,9 +101,9 @@ def _unwrapping_plain(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation is run on the fake tensors by way of what stands in its place."""
+    """An operation runs on its fake tensors with our wrapper, and is lowered in the graph."""
 
-    def run_node(tracer: Any, node: Any, args: Any, kwargs: Any, nnmodule: Any) -> Any:
+    def run_node(tracer: Any, node: Node, args: Any, kwargs: Any, nnmodule: Any) -> Any:
         if not TABLE.applied or node.op not in _CALLS:
             return original(tracer, node, args, kwargs, nnmodule)
         args, kwargs = _plain(args), _plain(kwargs)
@@ -112,17 +111,17 @@ def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
         graph = getattr(tracer, "output_graph", tracer)
         tx = graph.current_tx
         runner = lowering.Runner()
-        with telling(tx), runner:
+        with reporting_at(tx), runner:
             if node.op == "call_function" and wrapper is not None:
                 node.target = wrapper
             try:
                 result = original(tracer, node, args, kwargs, nnmodule)
             finally:
                 node.target = target
-        if getattr(target, "__module__", None) in _TRANSFORMS:
+        if callable(target) and getattr(target, "__module__", None) in _TRANSFORMS:
             mapped = vars(graph).setdefault("_names_mapped", {})
             function_transforms.follow(target.__name__, args, result, mapped)
-        if lowering.speaks(wrapper, args, kwargs):
+        if lowering.needs_lowering(wrapper, args, kwargs):
             lowering.lower(node, runner.calls, result)
         return result
 
@@ -130,7 +129,7 @@ def _running_nodes(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An argument as the user's code gave it: a graph has lists of its own kind."""
+    """An argument with plain lists and tuples: a graph has list types of its own."""
     if isinstance(value, list):
         return list(map(_plain, value))
     if isinstance(value, dict):
@@ -139,9 +138,11 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def telling(tx: Any) -> Iterator[None]:
-    """For a block, contradictions stand where the tracer is; if one is passed over, that holds as
-    long as the mode is the same."""
+def reporting_at(tx: Any) -> Iterator[None]:
+    """Report contradictions in a block at the expression being traced.
+
+    If one is not raised, the trace is guarded by the present mode.
+    """
     with call_sites.tracing(_expressions(tx)) as traced:
         try:
             yield
@@ -151,7 +152,7 @@ def telling(tx: Any) -> Iterator[None]:
 
 
 def _in_this_mode(builder: Any, guard: Any) -> None:
-    """A guard for a contradiction that was passed over: the mode is still the same."""
+    """Guard a trace with a contradiction that was not raised: the mode must be the same."""
     mode = reporting.current_mode(TABLE.default)
     same = f"namecheck mode {mode!r}"
     builder.guard_manager.root.add_lambda_guard(
@@ -159,39 +160,39 @@ def _in_this_mode(builder: Any, guard: Any) -> None:
     )
 
 
-def _wrapper_called_by(node: Any, args: Any) -> Any:
-    """What of ours a node calls, if it calls anything of ours."""
-    target = node.target
+def _wrapper_called_by(node: Node, args: Any) -> Any:
+    """The wrapper that a node calls, or that replaces what it calls; None if there is none."""
+    target: Any = node.target
     if node.op == "call_method":
         target = getattr(torch.Tensor, target, None) if isinstance(args[0], torch.Tensor) else None
     return target if originals.is_wrapper(target) else originals.wrapper_of(target)
 
 
 def _expressions(tx: Any) -> tuple[Expression, ...]:
-    """What is being traced, the innermost first."""
-    found: list[Expression] = []
+    """The expressions being traced, innermost first."""
+    expressions: list[Expression] = []
     while tx is not None:
         if call_sites.is_ours(tx.f_code):
             tx = tx.parent
             continue
-        told = tx.current_instruction.positions
+        at = tx.current_instruction.positions
         positions = (
-            (told.lineno, told.end_lineno, told.col_offset, told.end_col_offset)
-            if told is not None
+            (at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
+            if at is not None
             else (None, None, None, None)
         )
         of_module = tx.f_code.co_varnames[:1] == ("self",)
-        found.append(
+        expressions.append(
             Expression(tx.f_code.co_filename, tx.lineno, positions, tx.f_globals, of_module)
         )
         tx = tx.parent
-    return tuple(found)
+    return tuple(expressions)
 
 
 def _raising(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A contradiction leaves the tracer as what it is, not as the failure of a fake run."""
+    """A contradiction leaves the tracer with its own type, not as a failed run on fake tensors."""
 
-    def get_fake_value(node: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
+    def get_fake_value(node: Node, tx: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(node, tx, *args, **kwargs)
         except Exception as error:
@@ -204,28 +205,28 @@ def _raising(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _contradicted(error: BaseException | None) -> Contradicted | None:
-    """The contradiction that an exception was made of."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
+    """The contradiction among an exception, its causes and its contexts."""
+    visited: set[int] = set()
+    while error is not None and id(error) not in visited:
         if isinstance(error, Contradicted):
             return error
-        seen.add(id(error))
+        visited.add(id(error))
         error = error.__cause__ or error.__context__
     return None
 
 
-def traced(error: Contradicted) -> Contradicted:
-    """A contradiction as it is raised while tracing: the tracer lets it through as its own."""
-    return _TRACED[type(error)](error.finding)
+def traced(contradicted: Contradicted) -> Contradicted:
+    """A contradiction as an exception that the tracer does not convert to another one."""
+    return _TRACED[type(contradicted)](contradicted.finding)
 
 
-def _traced_type(kind: type[Contradicted]) -> type[Contradicted]:
+def _traced_type(error_type: type[Contradicted]) -> type[Contradicted]:
     def init(self: Any, finding: Finding) -> None:
         exc.TorchRuntimeError.__init__(self, finding.message)
-        kind.__init__(self, finding)
+        error_type.__init__(self, finding)
 
-    space = {"__init__": init, "__module__": kind.__module__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (kind, exc.TorchRuntimeError), space)
+    space = {"__init__": init, "__module__": error_type.__module__, "__doc__": error_type.__doc__}
+    return type(error_type.__name__, (error_type, exc.TorchRuntimeError), space)
 
 
 _TRACED: Final[dict[type[Contradicted], type[Contradicted]]] = {
@@ -235,15 +236,15 @@ _TRACED: Final[dict[type[Contradicted], type[Contradicted]]] = {
 
 
 def _wrapping_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The fake of an input has its names, and the graph holds for these names alone."""
+    """The fake tensor of an input has its names, and the graph is guarded by them."""
 
-    def wrap_to_fake_tensor(e: Any, tx: Any, *, source: Any, is_tensor: bool, **more: Any) -> Any:
-        fake = original(e, tx, source=source, is_tensor=is_tensor, **more)
+    def wrap_to_fake_tensor(e: Any, tx: Any, *, source: Any, is_tensor: bool, **kwargs: Any) -> Any:
+        fake = original(e, tx, source=source, is_tensor=is_tensor, **kwargs)
         if TABLE.applied and is_tensor and isinstance(e, torch.Tensor):
             names: Names | None = e._names  # type: ignore[attr-defined]
             setattr(fake, _ENTERED, names)
             tensor_names.set_names(fake, names)
-            if _is_read(source) and not more.get("parent_context"):
+            if _is_read(source) and not kwargs.get("parent_context"):
                 guard = GuardBuilder.CONSTANT_MATCH if names is None else GuardBuilder.EQUALS_MATCH
                 install_guard(AttrSource(source, ATTRIBUTE).make_guard(guard))
         return fake
@@ -252,15 +253,15 @@ def _wrapping_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_read(source: Any) -> bool:
-    """Whether a tensor is an input of its own, not the base of one."""
+    """Whether a tensor is an input itself, not the base of an input."""
     is_base = isinstance(source, AttrSource) and source.member == "_base"
     return source.subguards_allowed() and not is_base
 
 
 def _finishing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """After the graph has run, its results get their names, and so do changed inputs.
+    """The results of a graph and the inputs that it changes get their names after it ran.
 
-    What was traced with the shim is not run without it, nor the other way round.
+    A guard keeps a graph that was traced with patches from running without them, and the reverse.
     """
 
     def compile_subgraph(self: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -281,7 +282,7 @@ def _carry_names(graph: Any, tx: Any) -> None:
         for variable in _tensor_variables(graph, tx)
         if isinstance(fake := _fake(variable), torch.Tensor)
     ]
-    # A graph that runs on named inputs may leave names that the traced calls did not.
+    # With a named input, the compiled graph may put names on results that should have none.
     anywhere = any(getattr(fake, _ENTERED, None) is not None for _, fake in tensors)
     for variable, fake in tensors:
         names = tensor_names.names_of(fake)
@@ -294,8 +295,8 @@ def _carry_names(graph: Any, tx: Any) -> None:
 
 
 def _tensor_variables(graph: Any, tx: Any) -> list[Any]:
-    """The tensors of a graph that someone may hold after it ran, and perhaps others."""
-    found: dict[int, Any] = {}
+    """The tensors of a graph that may be reachable after it ran, and possibly others."""
+    variables: dict[int, Any] = {}
 
     def visit(variable: Any) -> None:
         if type(variable) in _TENSORS and variable.proxy.node.graph is graph.graph:
@@ -303,24 +304,24 @@ def _tensor_variables(graph: Any, tx: Any) -> list[Any]:
                 variable.mutation_type, AttributeMutationNew
             )
             if new or variable.source is not None:
-                found[id(variable)] = variable
+                variables[id(variable)] = variable
 
     effects = graph.side_effects
-    places = [list(effects.id_to_variable.values()), list(effects.store_attr_mutations.values())]
+    roots = [list(effects.id_to_variable.values()), list(effects.store_attr_mutations.values())]
     while tx is not None:
-        places += [tx.stack, tx.symbolic_locals]
+        roots += [tx.stack, tx.symbolic_locals]
         tx = tx.parent
-    VariableTracker.visit(visit, places)
-    return list(found.values())
+    VariableTracker.visit(visit, roots)
+    return list(variables.values())
 
 
 def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What a backend gets knows nothing of names."""
+    """A backend gets a graph without names, and its compiled form calls original functions."""
 
     def call_user_compiler(self: Any, gm: Any, example_inputs: Any) -> Any:
         if not TABLE.applied:
             return original(self, gm, example_inputs)
-        rivals = lowering.rivals(gm)
+        output_pairs = lowering.differently_named_outputs(gm)
         lowering.drop_aliases(gm)
         for node in gm.graph.nodes:
             for value in _flat(node.meta.get("example_value")):
@@ -329,7 +330,7 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
         if plain_graphs.is_graph(compiled, gm):
             compiled = plain_graphs.plain(gm)
         _restore_kernels()
-        return lowering.separating(compiled, rivals) if rivals else compiled
+        return lowering.separating(compiled, output_pairs) if output_pairs else compiled
 
     return call_user_compiler
 
@@ -343,7 +344,7 @@ def _flat(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _restore_kernels() -> None:
-    """The kernels that compiled code calls are torch's own functions."""
+    """Replace our wrappers among the kernels that compiled code calls by the originals."""
     select = sys.modules.get("torch._inductor.select_algorithm")
     kernels = vars(select.extern_kernels) if select is not None else {}
     for name, kernel in kernels.items():
@@ -352,14 +353,14 @@ def _restore_kernels() -> None:
 
 
 def _setting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``tensor.names = …`` in traced code names the fake tensor."""
+    """``tensor.names = …`` in traced code sets the names of the fake tensor."""
 
-    def call_setattr(self: Any, tx: Any, obj: Any, name: Any, value: Any) -> Any:
-        named = TABLE.applied and isinstance(obj, TensorVariable) and name.is_python_constant()
-        if named and name.as_python_constant() == "names":
+    def call_setattr(self: Any, tx: Any, obj: Any, attribute: Any, value: Any) -> Any:
+        constant = isinstance(obj, TensorVariable) and attribute.is_python_constant()
+        if TABLE.applied and constant and attribute.as_python_constant() == "names":
             _call(tx, torch.Tensor.names.fset, obj, [value], {})  # type: ignore[attr-defined]
             return value
-        return original(self, tx, obj, name, value)
+        return original(self, tx, obj, attribute, value)
 
     return call_setattr
 
@@ -368,13 +369,13 @@ def _fake(variable: Any) -> Any:
     return variable.proxy.node.meta.get("example_value")
 
 
-def _call(tx: Any, function: Any, variable: Any, args: Any, kwargs: Any) -> Any:
-    """Call a function of ours, which leaves nothing in the graph, on a fake tensor."""
+def _call(tx: Any, func: Any, variable: Any, args: Any, kwargs: Any) -> Any:
+    """Call one of our functions on a fake tensor, without a node in the graph."""
     values = [arg.as_python_constant() for arg in args]
-    words = {key: arg.as_python_constant() for key, arg in kwargs.items()}
+    keywords = {key: arg.as_python_constant() for key, arg in kwargs.items()}
     try:
         with call_sites.tracing(_expressions(tx)):
-            return function(_fake(variable), *values, **words)
+            return func(_fake(variable), *values, **keywords)
     except Contradicted as error:
         raise traced(error) from None
 
@@ -388,7 +389,7 @@ def _read_names(self: Any, tx: Any) -> Any:
 
 
 def _read_data(self: Any, tx: Any) -> Any:
-    """``tensor.data`` is a tensor that shares the names too."""
+    """``tensor.data`` has the names of the tensor."""
     get_data: Any = torch._C._autograd._get_data_attr  # type: ignore[attr-defined]
     result = TorchInGraphFunctionVariable(get_data).call_function(tx, [self], {})
     if TABLE.applied:
@@ -396,15 +397,17 @@ def _read_data(self: Any, tx: Any) -> Any:
     return result
 
 
-def _unflatten(self: Any, tx: Any, dim: Any, sizes: Any, **kwargs: Any) -> Any:
-    """Into the items of a dict, which a graph cannot hold."""
-    if not (TABLE.applied and sizes.is_python_constant()):
+def _unflatten(self: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
+    """``unflatten`` into a dict of names and sizes, which a graph cannot contain, as pairs."""
+    arguments = dict(zip(("dim", "sizes"), args, strict=False)) | kwargs
+    sizes = arguments.get("sizes")
+    if not TABLE.applied or sizes is None or not sizes.is_python_constant():
         return None
-    told = sizes.as_python_constant()
-    if not isinstance(told, Mapping):
+    named_sizes = sizes.as_python_constant()
+    if not isinstance(named_sizes, Mapping):
         return None
-    pairs = VariableTracker.build(tx, tuple(told.items()))
-    return self.call_method(tx, "unflatten", [dim, pairs], kwargs)
+    arguments["sizes"] = VariableTracker.build(tx, tuple(named_sizes.items()))
+    return self.call_method(tx, "unflatten", [], arguments)
 
 
 def _has_names(self: Any, tx: Any) -> Any:
@@ -422,8 +425,9 @@ def _by_index(original: Callable[..., Any]) -> Callable[..., Any]:
     """``size`` and ``stride`` of a dim that is given by its name."""
 
     def method(self: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
-        given = [*args, *kwargs.values()]
-        dim = given[0].as_python_constant() if given and given[0].is_python_constant() else None
+        arguments = [*args, *kwargs.values()]
+        is_constant = bool(arguments) and arguments[0].is_python_constant()
+        dim = arguments[0].as_python_constant() if is_constant else None
         if not (TABLE.applied and isinstance(dim, str)):
             return original(self, tx, *args, **kwargs)
         names = tensor_names.visible_names(_fake(self))
@@ -432,7 +436,7 @@ def _by_index(original: Callable[..., Any]) -> Callable[..., Any]:
                 tx,
                 getattr(torch.Tensor, original.__name__.removeprefix("method_")),
                 self,
-                given,
+                arguments,
                 {},
             )
         index = VariableTracker.build(tx, names.index(dim))

@@ -1,7 +1,8 @@
-"""A graph that a backend hands back as it was runs on torch's own functions.
+"""Generates code that runs a graph with torch's original functions.
 
-What torch.fx writes for a graph looks torch's functions up when it runs, and would find those that
-stand in their places. All that these do was done while tracing.
+A backend may return the graph that it was given. The code that torch.fx generates for it looks
+torch's functions up when it runs, and would call our wrappers, whose checks were already made
+while tracing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torch.fx import GraphModule, Node
 
 from namecheck.runtime.compilation import originals
 
-# Python's operators on tensors, by the method behind each.
+# The special method, without underscores, of each function of `operator`.
 _OPERATORS: Final[Mapping[Any, str]] = {
     getattr(operator, name.rstrip("_")): name
     for name in (
@@ -34,14 +35,14 @@ _OPERATORS: Final[Mapping[Any, str]] = {
 }
 
 
-def is_graph(compiled: Any, module: GraphModule) -> bool:
-    """Whether what a backend gave is the graph that it was given."""
-    return compiled is module or getattr(compiled, "__self__", None) is module
+def is_graph(compiled: Any, graph_module: GraphModule) -> bool:
+    """Whether a backend returned the graph that it was given."""
+    return compiled is graph_module or getattr(compiled, "__self__", None) is graph_module
 
 
-def plain(module: GraphModule) -> Callable[..., Any]:
-    """The graph as a function that calls torch's own functions."""
-    writer = _Writer(module)
+def plain(graph_module: GraphModule) -> Callable[..., Any]:
+    """The graph as a function that calls torch's original functions."""
+    writer = _Writer(graph_module)
     text = writer.write()
     exec(compile(text, "<namecheck graph>", "exec"), writer.space)
     forward: Callable[..., Any] = writer.space["forward"]
@@ -49,20 +50,20 @@ def plain(module: GraphModule) -> Callable[..., Any]:
 
 
 class _Writer:
-    """Writes the source of one graph; `space` has what its names stand for."""
+    """Writes the source of one graph; `space` has the globals of that source."""
 
-    def __init__(self, module: GraphModule) -> None:
-        self.nodes = list(module.graph.nodes)
-        self.space: dict[str, Any] = {"module": module}
+    def __init__(self, graph_module: GraphModule) -> None:
+        self.nodes = list(graph_module.graph.nodes)
+        self.space: dict[str, Any] = {"module": graph_module}
 
     def write(self) -> str:
-        """One line for each node, and one that lets go of what nobody needs any more."""
+        """One line for each node, followed by one that deletes the values no longer needed."""
         inputs = [node.name for node in self.nodes if node.op == "placeholder"]
         lines = [f"def forward({', '.join(inputs)}):"]
         last = self._last_uses()
         for node in self.nodes:
             if node.op == "output":
-                lines.append(f"    return {self._said(node.args[0])}")
+                lines.append(f"    return {self._value(node.args[0])}")
             elif node.op != "placeholder":
                 lines.append(f"    {node.name} = {self._called(node)}")
             if done := last.get(node):
@@ -70,54 +71,54 @@ class _Writer:
         return "\n".join(lines) + "\n"
 
     def _last_uses(self) -> dict[Node, list[str]]:
-        """The values that are used last by a node, or by none after it."""
+        """The values to delete after each node: those that no later node uses."""
         last = {used: node for node in self.nodes for used in (node, *node.all_input_nodes)}
-        found: dict[Node, list[str]] = {}
+        unused_after: dict[Node, list[str]] = {}
         for node, user in last.items():
             if user.op != "output":
-                found.setdefault(user, []).append(node.name)
-        return found
+                unused_after.setdefault(user, []).append(node.name)
+        return unused_after
 
     def _called(self, node: Node) -> str:
         if node.op == "get_attr":
             return f"module.{node.target}"
-        args = [self._said(arg) for arg in node.args]
-        words = [f"{key}={self._said(value)}" for key, value in node.kwargs.items()]
+        args = [self._value(arg) for arg in node.args]
+        keywords = [f"{key}={self._value(value)}" for key, value in node.kwargs.items()]
         if node.op == "call_module":
-            return f"module.{node.target}({', '.join([*args, *words])})"
+            return f"module.{node.target}({', '.join([*args, *keywords])})"
         method = _method(node)
         if node.op == "call_method" and method is None:
             receiver, *args = args
-            return f"{receiver}.{node.target}({', '.join([*args, *words])})"
+            return f"{receiver}.{node.target}({', '.join([*args, *keywords])})"
         if method is not None and not _is_tensor(node.args[0]):
-            args.reverse()  # a reflected one
-        return f"{self._held(method or node.target)}({', '.join([*args, *words])})"
+            args.reverse()  # a reflected method
+        return f"{self._global(method or node.target)}({', '.join([*args, *keywords])})"
 
-    def _said(self, value: Any) -> str:
+    def _value(self, value: Any) -> str:
         if isinstance(value, Node):
             return value.name
         if isinstance(value, tuple):
-            return f"({''.join(f'{self._said(part)}, ' for part in value)})"
+            return f"({''.join(f'{self._value(part)}, ' for part in value)})"
         if isinstance(value, list):
-            return f"[{', '.join(map(self._said, value))}]"
+            return f"[{', '.join(map(self._value, value))}]"
         if isinstance(value, dict):
-            pairs = (f"{key!r}: {self._said(part)}" for key, part in value.items())
+            pairs = (f"{key!r}: {self._value(part)}" for key, part in value.items())
             return f"{{{', '.join(pairs)}}}"
         if isinstance(value, slice):
-            parts = ", ".join(map(self._said, (value.start, value.stop, value.step)))
+            parts = ", ".join(map(self._value, (value.start, value.stop, value.step)))
             return f"slice({parts})"
         if value is None or value is ... or isinstance(value, (bool, int, str)):
             return repr(value)
-        return self._held(value)
+        return self._global(value)
 
-    def _held(self, value: Any) -> str:
-        name = f"held_{len(self.space)}"
+    def _global(self, value: Any) -> str:
+        name = f"global_{len(self.space)}"
         self.space[name] = value
         return name
 
 
 def _method(node: Node) -> Any:
-    """The method of torch's own that is behind a call; None where it is none."""
+    """The original method of ``torch.Tensor`` that a node calls, None if it calls another one."""
     first, *rest = node.args if node.args else (None,)
     if node.op == "call_method":
         name = str(node.target)
@@ -134,11 +135,11 @@ def _method(node: Node) -> Any:
 
 
 def _reader(attribute: Any) -> Callable[[Any, str], Any]:
-    def read(tensor: Any, _: str) -> Any:
-        return attribute.__get__(tensor)
+    def read(value: Any, _: str) -> Any:
+        return attribute.__get__(value)
 
     return read
 
 
-def _is_tensor(node: Any) -> bool:
-    return isinstance(node, Node) and isinstance(node.meta.get("example_value"), torch.Tensor)
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Node) and isinstance(value.meta.get("example_value"), torch.Tensor)

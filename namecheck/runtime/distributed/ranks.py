@@ -1,15 +1,15 @@
-"""Whether the ranks of a program give a tensor the same names, and what is said where not.
+"""Compares the names of tensors between the ranks of a program.
 
-Every rank has to take part, whether its own tensor has names or not: only together can they tell
-that one rank has none. Agreement costs one all-reduce of two numbers for each group; the names
-themselves are gathered only where the ranks disagree.
+Every rank must take part, even with an unnamed tensor, to detect that one rank has no names. If
+the ranks agree the cost is one all-reduce of two numbers for each group; the names themselves are
+gathered only if they differ.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import torch
@@ -21,46 +21,48 @@ from namecheck.runtime.core import reporting, tensor_names
 from namecheck.runtime.core.patch_table import TABLE
 from namecheck.runtime.core.tensor_names import UNKNOWN_NAME, Names
 
-# What one rank has: the names of each tensor, by what the tensor is called in the message.
+# The tensors of one rank: the label of each in messages, and its names.
 Entries: TypeAlias = tuple[tuple[str, Names], ...]
 
 _HELP: Final = "Give it the same names on every rank, with `refine_names`, before it is {}."
-_BYTES: Final = 7  # of a fingerprint: a number that int64 holds with either sign
+_BYTES: Final = 7  # the size of a fingerprint, whose negative also fits into an int64
 
 
-def compare_over_mesh(tensors: Mapping[str, torch.Tensor], mesh: Any, done: str) -> None:
-    """`compare` for all ranks of a mesh; nothing on the others."""
+def compare_over_mesh(
+    labelled_tensors: Mapping[str, torch.Tensor], mesh: Any, operation: str
+) -> None:
+    """`compare` for all ranks of a mesh; does nothing on other ranks."""
     if mesh.get_coordinate() is not None:
         groups = [mesh.get_group(dim) for dim in range(mesh.ndim)]
-        compare(tensors, groups, torch.device(mesh.device_type), done)
+        compare(labelled_tensors, groups, torch.device(mesh.device_type), operation)
 
 
 def compare(
-    tensors: Mapping[str, torch.Tensor],
+    labelled_tensors: Mapping[str, torch.Tensor],
     groups: Sequence[dist.ProcessGroup],
-    device: torch.device,
-    done: str,
+    torch_device: torch.device,
+    operation: str,
 ) -> None:
-    """Judge names that differ between the ranks of all groups, each a dimension of one mesh.
+    """Report names that differ between the ranks of all groups, each a dimension of one mesh.
 
-    The tensors are told by what they are called, and `done` is what happens to them. Nothing is
-    compared where there is no data: of meta and fake tensors, and while a program is compiled.
+    The tensors have their labels in messages as keys; `operation` is a participle for what
+    happens to them. Tensors without data are not compared: meta and fake tensors, and those of a
+    program that is being compiled.
     """
-    if not TABLE.applied or not _has_data(tensors.values()):
+    if not TABLE.applied or not _have_data(list(labelled_tensors.values())):
         return
-    entries: Entries = tuple((label, _named(tensor)) for label, tensor in tensors.items())
-    if _agree(entries, groups, device):
+    entries: Entries = tuple((label, _named(tensor)) for label, tensor in labelled_tensors.items())
+    if _agree(entries, groups, torch_device):
         return
-    found = contradiction(_gather(entries, groups), done)
-    if found is not None:
-        reporting.handle(reporting.finding_of(found, []), TABLE.default)
+    difference = contradiction(_gather(entries, groups), operation)
+    if difference is not None:
+        reporting.handle(reporting.finding_of(difference, []), TABLE.default)
 
 
-def _has_data(tensors: Iterable[torch.Tensor]) -> bool:
-    found = list(tensors)
-    if torch.compiler.is_compiling() or any(tensor.is_meta for tensor in found):
+def _have_data(values: Sequence[Any]) -> bool:
+    if torch.compiler.is_compiling() or any(tensor.is_meta for tensor in values):
         return False
-    return detect_fake_mode(found) is None
+    return detect_fake_mode(values) is None
 
 
 def _named(tensor: torch.Tensor) -> Names:
@@ -68,11 +70,13 @@ def _named(tensor: torch.Tensor) -> Names:
     return (None,) * tensor.dim() if names is None else names
 
 
-def _agree(entries: Entries, groups: Sequence[dist.ProcessGroup], device: torch.device) -> bool:
-    """Whether all have one fingerprint: then the largest is the smallest."""
+def _agree(
+    entries: Entries, groups: Sequence[dist.ProcessGroup], torch_device: torch.device
+) -> bool:
+    """Whether all ranks have the same fingerprint: the largest is then the smallest."""
     digest = hashlib.blake2b(repr(entries).encode(), digest_size=_BYTES).digest()
     fingerprint = int.from_bytes(digest, "big")
-    extremes = torch.tensor([fingerprint, -fingerprint], dtype=torch.int64, device=device)
+    extremes = torch.tensor([fingerprint, -fingerprint], dtype=torch.int64, device=torch_device)
     for group in groups:
         dist.all_reduce(extremes, dist.ReduceOp.MAX, group)
     largest, smallest = extremes.tolist()
@@ -80,47 +84,49 @@ def _agree(entries: Entries, groups: Sequence[dist.ProcessGroup], device: torch.
 
 
 def _gather(entries: Entries, groups: Sequence[dist.ProcessGroup]) -> dict[int, Entries]:
-    """What every rank has; along one dimension of the mesh after the other."""
-    known = {dist.get_rank(): entries}
+    """The entries of every rank, gathered along one dimension of the mesh after the other."""
+    by_rank = {dist.get_rank(): entries}
     for group in groups:
         gathered: list[Any] = [None] * dist.get_world_size(group)
-        dist.all_gather_object(gathered, known, group)
-        known = {rank: told for part in gathered for rank, told in part.items()}
-    return dict(sorted(known.items()))
+        dist.all_gather_object(gathered, by_rank, group)
+        by_rank = {rank: each for part in gathered for rank, each in part.items()}
+    return dict(sorted(by_rank.items()))
 
 
-def contradiction(known: Mapping[int, Entries], done: str) -> Contradiction | None:
-    """The first tensor whose names differ for certain; what is unknown might be anything."""
-    for at_ranks in zip(*known.values(), strict=False):
+def contradiction(by_rank: Mapping[int, Entries], operation: str) -> Contradiction | None:
+    """The first tensor with different names on two ranks; an unknown name equals any other."""
+    for at_ranks in zip(*by_rank.values(), strict=False):
         label = at_ranks[0][0]
-        names = dict(zip(known, (told for _, told in at_ranks), strict=True))
-        if any(_differ(one, other) for one in names.values() for other in names.values()):
-            told = "; ".join(_told(names))
-            message = f"The names of {label} differ between the ranks: {told}."
-            return Contradiction("NC113", message, help=_HELP.format(done))
+        names_by_rank = dict(zip(by_rank, (names for _, names in at_ranks), strict=True))
+        distinct = list(names_by_rank.values())
+        if any(_differ(left, right) for left, right in itertools.combinations(distinct, 2)):
+            ranks = "; ".join(_ranks_of_names(names_by_rank))
+            message = f"The names of {label} differ between the ranks: {ranks}."
+            return Contradiction("NC113", message, help=_HELP.format(operation))
     return None
 
 
-def _differ(one: Names, other: Names) -> bool:
-    if len(one) != len(other):
+def _differ(names: Names, other_names: Names) -> bool:
+    if len(names) != len(other_names):
         return True
-    return any(a != b and UNKNOWN_NAME not in (a, b) for a, b in zip(one, other, strict=True))
+    pairs = zip(names, other_names, strict=True)
+    return any(a != b and UNKNOWN_NAME not in (a, b) for a, b in pairs)
 
 
-def _told(names: Mapping[int, Names]) -> Iterable[str]:
-    """Who has which names, those of the lowest rank first."""
-    holders: dict[Names, list[int]] = {}
-    for rank, told in names.items():
-        holders.setdefault(told, []).append(rank)
-    for told, ranks in holders.items():
-        who = f"rank {ranks[0]} has" if len(ranks) == 1 else f"ranks {_ranges(ranks)} have"
-        yield f"{who} {show(tensor_names.lift(told))}"
+def _ranks_of_names(names_by_rank: Mapping[int, Names]) -> Iterator[str]:
+    """The ranks that have the same names, those of the lowest rank first."""
+    ranks_by_names: dict[Names, list[int]] = {}
+    for rank, names in names_by_rank.items():
+        ranks_by_names.setdefault(names, []).append(rank)
+    for names, ranks in ranks_by_names.items():
+        subject = f"rank {ranks[0]} has" if len(ranks) == 1 else f"ranks {_ranges(ranks)} have"
+        yield f"{subject} {show(tensor_names.lift(names))}"
 
 
 def _ranges(ranks: Sequence[int]) -> str:
-    """Numbers in ascending order, neighbours drawn together: ``0-2, 5``."""
+    """Ascending numbers, with runs as ranges: ``0-2, 5``."""
     runs = [
         [rank for _, rank in run]
-        for _, run in groupby(enumerate(ranks), key=lambda pair: pair[1] - pair[0])
+        for _, run in itertools.groupby(enumerate(ranks), key=lambda pair: pair[1] - pair[0])
     ]
     return ", ".join(f"{run[0]}-{run[-1]}" if run[1:] else f"{run[0]}" for run in runs)

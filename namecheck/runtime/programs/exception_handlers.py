@@ -1,4 +1,4 @@
-"""Which errors a running program would catch: those of ``try``, ``raises`` and ``suppress``."""
+"""Finds out whether a program would catch an error: ``try``, ``raises`` and ``suppress``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from namecheck.core.syntax import Position, Source, position
 from namecheck.runtime.programs.instructions import position_of
 
-# Contexts that swallow the errors whose types they are called with.
+# Contexts that suppress errors of the types in their arguments.
 _EXPECTING: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
 
 _Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
@@ -21,7 +21,7 @@ _With: TypeAlias = ast.With | ast.AsyncWith
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """A block whose errors are caught: where it is, and the types, None for all of them."""
+    """A block whose errors are caught: its position, and the types, None for every type."""
 
     scope: _Scope
     start: Position
@@ -29,22 +29,22 @@ class _Guard:
     types: tuple[ast.expr, ...] | None
 
 
-class Catching:
+class ExceptionHandlers:
     """The blocks of some files whose errors the program catches."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._sources = sources
         self._guards: dict[str, list[_Guard]] = {}
 
-    def catches(self, frame: FrameType | None, error: type[BaseException]) -> bool:
-        """Whether an error of this type, raised in a frame, is caught there or further out."""
+    def catches(self, frame: FrameType | None, error_type: type[BaseException]) -> bool:
+        """Whether an error of this type, raised in a frame, is caught there or in a caller."""
         while frame is not None:
-            if frame.f_code.co_filename in self._sources and self._here(frame, error):
+            if frame.f_code.co_filename in self._sources and self._catches_in(frame, error_type):
                 return True
             frame = frame.f_back
         return False
 
-    def _here(self, frame: FrameType, error: type[BaseException]) -> bool:
+    def _catches_in(self, frame: FrameType, error_type: type[BaseException]) -> bool:
         filename = frame.f_code.co_filename
         guards = self._guards.get(filename)
         if guards is None:
@@ -59,12 +59,12 @@ class Catching:
         return any(
             guard.start[:2] <= at[:2] and at[2:] <= guard.end[2:]
             for guard in guards
-            if _runs(name, guard.scope) and _takes(guard.types, error, frame)
+            if _runs(name, guard.scope) and _catches(guard.types, error_type, frame)
         )
 
 
 def _runs(name: str, scope: _Scope) -> bool:
-    """Whether a code object of this name is that of a scope, or of a comprehension in it."""
+    """Whether a code object has the name of a scope, or of a comprehension."""
     if name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"):
         return True
     if isinstance(scope, ast.Module):
@@ -72,22 +72,22 @@ def _runs(name: str, scope: _Scope) -> bool:
     return name == ("<lambda>" if isinstance(scope, ast.Lambda) else scope.name)
 
 
-def _takes(
-    types: tuple[ast.expr, ...] | None, error: type[BaseException], frame: FrameType
+def _catches(
+    types: tuple[ast.expr, ...] | None, error_type: type[BaseException], frame: FrameType
 ) -> bool:
-    return types is None or any(_is(error, _evaluated(node, frame)) for node in types)
+    return types is None or any(_is(error_type, _evaluated(node, frame)) for node in types)
 
 
-def _is(error: type[BaseException], caught: Any) -> bool:
+def _is(error_type: type[BaseException], caught: Any) -> bool:
     if isinstance(caught, tuple):
-        return any(_is(error, each) for each in caught)
-    return isinstance(caught, type) and issubclass(error, caught)
+        return any(_is(error_type, each) for each in caught)
+    return isinstance(caught, type) and issubclass(error_type, caught)
 
 
 def _evaluated(node: ast.expr, frame: FrameType) -> Any:
-    """What a dotted name, or a tuple of such, stands for in a frame."""
-    plain = (ast.Name, ast.Attribute, ast.Tuple, ast.expr_context)
-    if not all(isinstance(inner, plain) for inner in ast.walk(node)):
+    """The value of a dotted name, or of a tuple of these, in a frame; None for other nodes."""
+    allowed = (ast.Name, ast.Attribute, ast.Tuple, ast.expr_context)
+    if not all(isinstance(inner, allowed) for inner in ast.walk(node)):
         return None
     try:
         return eval(
@@ -115,8 +115,11 @@ def _guard(scope: _Scope, body: list[ast.stmt], types: tuple[ast.expr, ...] | No
     return _Guard(scope, position(body[0]), position(body[-1]), types)
 
 
-def _expected(context: ast.expr) -> tuple[ast.expr, ...]:
-    match context:
-        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
-            return tuple(context.args) if name in _EXPECTING else ()
+def _expected(context_expr: ast.expr) -> tuple[ast.expr, ...]:
+    match context_expr:
+        case (
+            ast.Call(func=ast.Attribute(attr=name), args=arguments)
+            | ast.Call(func=ast.Name(id=name), args=arguments)
+        ):
+            return tuple(arguments) if name in _EXPECTING else ()
     return ()

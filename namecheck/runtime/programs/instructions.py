@@ -1,9 +1,9 @@
-"""Which expression of a file the running instruction of a frame stands for.
+"""Maps the running instruction of a frame to the expression of its file.
 
-The positions of instructions are those of the expressions that they were made from, with one
-exception: where a method call or an attribute spreads over several lines, CPython lets the
-instruction begin at the attribute's name (``update_start_location_to_match_attr`` in its
-compiler, the same in 3.11, 3.12 and 3.13).
+An instruction has the position of the expression that it was compiled from, with one exception:
+for a method call or an attribute over several lines, CPython lets the position begin at the name
+of the attribute (``update_start_location_to_match_attr`` in its compiler, the same in 3.11, 3.12
+and 3.13).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 from namecheck.core.syntax import Position, Source, position
 from namecheck.runtime.patching.targets import BINARY, COMPARISONS, UNARY
 
-# Where an operator can run; an augmented assignment is a statement, and has an operator.
+# The nodes that can run an operator; an augmented assignment is a statement.
 Expression: TypeAlias = (
     ast.Call | ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript | ast.Attribute | ast.AugAssign
 )
@@ -32,25 +32,25 @@ _COMPARED: Final = frozenset(f"__{word}__" for word in COMPARISONS.values())
 
 
 class Instructions:
-    """The expressions of some files, found by the instructions that run them."""
+    """Looks expressions of some files up by their instructions."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._sources = sources
         self._indices: dict[str, dict[Position, Expression]] = {}
-        self._known: dict[tuple[int, int], tuple[CodeType, Expression | None]] = {}
+        self._memo: dict[tuple[int, int], tuple[CodeType, Expression | None]] = {}
 
     def running(self, frame: FrameType) -> Expression | None:
-        """The expression that a frame is running; None in other files, and for other code."""
+        """The expression that a frame is running; None in other files, and for other nodes."""
         return self.at(frame.f_code, frame.f_lasti)
 
     def at(self, code: CodeType, offset: int) -> Expression | None:
         """The expression of the instruction at an offset."""
         key = id(code), offset
-        known = self._known.get(key)
-        if known is None:
-            # The code object is kept, so that no other one gets its id.
-            known = self._known[key] = code, self._find(code, offset)
-        return known[1]
+        entry = self._memo.get(key)
+        if entry is None:
+            # The entry keeps the code object alive, so that no other one gets its id.
+            entry = self._memo[key] = code, self._find(code, offset)
+        return entry[1]
 
     def _find(self, code: CodeType, offset: int) -> Expression | None:
         source = self._sources.get(code.co_filename)
@@ -64,7 +64,7 @@ class Instructions:
 
 
 def position_of(code: CodeType, offset: int) -> Position | None:
-    """Where the instruction at an offset stands; None where the code object does not tell."""
+    """The position of the instruction at an offset, None if the code object has none."""
     line, end_line, column, end_column = next(
         islice(code.co_positions(), max(offset, 0) // 2, None), (None,) * 4
     )
@@ -74,37 +74,37 @@ def position_of(code: CodeType, offset: int) -> Position | None:
 
 
 def _index(source: Source) -> dict[Position, Expression]:
-    index: dict[Position, Expression] = {}
+    by_position: dict[Position, Expression] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, Expression):
-            index[position(node)] = node
-            if moved := _from_the_name(node):
-                index[moved] = node
-    return index
+            by_position[position(node)] = node
+            if moved := _position_from_name(node):
+                by_position[moved] = node
+    return by_position
 
 
-def _from_the_name(node: Expression) -> Position | None:
-    """The position of what spreads over lines, from the name of its attribute on."""
-    attribute = node.func if isinstance(node, ast.Call) else node
-    if not isinstance(attribute, ast.Attribute) or node.lineno == attribute.end_lineno:
+def _position_from_name(expression: Expression) -> Position | None:
+    """The position of an expression over several lines from the name of its attribute on."""
+    attribute = expression.func if isinstance(expression, ast.Call) else expression
+    if not isinstance(attribute, ast.Attribute) or expression.lineno == attribute.end_lineno:
         return None
-    start, end = position(attribute), position(node)
+    start, end = position(attribute), position(expression)
     return Position(
         start.end_line, start.end_column - len(attribute.attr), end.end_line, end.end_column
     )
 
 
-def is_value_of(node: Expression, attribute: str, function: Any, frame: FrameType) -> bool:
-    """Whether what a callable of torch gives, called in a frame, is the value of an expression.
+def is_value_of(expression: Expression, attribute: str, callee: Any, frame: FrameType) -> bool:
+    """Whether the result of a callable of torch, called in a frame, is the value of an expression.
 
-    It is not where code that is not Python's stands between the two, as in ``sum(tensors)``,
-    ``sorted(tensors)`` or ``list(map(torch.relu, tensors))``.
+    False if C code is between the two, as in ``sum(tensors)``, ``sorted(tensors)`` or
+    ``list(map(torch.relu, tensors))``.
     """
-    match node:
+    match expression:
         case ast.Call(func=ast.Attribute(attr=name)):
             return name == attribute
         case ast.Call(func=ast.Name(id=name)):
-            return _is_called(_variable(name, frame), name, attribute, function)
+            return _is_called(_variable(name, frame), name, attribute, callee)
         case ast.BinOp(op=op):
             return attribute in _binary(op)
         case ast.AugAssign(op=op):
@@ -120,9 +120,11 @@ def is_value_of(node: Expression, attribute: str, function: Any, frame: FrameTyp
     return False
 
 
-def is_call_of(node: Expression, module: torch.nn.Module, frame: FrameType) -> bool:
-    """Whether an expression calls this module, as far as can be told from its text."""
-    return isinstance(node, ast.Call) and _named(node.func, frame) in (_MISSING, module)
+def is_call_of(expression: Expression, torch_module: torch.nn.Module, frame: FrameType) -> bool:
+    """Whether an expression calls this module; True if the called value cannot be looked up."""
+    if not isinstance(expression, ast.Call):
+        return False
+    return _looked_up(expression.func, frame) in (_MISSING, torch_module)
 
 
 def _binary(op: ast.operator) -> tuple[str, str]:
@@ -130,20 +132,20 @@ def _binary(op: ast.operator) -> tuple[str, str]:
     return f"__{word}__", f"__r{word}__"
 
 
-def _is_called(found: Any, name: str, attribute: str, function: Any) -> bool:
-    if isinstance(found, functools.partial):
-        found = found.func
-    if getattr(found, "__func__", found) is function:
+def _is_called(value: Any, name: str, attribute: str, callee: Any) -> bool:
+    if isinstance(value, functools.partial):
+        value = value.func
+    if getattr(value, "__func__", value) is callee:
         return True
-    return found is getattr(builtins, name, None) and attribute == f"__{name}__"
+    return value is getattr(builtins, name, None) and attribute == f"__{name}__"
 
 
-def _named(node: ast.expr, frame: FrameType) -> Any:
-    """What a dotted name stands for in a frame, found without running code of the program."""
+def _looked_up(node: ast.expr, frame: FrameType) -> Any:
+    """The value of a dotted name in a frame, looked up without running code of the program."""
     if isinstance(node, ast.Name):
         return _variable(node.id, frame)
     if isinstance(node, ast.Attribute):
-        owner = _named(node.value, frame)
+        owner = _looked_up(node.value, frame)
         if isinstance(owner, (torch.nn.Module, ModuleType)):
             return vars(owner).get(node.attr, _child(owner, node.attr))
     return _MISSING

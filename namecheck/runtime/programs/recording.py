@@ -1,9 +1,9 @@
-"""What a running program makes of its tensors' names, expression by expression.
+"""Records the names of a running program, expression by expression.
 
-Inside of `recording` every operator of torch takes its names through the rules, and every call of
-one from the files that are watched is noted at the expression that makes it, found by the
-position of the running instruction. Contradictions are noted and not raised, but for those that
-the program itself would catch: it goes on as it would under `namecheck.install`.
+Inside of `recording` every operator of torch infers names, and every call from the watched files
+is noted at its expression, which the position of the running instruction gives. Contradictions
+are noted and not raised, except those that the program itself would catch: the program runs as
+under `namecheck.install`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from namecheck.runtime.core import call_sites, modes, tensor_attributes, tensor_
 from namecheck.runtime.core.errors import Contradicted, error_of
 from namecheck.runtime.core.modes import Record
 from namecheck.runtime.core.patch_table import TABLE, Deferred, Patch
-from namecheck.runtime.programs.exception_handlers import Catching
+from namecheck.runtime.programs.exception_handlers import ExceptionHandlers
 from namecheck.runtime.programs.instructions import (
     Expression,
     Instructions,
@@ -37,16 +37,16 @@ from namecheck.runtime.programs.instructions import (
     position_of,
 )
 
-# A file by the name that its code objects have, and where in it.
+# A file name, as code objects have it, and a position in that file.
 Place: TypeAlias = tuple[str, Position]
 
-# How many different values of one expression are kept.
-_KINDS: Final = 64
+# The number of different values that are kept for one expression.
+_MOST_VALUES: Final = 64
 
-# What tells names to the program.
+# The attributes with which a program reads names.
 _READS: Final = frozenset({"names", "has_names"})
 
-# What gives no tensor and has no names of its own, but may refuse a tensor.
+# Methods that return no tensor and have no names, but may raise an error.
 _QUESTIONS: Final = (
     "__bool__",
     "__int__",
@@ -58,18 +58,17 @@ _QUESTIONS: Final = (
     "tolist",
 )
 
-
-# Whether the names of all operands are known to the call that is being made.
-_informed: ContextVar[bool] = ContextVar("namecheck_informed", default=True)
+# Whether all names of the operands of the running call are known.
+_operands_known: ContextVar[bool] = ContextVar("namecheck_operands_known", default=True)
 
 
 @dataclass(slots=True)
 class Seen:
-    """What a run saw of one expression.
+    """The observations of a run about one expression.
 
-    `values` are the different values of which all names were known, as `Tensor`s and tuples of
-    these; `findings` the contradictions between known names, `errors` what else was raised. It was
-    `clean` if once an operator knew the names of all its operands and did not contradict them.
+    `values` are the different values with known names, as `Tensor`s and tuples of these, `findings`
+    the contradictions between known names, `errors` the other exceptions. `clean` is True once an
+    operator had operands with known names and no contradiction.
     """
 
     values: dict[Any, None] = field(default_factory=dict)
@@ -81,86 +80,86 @@ class Seen:
 
 
 class Recording:
-    """What is seen of the expressions of the files that are watched.
+    """The observations about the expressions of the watched files.
 
-    Behind a contradiction names are unknown. Where a program reads such names (`lost`) it may go
-    another way than it would have gone, and nothing is noted any more.
+    After a contradiction names are unknown. If the program reads such names it may take another
+    path than it otherwise would; recording then ends, and `lost` is that position.
     """
 
     def __init__(self) -> None:
         self.watch({})
 
     def watch(self, sources: Mapping[str, Source]) -> None:
-        """Watch these files from here on, by the names that their code objects have."""
+        """Watch these files from now on; their names are those of their code objects."""
         self.seen: dict[str, dict[Position, Seen]] = {name: {} for name in sources}
         self._instructions = Instructions(sources)
-        self._catching = Catching(sources)
+        self._handlers = ExceptionHandlers(sources)
         self.lost: Place | None = None
         self._noted: set[Finding] = set()
         self._last: BaseException | None = None
 
-    def _of(self, frame: FrameType, node: Expression) -> Seen:
-        return self.seen[frame.f_code.co_filename].setdefault(position(node), Seen())
+    def _of(self, frame: FrameType, expression: Expression) -> Seen:
+        return self.seen[frame.f_code.co_filename].setdefault(position(expression), Seen())
 
     # Calls
 
-    def observing(self, attribute: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A callable of torch whose calls from the watched files are noted."""
+    def observing(self, attribute: str, callee: Callable[..., Any]) -> Callable[..., Any]:
+        """A wrapper of a callable of torch that notes its calls from the watched files."""
 
         def observed(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             if self.lost or frame.f_code.co_filename not in self.seen:
-                return function(*args, **kwargs)
-            if attribute in _READS and self._noted and not _is_known(args):
+                return callee(*args, **kwargs)
+            if attribute in _READS and self._noted and not _has_known_names(args):
                 self._lose(frame)
             return self._call(
                 frame,
-                function,
+                callee,
                 args,
                 kwargs,
                 lambda node: is_value_of(node, attribute, observed, frame),
             )
 
-        return functools.update_wrapper(observed, function)
+        return functools.update_wrapper(observed, callee)
 
-    def observing_modules(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``nn.Module.__call__``, noted likewise."""
+    def observing_modules(self, callee: Callable[..., Any]) -> Callable[..., Any]:
+        """A wrapper of ``nn.Module.__call__`` that notes its calls from the watched files."""
 
         def observed(*args: Any, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             if self.lost or frame.f_code.co_filename not in self.seen:
-                return function(*args, **kwargs)
+                return callee(*args, **kwargs)
             return self._call(
-                frame, function, args, kwargs, lambda node: is_call_of(node, args[0], frame)
+                frame, callee, args, kwargs, lambda node: is_call_of(node, args[0], frame)
             )
 
-        return functools.update_wrapper(observed, function)
+        return functools.update_wrapper(observed, callee)
 
     def _call(
         self,
         frame: FrameType,
-        function: Callable[..., Any],
+        callee: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         gives_value: Callable[[Expression], bool],
     ) -> Any:
         node = self._instructions.running(frame)
         if node is None:
-            return function(*args, **kwargs)
+            return callee(*args, **kwargs)
         seen = self._of(frame, node)
-        informed = _is_known((*args, *kwargs.values()))
+        operands_known = _has_known_names((*args, *kwargs.values()))
         before = seen.contradictions
-        token = _informed.set(informed)
+        token = _operands_known.set(operands_known)
         try:
-            result = function(*args, **kwargs)
+            result = callee(*args, **kwargs)
         except Exception as error:
             self._failed(error, seen)
             raise
         finally:
-            _informed.reset(token)
+            _operands_known.reset(token)
         if self.lost:
             return result
-        if informed and seen.contradictions == before:
+        if operands_known and seen.contradictions == before:
             seen.clean = True
         if gives_value(node):
             _note_value(seen, result)
@@ -170,14 +169,14 @@ class Recording:
         self.lost = self._place(frame.f_code, frame.f_lasti, frame.f_lineno)
 
     def _place(self, code: CodeType, offset: int, line: int) -> Place:
-        """Where an instruction stands: its expression, else what Python tells of it."""
+        """The place of an instruction: its expression, else the position that Python has."""
         node = self._instructions.at(code, offset)
         if node is not None:
             return code.co_filename, position(node)
         return code.co_filename, position_of(code, offset) or Position(line, 0, line, 0)
 
     def _failed(self, error: BaseException, seen: Seen) -> None:
-        """An error passes through an expression: it belongs to the innermost one."""
+        """Note an error at the innermost expression that it passes through."""
         if error is self._last or self.lost:
             return
         self._last = error
@@ -189,14 +188,14 @@ class Recording:
     # Contradictions
 
     def contradicted(self, finding: Finding) -> None:
-        """A contradiction was met; raises it where the program would catch it."""
+        """Note a contradiction, and raise it if the program would catch it."""
         frame = self.note(finding)
         error = error_of(finding)
-        if frame is not None and self._catching.catches(frame, type(error)):
+        if frame is not None and self._handlers.catches(frame, type(error)):
             raise error
 
     def note(self, finding: Finding) -> FrameType | None:
-        """A contradiction was met, and is noted; the frame of the program that it was met in."""
+        """Note a contradiction; the frame of the program in which it occurred."""
         frame = call_sites.user_frame()
         if frame is None:
             return None
@@ -208,13 +207,13 @@ class Recording:
     def _note_finding(self, finding: Finding, seen: Seen) -> None:
         self._noted.add(finding)
         seen.contradictions += 1
-        if _informed.get():
+        if _operands_known.get():
             seen.findings[finding] = None
         else:
             _note_error(seen, error_of(finding))
 
     def ended(self, error: BaseException) -> Place | None:
-        """The program ended with an error: note it at the innermost expression, and tell where."""
+        """Note an error that ended the program at the innermost expression; its place."""
         innermost = None
         traceback = error.__traceback__
         while traceback is not None:
@@ -231,21 +230,21 @@ class Recording:
         return self._place(frame.f_code, innermost.tb_lasti, innermost.tb_lineno)
 
 
-class _Met(Record):
-    """Hands every contradiction on to a recording."""
+class _ForwardingRecord(Record):
+    """A record that forwards every contradiction to a recording."""
 
     def __init__(self, recording: Recording) -> None:
         super().__init__()
         self._recording = recording
 
     def add(self, finding: Finding) -> bool:
-        """Enter a finding; whether it is the first of its kind at its place."""
+        """Count a finding; True if its position and message are new."""
         first = super().add(finding)
         self._recording.contradicted(finding)
         return first
 
     def observe(self, finding: Finding) -> None:
-        """Hear of a finding that the program itself takes, in a block of its own."""
+        """Note a finding that goes to a record of the program itself."""
         self._recording.note(finding)
 
 
@@ -254,10 +253,10 @@ def _note_error(seen: Seen, error: BaseException) -> None:
 
 
 def _note_value(seen: Seen, value: Any) -> None:
-    if not _holds_tensor(value) or len(seen.values) >= _KINDS:
+    if not _holds_tensor(value) or len(seen.values) >= _MOST_VALUES:
         return
     key = tensor_attributes.key_of(value)
-    if key not in seen.keys and _is_known(value):
+    if key not in seen.keys and _has_known_names(value):
         seen.keys.add(key)
         seen.values[tensor_attributes.abstract_value(value)] = None
 
@@ -268,24 +267,26 @@ def _holds_tensor(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and any(map(_holds_tensor, value))
 
 
-def _is_known(value: Any) -> bool:
-    """Whether all names of all tensors in a real value are known."""
+def _has_known_names(value: Any) -> bool:
+    """Whether all names of all tensors in a value are known."""
     if isinstance(value, torch.Tensor):
         names = tensor_names.names_of(value)
         return names is not None and tensor_names.UNKNOWN_NAME not in names
-    return all(map(_is_known, value)) if isinstance(value, (tuple, list)) else True
+    return all(map(_has_known_names, value)) if isinstance(value, (tuple, list)) else True
 
 
 @contextmanager
 def recording(semantics: Semantics) -> Iterator[Recording]:
-    """Let the names of all tensors be inferred, and what watched files do with them be noted.
+    """Infer the names of all tensors in a block, and record the calls of the watched files.
 
-    Raises `shim.InstallError` where the names are on torch already.
+    Raises `shim.InstallError` if torch is patched already.
     """
     if TABLE.applied:
-        raise shim.InstallError("a program is recorded in a process of its own: uninstall first")
+        raise shim.InstallError(
+            "a recording needs a process without patches: uninstall namecheck first"
+        )
     recorded = Recording()
-    met = _Met(recorded)
+    forwarding = _ForwardingRecord(recorded)
     with TABLE.lock:
         try:
             TABLE.apply(_observed(recorded, shim.patches(semantics, recording=True)))
@@ -293,8 +294,8 @@ def recording(semantics: Semantics) -> Iterator[Recording]:
             TABLE.restore()
             raise
         TABLE.holders, TABLE.semantics, TABLE.installed = 1, semantics, True
-        TABLE.default, TABLE.record = "record", met
-    entry = modes.enter("record", met)
+        TABLE.default, TABLE.record = "record", forwarding
+    entry = modes.enter("record", forwarding)
     try:
         yield recorded
     finally:
@@ -308,7 +309,7 @@ def recording(semantics: Semantics) -> Iterator[Recording]:
 def _observed(
     recorded: Recording, patches: Iterable[Patch | Deferred]
 ) -> Iterator[Patch | Deferred]:
-    """Patches whose callables are observed; those of questions and of modules besides."""
+    """Patches that observe their callables, and those of `_QUESTIONS` and of modules."""
     patched = set()
     for patch in patches:
         if isinstance(patch, Deferred):
@@ -323,24 +324,24 @@ def _observed(
         yield Patch(patch.owner, patch.attribute, new)
     for name in _QUESTIONS:
         if (id(torch.Tensor), name) not in patched:
-            asked = recorded.observing(name, getattr(torch.Tensor, name))
-            yield Patch(torch.Tensor, name, asked)
-    called = recorded.observing_modules(torch.nn.Module.__call__)
-    yield Patch(torch.nn.Module, "__call__", called)
-    for name in ("install", "uninstall"):  # a program may do this itself, and then it is done
+            observed = recorded.observing(name, getattr(torch.Tensor, name))
+            yield Patch(torch.Tensor, name, observed)
+    module_call = recorded.observing_modules(torch.nn.Module.__call__)
+    yield Patch(torch.nn.Module, "__call__", module_call)
+    for name in ("install", "uninstall"):  # the program may call these: they have no effect
         yield Patch(namecheck.runtime, name, _nothing)
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """Names are there, and stay."""
+    """Do nothing: the patches stay as they are."""
 
 
 def _is_operators(patch: Patch) -> bool:
-    """Whether a function may be an operator: the names are to survive in other places as well."""
+    """Whether a patch is of an operator; others only keep names in conversions."""
     owner = patch.owner
-    homes = isinstance(owner, ModuleType) and owner.__name__.startswith("torch")
+    in_torch = isinstance(owner, ModuleType) and owner.__name__.startswith("torch")
     is_class = isinstance(owner, type) and issubclass(owner, (torch.Tensor, torch.nn.Module))
-    return (homes or is_class) and patch.attribute != "__repr__"
+    return (in_torch or is_class) and patch.attribute != "__repr__"
 
 
 def _read(recorded: Recording, patch: Patch, accessor: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Makes recorded calls on real tensors, and tells what their variables hold."""
+"""Replays recorded calls on real tensors, and describes the resulting variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -19,31 +19,30 @@ from namecheck.runtime.core import tensor_names
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a piece of a program ended: the variables it left, and what it raised, without frames."""
+    """The end of a piece of a program: its variables, and its error, without traceback."""
 
     variables: dict[str, Any]
     error: Exception | None = None
 
 
-def tensor(described: Tensor, requires_grad: bool) -> torch.Tensor:
-    """An input of a recorded call, with the data that it had (fixtures/oracle/README.md)."""
-    dtype = getattr(torch, str(described.dtype))
-    sizes = [size for size in described.dims.sizes if isinstance(size, int)]
+def tensor(recorded: Tensor, requires_grad: bool) -> torch.Tensor:
+    """An input of a recorded call, with its original data (fixtures/oracle/README.md)."""
+    dtype = getattr(torch, str(recorded.dtype))
+    sizes = [size for size in recorded.dims.sizes if isinstance(size, int)]
     indices = range(math.prod(sizes))
     data: list[Any] = [(1 + index * 3 % 7) / 8 for index in indices]
     if dtype is torch.bool:
         data = [index % 2 == 0 for index in indices]
     elif dtype is torch.int64:
         data = [index % 2 for index in indices]
-    made: Any = torch.tensor(data, dtype=dtype).reshape(sizes).clone()
-    if any(name is not None for name in described.names):
-        made.rename_(*described.names)
-    result: torch.Tensor = made.requires_grad_() if requires_grad else made
-    return result
+    replayed: Any = torch.tensor(data, dtype=dtype).reshape(sizes).clone()
+    if any(name is not None for name in recorded.names):
+        replayed.rename_(*recorded.names)
+    return cast(torch.Tensor, replayed.requires_grad_() if requires_grad else replayed)
 
 
 def run(source: str, variables: Mapping[str, Any]) -> Ended:
-    """Run source text that finds these variables; random numbers are the same at every run."""
+    """Run source text with these variables, and with the same random numbers at every run."""
     space = dict(variables)
     torch.manual_seed(0)
     with warnings.catch_warnings(), contextlib.suppress(SystemExit):
@@ -56,19 +55,20 @@ def run(source: str, variables: Mapping[str, Any]) -> Ended:
     return Ended(space)
 
 
-def known(value: Any, *, native: bool = False) -> Any:
-    """A real value as it is recorded: tensors with their names, whatever else plainly.
+def described(value: Any, *, native: bool = False) -> Any:
+    """A value as it is recorded: abstract tensors, plain constants, UNKNOWN for anything else.
 
     With `native` the names are torch's own, of a version that has them.
     """
     if isinstance(value, torch.Tensor):
-        own: Any = value
-        names: Sequence[Any] = own.names if native else tensor_names.names_of(value) or ()
+        names: Sequence[Any] = (
+            cast(Any, value).names if native else tensor_names.names_of(value) or ()
+        )
         names = names or (None,) * value.dim()
         dims = Dims.of(*tensor_names.lift(names), sizes=list(value.shape))
         return Tensor(dims, str(value.dtype).removeprefix("torch."))
     if isinstance(value, (tuple, list)):
-        parts = [known(part, native=native) for part in value]
+        parts = [described(part, native=native) for part in value]
         return parts if isinstance(value, list) else tuple(parts)
     if value is None or isinstance(value, (bool, int, float, complex, str)):
         return value

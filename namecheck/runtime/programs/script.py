@@ -1,8 +1,8 @@
-"""Runs a program with names on torch and its annotated functions checked, as Python would run it.
+"""Runs a program as Python would, with the shim installed and its annotated functions checked.
 
-The program finds itself in ``__main__``, with its own ``sys.argv`` and ``sys.path``; what it
-raises reaches the interpreter, but without our frames in the traceback. A process that it starts
-by multiprocessing with ``spawn`` or ``forkserver`` is set up in the same way.
+The program is ``__main__``, with its own ``sys.argv`` and ``sys.path``. Its errors reach the
+interpreter without our frames in the traceback. Processes that it starts by multiprocessing with
+``spawn`` or ``forkserver`` are set up in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from namecheck.runtime.core.modes import Mode
 
 
 class CannotRun(Exception):
-    """A program that is not there; `status` is the exit status of Python in that case."""
+    """The program does not exist; `status` is Python's exit status in that case."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class CannotRun(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is run: a file, a folder or an archive, or a module by its name, with its arguments."""
+    """A program to run: a file, folder or archive, or a module by its name; with its arguments."""
 
     target: str
     arguments: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Program:
     semantics: Semantics = Semantics.NAMECHECK
 
     def run(self) -> None:
-        """Run it to its end; raises what it raises, and `CannotRun`."""
+        """Run the program; raises its errors, and `CannotRun`."""
         sys.argv[:] = [self.target, *self.arguments]
         self.switch_on()
         code, module = self._module() if self.is_module else self._file()
@@ -65,37 +65,37 @@ class Program:
             raise
 
     def switch_on(self) -> None:
-        """Put names on torch, and checks on the functions of the packages and of the module."""
+        """Install the shim, and the import hook for the packages and the module."""
         shim.host(self.mode, semantics=self.semantics)
         hook = import_hook.install_import_hook(self.packages)
         if self.is_module:
             hook.modules = frozenset({self.target, f"{self.target}.__main__"})
-        _take_along(self)
+        _set_up_child_processes(self)
 
     def _file(self) -> tuple[CodeType, ModuleType]:
-        """The code of a file, and the module that it is to run in."""
+        """The code of a file, and the module to run it in."""
         path = os.path.abspath(self.target)
         importer = pkgutil.get_importer(self.target)
         if importer is not None:
-            _lead_path(path)
+            _set_first_path(path)
             spec = importer.find_spec("__main__")
             if spec is None:
                 reason = f"can't find '__main__' module in {path!r}"
                 raise CannotRun(f"{sys.executable}: {reason}", 1)
             return self._of_spec(spec)
-        _lead_path(os.path.dirname(os.path.realpath(path)))
+        _set_first_path(os.path.dirname(os.path.realpath(path)))
         try:
             with io.open_code(path) as file:
-                source = file.read()
+                file_bytes = file.read()
         except OSError as error:
             reason = f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}"
             raise CannotRun(f"{sys.executable}: {reason}", 2) from None
         loader = SourceFileLoader("__main__", path)
-        return _code(source, path), _main(__file__=path, __loader__=loader, __cached__=None)
+        return _code(file_bytes, path), _main(__file__=path, __loader__=loader, __cached__=None)
 
     def _module(self) -> tuple[CodeType, ModuleType]:
-        """The code of a module, and the one that it is to run in."""
-        _lead_path(os.getcwd())
+        """The code of a module, and the module to run it in."""
+        _set_first_path(os.getcwd())
         sys.argv[0] = "-m"
         name = self.target
         spec = _find(name)
@@ -128,7 +128,7 @@ class Program:
 
 
 def _main(**attributes: object) -> ModuleType:
-    """A fresh ``__main__``, with what this version of Python gives it."""
+    """A new ``__main__``, with the attributes that this version of Python sets."""
     module = ModuleType("__main__")
     vars(module)["__builtins__"] = builtins
     if "__annotations__" in vars(sys.modules["__main__"]):
@@ -152,16 +152,16 @@ def _find(name: str, reason: str = "") -> ModuleSpec:
     return spec
 
 
-def _lead_path(folder: str) -> None:
-    """Put the program's folder where Python has put ours, unless Python was told to have none."""
+def _set_first_path(folder: str) -> None:
+    """Replace our folder in ``sys.path`` by the program's, except in safe-path mode."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
 
-def _code(source: bytes, path: str) -> CodeType:
-    compile_ = _plainly if modes.switched_off() else import_hook.compiled
+def _code(file_bytes: bytes, path: str) -> CodeType:
+    compile_ = _without_checks if modes.switched_off() else import_hook.compiled
     try:
-        return compile_(source, path)
+        return compile_(file_bytes, path)
     except SyntaxError as error:
         error.__traceback__ = None  # nothing has run yet
         _show_without_our_frames(error)
@@ -175,54 +175,54 @@ def _code_of(loader: Any, name: str) -> CodeType:
     return code
 
 
-def _plainly(source: bytes, path: str) -> CodeType:
-    code: CodeType = compile(source, path, "exec", dont_inherit=True)
+def _without_checks(file_bytes: bytes, path: str) -> CodeType:
+    code: CodeType = compile(file_bytes, path, "exec", dont_inherit=True)
     return code
 
 
 def _show_without_our_frames(error: BaseException) -> None:
-    """Let the interpreter show an error as it would without us, through whatever hook there is."""
+    """Let the interpreter show an error without our frames, through the present hook."""
     tracebacks.clean(error)
-    cleaned, shown = error.__traceback__, sys.excepthook
+    cleaned, present_hook = error.__traceback__, sys.excepthook
 
     def show(
-        kind: type[BaseException], value: BaseException, traceback: TracebackType | None
+        error_type: type[BaseException], shown: BaseException, traceback: TracebackType | None
     ) -> None:
-        if value is error:
-            value.__traceback__ = traceback = cleaned
-        shown(kind, value, traceback)
+        if shown is error:
+            shown.__traceback__ = traceback = cleaned
+        present_hook(error_type, shown, traceback)
 
     sys.excepthook = show
 
 
 @dataclass(frozen=True, slots=True)
-class Passenger:
-    """Sets a process up when multiprocessing hands it over, before that looks for ``__main__``."""
+class ChildSetup:
+    """Sets a process up when it is unpickled there, before multiprocessing imports ``__main__``."""
 
     program: Program
 
     def __reduce__(self) -> tuple[Callable[[Program], None], tuple[Program]]:
-        return _arrive, (self.program,)
+        return _set_up, (self.program,)
 
 
-def _take_along(program: Program) -> None:
-    """Let multiprocessing give every process that it starts a passenger."""
-    prepared = spawn.get_preparation_data
+def _set_up_child_processes(program: Program) -> None:
+    """Let multiprocessing send a `ChildSetup` to every process that it starts."""
+    original = spawn.get_preparation_data
 
     def get_preparation_data(name: str) -> dict[str, Any]:
-        return {**prepared(name), "namecheck": Passenger(program)}
+        return {**original(name), "namecheck": ChildSetup(program)}
 
     spawn.get_preparation_data = get_preparation_data
 
 
-def _arrive(program: Program) -> None:
+def _set_up(program: Program) -> None:
     program.switch_on()
     runner: Any = SimpleNamespace(run_path=_run_path, run_module=runpy.run_module)
     vars(spawn)["runpy"] = runner
 
 
 def _run_path(path: str, run_name: str) -> dict[str, Any]:
-    """What the program's file defines, in a process where it is not ``__main__``."""
+    """The globals of the program's file, run in a process where it is not ``__main__``."""
     module = ModuleType(run_name)
     module.__file__ = path
     vars(module).update(__builtins__=builtins, __cached__=None)
