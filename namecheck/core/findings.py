@@ -182,8 +182,8 @@ def is_of_attributes(code: str) -> bool:
     return code.startswith(("NC3", "NC4", "NC5"))
 
 
-class RegisterError(Exception):
-    """A code that is entered twice, or a lint whose text cannot be read."""
+class RegisterError(ImportError):
+    """A code that is entered twice, or a lint whose text cannot be read: a damaged installation."""
 
 
 @cache

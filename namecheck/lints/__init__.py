@@ -18,7 +18,7 @@ from functools import cache
 from namecheck.interpreter.evaluation.events import Listener
 
 
-class LintError(Exception):
+class LintError(ImportError):
     """A module of this folder that is no lint; the message names it."""
 
 

@@ -101,8 +101,8 @@ class Lint(Listener):
                 self._doubts.add(reduced.place, finding)
 
 
-def _reduced(operand: TensorOperand, store: Store) -> Reduced | None:
-    tag = following.tag(operand.value, CODE, store)
+def _reduced(tensor_operand: TensorOperand, store: Store) -> Reduced | None:
+    tag = following.tag(tensor_operand.value, CODE, store)
     return tag if isinstance(tag, Reduced) else None
 
 

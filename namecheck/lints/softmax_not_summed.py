@@ -155,14 +155,14 @@ class Lint(Listener):
         self._doubts.add(weights.place, finding)
 
 
-def _weights(operand: TensorOperand, store: Store) -> Weights | None:
-    tag = following.tag(operand.value, CODE, store)
+def _weights(tensor_operand: TensorOperand, store: Store) -> Weights | None:
+    tag = following.tag(tensor_operand.value, CODE, store)
     return tag if isinstance(tag, Weights) else None
 
 
-def _normalised(operand: TensorOperand, store: Store) -> Weights | None:
+def _normalised(tensor_operand: TensorOperand, store: Store) -> Weights | None:
     """The tag of weights that were not multiplied with anything."""
-    weights = _weights(operand, store)
+    weights = _weights(tensor_operand, store)
     return weights if weights is not None and weights.shared is None else None
 
 
@@ -217,9 +217,9 @@ def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims
     return all(word(name) != word(weights.name) for name in names)
 
 
-def _summed(applied: Applied, operand: TensorOperand) -> list[Name]:
+def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
     """The names of the dims of an operand that are summed, or picked from; empty if unclear."""
-    position, _, dims = operand
+    position, _, dims = tensor_operand
     if applied.flow in ("picks", "classifies"):
         classes = 1 if dims.rank != 1 else 0
         chosen = classes if applied.flow == "classifies" else following.dim_argument(applied)
@@ -228,7 +228,7 @@ def _summed(applied: Applied, operand: TensorOperand) -> list[Name]:
     if applied.flow == "indexes":
         return _picked(dims, applied.inputs[1])
     if applied.operator in SUBSCRIPTS:
-        return list(_summed_letters(applied, operand))
+        return list(_summed_letters(applied, tensor_operand))
     if position == 0 or applied.operator == "nn.functional.linear":
         return [dims[-1].name]
     return [dims[-2].name if dims.rank != 1 else dims[-1].name] if position == 1 else []
@@ -245,9 +245,9 @@ def _picked(dims: Dims, index: Any) -> list[Name]:
     return picked if len(picked) == 1 else []
 
 
-def _summed_letters(applied: Applied, operand: TensorOperand) -> Iterator[Name]:
+def _summed_letters(applied: Applied, tensor_operand: TensorOperand) -> Iterator[Name]:
     """The same where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
-    position, _, dims = operand
+    position, _, dims = tensor_operand
     spelt = subscripts.of(applied)
     if spelt is None or position >= len(spelt.operands):
         return

@@ -146,14 +146,11 @@ def test_adding_a_lint_is_adding_one_file(tmp_path: Path) -> None:
     block = re.search(r"\n```python\n(.*?)```", section, re.DOTALL)
     assert block
     shutil.copytree(ROOT / "namecheck", tmp_path / "namecheck")
-    (tmp_path / "namecheck" / "lints" / "dropped_logits.py").write_text(block[1])
-    (entry,) = (
-        code
-        for code in findings.lint_codes(str(tmp_path / "namecheck" / "lints"))
-        if code.name == "dropped-logits"
-    )
+    folder = tmp_path / "namecheck" / "lints"
+    (folder / "dropped_logits.py").write_text(block[1])
+    (entry,) = (c for c in findings.lint_codes(str(folder)) if c.name == "dropped-logits")
 
-    def printed(*arguments: str) -> str:
+    def namecheck(*arguments: str) -> tuple[int, list[str], str]:
         run = subprocess.run(
             [sys.executable, "-m", "namecheck", *arguments],
             capture_output=True,
@@ -162,12 +159,19 @@ def test_adding_a_lint_is_adding_one_file(tmp_path: Path) -> None:
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(tmp_path)},
         )
-        assert not run.stderr
-        return run.stdout
+        return run.returncode, run.stdout.splitlines(), run.stderr
 
     (tmp_path / "bad.py").write_text(entry.bad)
     (tmp_path / "good.py").write_text(entry.good)
-    checked = printed("check", "--no-cache", "--output-format", "concise", "bad.py", "good.py")
-    assert checked.splitlines()[0].startswith("bad.py:8:12: NC699 dropped-logits: Dropout sets")
-    assert checked.splitlines()[1] == "Found 1 error in 1 file."
-    assert printed("rule", "NC699").startswith("NC699")
+    check = ("check", "--no-cache", "--output-format", "concise", "bad.py", "good.py")
+    message = "bad.py:8:12: NC699 dropped-logits: Dropout sets some of these logits to 0."
+    assert namecheck(*check) == (1, [message, "Found 1 error in 1 file."], "")
+    assert namecheck("rule", "NC699")[1][0].startswith("NC699")
+
+    (folder / "dropped_logits.py").write_text(block[1].replace("class Lint(", "class Other("))
+    error = "namecheck.lints.dropped_logits has no class `Lint` that is a `Listener`"
+    assert namecheck(*check) == (2, [], f"namecheck: the installation is damaged: {error}\n")
+
+    (folder / "dropped_logits.py").write_text(block[1].replace("NC699", "NC601"))
+    error = "NC601 is entered twice: as dropped-logits and as softmax-not-summed"
+    assert namecheck(*check) == (2, [], f"namecheck: the installation is damaged: {error}\n")
