@@ -29,7 +29,11 @@ class Table(Mapping[str, Operator]):
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
         if row is None:
-            row = self._rows[key] = rows.of_cells(key, tomllib.loads(self._lines[key])[key])
+            try:
+                cells = tomllib.loads(self._lines[key])[key]
+            except tomllib.TOMLDecodeError as error:
+                raise TableError(f"operator '{key}': the row does not parse: {error}") from error
+            row = self._rows[key] = rows.of_cells(key, cells)
         return row
 
     def __contains__(self, key: object) -> bool:

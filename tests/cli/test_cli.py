@@ -141,7 +141,6 @@ def test_nothing_to_check(run: Run) -> None:
         ("rule", "NC9999"),
         ("reveal",),
         ("reveal", "nowhere.py"),
-        ("conformance", "nowhere.jsonl"),
     ],
 )
 def test_wrong_usage(run: Run, argv: tuple[str, ...]) -> None:

@@ -10,16 +10,17 @@ from typing import Any, Final
 
 import pytest
 
-from namecheck import conformance
-from namecheck.conformance import ConformanceError, Report
-from namecheck.conformance.cases import Case, Raised, parse, read
-from namecheck.conformance.deviations import DeviationsError, load
-from namecheck.conformance.program import write
-from namecheck.conformance.verdicts import Seen, Verdict, about_names, judge
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Constant, Many, Tensor
+from tests import conformance
+from tests.conformance import ConformanceError, Report
+from tests.conformance.__main__ import main
+from tests.conformance.cases import Case, Raised, parse, read
+from tests.conformance.deviations import DeviationsError, load
+from tests.conformance.program import write
+from tests.conformance.verdicts import Seen, Verdict, about_names, judge
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 EVERYDAY: Final = FIXTURES / "oracle" / "golden.jsonl.gz"
@@ -100,6 +101,32 @@ def test_the_report_in_json_has_the_agreed_form(native: Report) -> None:
     told = counts["agree"] + counts["deviations"] + counts["unknown"] + len(counts["disagree"])
     assert told == counts["cases"]
     assert json.dumps(counts)
+
+
+# The command
+
+
+OTHER: Final = {"names": ["N", "D"], "shape": [2, 3], "dtype": "float32"}
+
+
+def test_the_command_prints_the_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f"{record()}\n{record(id='c1', result=OTHER)}\n")
+    assert main([str(path), "--semantics", "torch-2.12", "--output-format", "json"]) == 1
+    counts = json.loads(capsys.readouterr().out)
+    assert (counts["agree"], [one["id"] for one in counts["disagree"]]) == (1, ["c1"])
+    path.write_text(f"{record()}\n")
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out.startswith(
+        "1 recorded calls, side static, semantics namecheck\n"
+    )
+
+
+def test_the_command_says_what_cannot_be_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "none.jsonl")]) == 2
+    assert "none.jsonl: No such file" in capsys.readouterr().err
 
 
 # Reading

@@ -42,7 +42,6 @@ ROOMS: Final = (
     "runtime.distributed",
     "runtime",
     "runtime.programs",
-    "conformance",
     "__init__",
     "compare",
     "pytest_plugin",

@@ -10,8 +10,8 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from namecheck.conformance import cases
-from namecheck.conformance.program import Writer
+from tests.conformance import cases
+from tests.conformance.program import Writer
 from tests.oracle.random_calls import Call, Catalogue, InputRef, Maker, draw
 from tests.oracle.random_pieces import Pieces
 from tests.oracle.random_programs import Failed, Space

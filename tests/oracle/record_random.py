@@ -3,7 +3,7 @@
 By hand, from the root of the repository, in an environment with torch 2.12.1 (CPU, about 5 GB)::
 
     python -m tests.oracle.record_random --seed 1 --count 5000 --out random-1.jsonl
-    namecheck conformance random-1.jsonl --side static --semantics torch-2.12
+    python -m tests.conformance random-1.jsonl --side static --semantics torch-2.12
 
 The encoding is that of fixtures/oracle/README.md. One seed always gives the same calls. Calls run
 in a process of their own, which is started again behind a call that ends it.

@@ -14,10 +14,10 @@ import pytest
 import torch
 import torch._dynamo  # leaves frames of its own, when it is imported
 
-from namecheck.conformance import live
-from namecheck.conformance.cases import read
 from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
+from tests.conformance import live
+from tests.conformance.cases import read
 from tests.conformance.test_conformance import EVERYDAY
 from tests.runtime.tensors import named
 

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from namecheck.conformance import cases, live, static
-from namecheck.conformance.cases import Case, Raised
-from namecheck.conformance.verdicts import Judgement, Verdict, about_names, judge
 from namecheck.core.semantics import Semantics
 from namecheck.runtime.core import errors
 from namecheck.runtime.core.errors import Contradicted
+from tests.conformance import cases, live, static
+from tests.conformance.cases import Case, Raised
+from tests.conformance.verdicts import Judgement, Verdict, about_names, judge
 from tests.oracle.random_calls import Catalogue, draw
 from tests.oracle.record_random import record
 

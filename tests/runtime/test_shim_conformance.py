@@ -8,10 +8,10 @@ import itertools
 import pytest
 import torch
 
-from namecheck import conformance
-from namecheck.conformance import ConformanceError, Report
-from namecheck.conformance.deviations import load
 from namecheck.core.semantics import Semantics
+from tests import conformance
+from tests.conformance import ConformanceError, Report
+from tests.conformance.deviations import load
 from tests.conformance.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck.conformance.cases import Answer, Case, Pairs, Raised, Size, Value, ValueOf
 from namecheck.core import dtypes
 from namecheck.core.dims import covers_dims
 from namecheck.core.names import UNKNOWN, Unknown, show_name
 from namecheck.core.tensors import Constant, Many, Tensor
+from tests.conformance.cases import Answer, Case, Pairs, Raised, Size, Value, ValueOf
 
 
 class Verdict(enum.Enum):

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from namecheck.conformance.verdicts import Judgement
+from tests.conformance.verdicts import Judgement
 
 
 class DeviationsError(Exception):

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from namecheck.conformance import program
-from namecheck.conformance.cases import Case, Raised
-from namecheck.conformance.program import Placed
-from namecheck.conformance.verdicts import Seen
 from namecheck.core import syntax
 from namecheck.core.findings import Finding
 from namecheck.core.names import UNKNOWN
@@ -26,6 +22,10 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.program import Program
+from tests.conformance import program
+from tests.conformance.cases import Case, Raised
+from tests.conformance.program import Placed
+from tests.conformance.verdicts import Seen
 
 
 def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:

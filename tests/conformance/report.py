@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from namecheck.conformance.deviations import Deviation, explain
-from namecheck.conformance.verdicts import Judgement, Verdict
 from namecheck.core.semantics import Semantics
+from tests.conformance.deviations import Deviation, explain
+from tests.conformance.verdicts import Judgement, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from namecheck.conformance import program
-from namecheck.conformance.cases import Case, Raised
-from namecheck.conformance.program import Placed
-from namecheck.conformance.verdicts import Seen
 from namecheck.core.names import UNKNOWN
 from namecheck.core.semantics import Semantics
+from tests.conformance import program
+from tests.conformance.cases import Case, Raised
+from tests.conformance.program import Placed
+from tests.conformance.verdicts import Seen
 
 
 def shim(semantics: Semantics) -> AbstractContextManager[Any]:
@@ -40,7 +40,7 @@ def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
 
 
 def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
-    replay = importlib.import_module("namecheck.runtime.programs.replay")
+    replay = importlib.import_module("tests.conformance.replay")
     called = [*program.PREAMBLE, *lines[call.call_line - 1 : call.end_line - 1]]
     made = map(replay.tensor, call.case.inputs, call.case.requires_grad)
     ended = replay.run("\n".join(called), dict(zip(call.inputs, made, strict=True)))

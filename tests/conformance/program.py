@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck.conformance.cases import Case, Pairs, Ref, Size
 from namecheck.core.tensors import Constant
+from tests.conformance.cases import Case, Pairs, Ref, Size
 
 PREAMBLE: Final = ("import collections", "import operator", "import torch")
 
