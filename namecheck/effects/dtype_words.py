@@ -278,7 +278,7 @@ WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
         "spectral": DtypeWord(_promoted, _complex, ("input", "window")),
         "complex": DtypeWord(_first, _complex, _ONE),
         "data": DtypeWord(_of_data, _own, ("data",), bare=True, into="made"),
-        "counts": DtypeWord(_promoted, _counted, ("start", "end", "step"), into="made"),
+        "counts": DtypeWord(_promoted, _counted, ("begin", "end", "step"), into="made"),
         "weighs": DtypeWord(_weighed, _own, ("weights",), bare=True),
         "ranges": DtypeWord(_ranged, _own, ("start", "end"), into="made"),
         "default": DtypeWord(_default, _own, (), bare=True, into="made"),

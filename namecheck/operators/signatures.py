@@ -124,11 +124,17 @@ def of(function: Callable[..., Any]) -> Signature:
 
 
 def _kinds_of(annotation: Any) -> frozenset[str]:
-    """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything."""
+    """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything.
+
+    A value of which nothing is known may be a tensor where the annotation has one of `_TENSORS`.
+    """
     types = str(annotation).split(" | ")
-    if "Tensor" not in types:
+    if _TENSORS.isdisjoint(types):
         return frozenset()
     return frozenset({"tensor"} if types == ["Tensor"] else {"tensor", "any"})
+
+
+_TENSORS: Final = frozenset({"Tensor", "TensorOrNumber", "object"})
 
 
 @dataclass(frozen=True, slots=True)

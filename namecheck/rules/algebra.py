@@ -7,13 +7,14 @@ from dataclasses import replace
 from namecheck.core.dims import Dim, Dims, agree, locate, merged, product
 from namecheck.core.names import Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument
 from namecheck.rules.broadcasting import broadcast, unify
-from namecheck.rules.reductions import DimArgument, reduce
+from namecheck.rules.reductions import reduce
 from namecheck.rules.registry import rule
 
 
 @rule(memory="unknown")
-def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
+def cross(input: Tensor, other: Tensor, dim: DimArgument = -1) -> Dims:
     """The names of both inputs, unified; `dim` is of size 3 (torch.cross)."""
     unified = broadcast(input.dims, other.dims)
     if dim is not None and agree(unified[locate(unified, dim)].size, 3) is Answer.NO:
@@ -28,14 +29,14 @@ def cross(input: Tensor, other: Tensor, dim: DimArgument | None = -1) -> Dims:
 
 
 @rule(memory="unknown")
-def vecdot(x: Tensor, y: Tensor, dim: DimArgument | None = -1) -> Dims:
+def vecdot(x: Tensor, y: Tensor, dim: DimArgument = -1) -> Dims:
     """Both inputs unified, without the dim summed over (linalg.vecdot)."""
     unified = broadcast(x.dims, y.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
 @rule(memory="unknown")
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument | None = 1) -> Dims:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument = 1) -> Dims:
     """Both inputs unified, without the dim compared (nn.functional.cosine_similarity)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, dim)], False)

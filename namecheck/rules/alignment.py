@@ -129,11 +129,11 @@ def _rest(dims: Dims, asked: set[str], *, unknown: bool) -> Dims:
     return Dims(prefix, suffix[::-1], True)
 
 
-def _until_doubt(dims: Sequence[Dim], asked: set[str], *, unknown: bool) -> tuple[Dim, ...]:
-    left: list[Dim] = []
+def _until_doubt(dims: Sequence[Dim], words: set[str], *, unknown: bool) -> tuple[Dim, ...]:
+    certain: list[Dim] = []
     for dim in dims:
         if dim.name is UNKNOWN or (unknown and dim.name is not None):
             break
-        if naming.word(dim.name) not in asked:
-            left.append(dim)
-    return tuple(left)
+        if naming.word(dim.name) not in words:
+            certain.append(dim)
+    return tuple(certain)

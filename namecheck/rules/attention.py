@@ -12,28 +12,27 @@ from namecheck.core import names as naming
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Flag
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.registry import rule
-
-Flag = bool | Unknown
 
 
 @rule(memory="unknown")
 def attends(
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    key_tensor: Tensor,
+    value_tensor: Tensor,
     attn_mask: Tensor | None = None,
     enable_gqa: Flag = False,
 ) -> Dims:
     """The query's dims, with the value's features (scaled_dot_product_attention)."""
     call = "scaled_dot_product_attention"
-    for tensor, role in ((query, "query"), (key, "key"), (value, "value")):
+    for tensor, role in ((query, "query"), (key_tensor, "key"), (value_tensor, "value")):
         _check_rank(tensor.dims, 2, call, role)
-    q, k, v = query.dims, key.dims, value.dims
+    q, k, v = query.dims, key_tensor.dims, value_tensor.dims
     what = "the features of query and key"
-    check_one(call, what, q.from_right(1), k.from_right(1), labels=False)
+    check_one(call, what, q.from_right(1), k.from_right(1), by_label=False)
     check_one(call, "the rows of key and value", k.from_right(2), v.from_right(2))
     batch = _batch(q, k, v, enable_gqa)
     if attn_mask is not None:
@@ -57,11 +56,11 @@ def _batch(q: Dims, k: Dims, v: Dims, grouped: Flag) -> Dims:
     return joined(broadcast(both, without_right(v, 3)), Dims((heads,)))
 
 
-def _keys(queries: Dim | None, keys: Dim | None) -> Dim:
+def _keys(query_rows: Dim | None, key_rows: Dim | None) -> Dim:
     """The keys, without the label that the queries have as well: which is meant is not known."""
-    found = keys or ANY_DIM
-    same = queries is not None and isinstance(found.name, str) and found.name == queries.name
-    return Dim(None, found.size) if same else found
+    rows = key_rows or ANY_DIM
+    same = query_rows is not None and isinstance(rows.name, str) and rows.name == query_rows.name
+    return Dim(None, rows.size) if same else rows
 
 
 def _check_rank(dims: Dims, least: int, call: str, role: str) -> None:
@@ -77,8 +76,8 @@ def _check_rank(dims: Dims, least: int, call: str, role: str) -> None:
 @rule(memory="unknown")
 def multihead_attention(
     query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    key_tensor: Tensor,
+    value_tensor: Tensor,
     embed_dim: Size = UNKNOWN,
     num_heads: Size = UNKNOWN,
     kdim: Size | None = None,
@@ -93,7 +92,7 @@ def multihead_attention(
 ) -> tuple[Dims, Dims | Unknown | None]:
     """The query's dims, and the weights of queries and keys (nn.MultiheadAttention)."""
     call = "MultiheadAttention"
-    q, k, v = query.dims, key.dims, value.dims
+    q, k, v = query.dims, key_tensor.dims, value_tensor.dims
     for dims, role in ((q, "query"), (k, "key"), (v, "value")):
         if dims.rank is not None and dims.rank not in (2, 3):
             raise Contradiction(
@@ -104,7 +103,7 @@ def multihead_attention(
     widths = (embed_dim, embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim)
     for dims, role, width in zip((q, k, v), ("query", "key", "value"), widths, strict=True):
         what = f"the features of the {role} and the layer's"
-        check_one(call, what, dims.from_right(1), new_dim(width), labels=False)
+        check_one(call, what, dims.from_right(1), new_dim(width), by_label=False)
     check_one(call, "the rows of key and value", _rows(k, batch_first), _rows(v, batch_first))
     for dims, role in ((k, "key"), (v, "value")):
         if q.rank == dims.rank == 3:
@@ -162,17 +161,17 @@ def _check_masks(
 
 
 def _weights(
-    q: Dims, k: Dims, batch_first: Flag, wanted: Flag, average: Flag, heads: Size
+    q: Dims, k: Dims, batch_first: Flag, returned: Flag, averaged: Flag, heads: Size
 ) -> Dims | Unknown | None:
     """The batch, the heads unless they are averaged, queries and keys."""
-    if isinstance(wanted, Unknown) or isinstance(average, Unknown):
+    if isinstance(returned, Unknown) or isinstance(averaged, Unknown):
         return UNKNOWN
-    if not wanted:
+    if not returned:
         return None
     if q.rank is None:
         return OPEN
     batch = () if q.rank == 2 else (_of_batch(q, batch_first) or ANY_DIM,)
-    each = () if average else (new_dim(heads),)
+    each = () if averaged else (new_dim(heads),)
     queries = _rows(q, batch_first)
     last = (queries or ANY_DIM, _keys(queries, _rows(k, batch_first)))
     return Dims((*batch, *each, *last))
@@ -194,14 +193,14 @@ def transformer_layer(
 
 def _of_model(call: str, dims: Dims, width: Size) -> Dims:
     what = "the features of the input and the model's"
-    check_one(call, what, dims.from_right(1), new_dim(width), labels=False)
+    check_one(call, what, dims.from_right(1), new_dim(width), by_label=False)
     return dims
 
 
 @rule(memory="unknown")
 def transformer_decoder_layer(
     tgt: Tensor,
-    memory: Tensor,
+    encoded: Tensor,
     d_model: Size = UNKNOWN,
     batch_first: Flag = UNKNOWN,
     tgt_mask: Tensor | Unknown | None = None,
@@ -210,17 +209,17 @@ def transformer_decoder_layer(
     memory_key_padding_mask: Tensor | Unknown | None = None,
 ) -> Dims:
     """The target's dims; the last one is the model's (nn.TransformerDecoderLayer)."""
-    call, given, made = "TransformerDecoderLayer", memory.dims, tgt.dims
-    _check_batches(call, given, made, batch_first)
-    _check_masks(call, made, made, batch_first, tgt_key_padding_mask, tgt_mask)
-    _check_masks(call, made, given, batch_first, memory_key_padding_mask, memory_mask)
-    _of_model(call, given, d_model)
-    return _of_model(call, made, d_model)
+    call, source, target = "TransformerDecoderLayer", encoded.dims, tgt.dims
+    _check_batches(call, source, target, batch_first)
+    _check_masks(call, target, target, batch_first, tgt_key_padding_mask, tgt_mask)
+    _check_masks(call, target, source, batch_first, memory_key_padding_mask, memory_mask)
+    _of_model(call, source, d_model)
+    return _of_model(call, target, d_model)
 
 
-def _check_batches(call: str, source: Dims, target: Dims, batch_first: Flag) -> None:
+def _check_batches(call: str, source_dims: Dims, target_dims: Dims, batch_first: Flag) -> None:
     what = "the batches of source and target"
-    check_one(call, what, _of_batch(source, batch_first), _of_batch(target, batch_first))
+    check_one(call, what, _of_batch(source_dims, batch_first), _of_batch(target_dims, batch_first))
 
 
 @rule(memory="unknown")
@@ -233,9 +232,9 @@ def transformer(
     tgt_key_padding_mask: Tensor | Unknown | None = None,
 ) -> Dims:
     """The target's dims; the last one is the model's (nn.Transformer)."""
-    call, given, made = "Transformer", src.dims, tgt.dims
-    _check_batches(call, given, made, batch_first)
-    _check_masks(call, given, given, batch_first, src_key_padding_mask, None)
-    _check_masks(call, made, made, batch_first, tgt_key_padding_mask, None)
-    _of_model(call, given, d_model)
-    return _of_model(call, made, d_model)
+    call, source, target = "Transformer", src.dims, tgt.dims
+    _check_batches(call, source, target, batch_first)
+    _check_masks(call, source, source, batch_first, src_key_padding_mask, None)
+    _check_masks(call, target, target, batch_first, tgt_key_padding_mask, None)
+    _of_model(call, source, d_model)
+    return _of_model(call, target, d_model)

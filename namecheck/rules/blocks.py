@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Extent
 from namecheck.rules.dim_map import joined, last, without_right
 from namecheck.rules.registry import rule
-from namecheck.rules.spatial import Extent, run_over, spread, windows_of
+from namecheck.rules.spatial import run_over, spread, windows_of
 
 
 @rule(memory="unknown")
@@ -70,6 +71,6 @@ def _blocks(dims: Dims, counts: Sequence[Size]) -> Dim:
     return Dim(UNKNOWN if vague else None)
 
 
-def _of_blocks(dims: Dims, taken: int, *made: Dim) -> Dims:
+def _of_blocks(dims: Dims, removed: int, *made: Dim) -> Dims:
     """What is left of a batch, if there is one, and new dims."""
-    return OPEN if dims.rank is None else joined(without_right(dims, taken), Dims(made))
+    return OPEN if dims.rank is None else joined(without_right(dims, removed), Dims(made))

@@ -190,19 +190,19 @@ def check_one(
     a: Dim | None,
     b: Dim | None,
     *,
-    labels: bool = True,
+    by_label: bool = True,
     of_a: Dims = SCALAR,
     of_b: Dims = SCALAR,
 ) -> None:
     """Refuse two dims that `call` takes for one: their names differ, or their sizes.
 
-    Where `labels` do not count, as in a contraction, only axes are compared. `of_a` and `of_b`
+    Where it is not `by_label`, as in a contraction, only axes are compared. `of_a` and `of_b`
     are the tensors that they are of, where other dims of these could have met as well.
     """
     if a is None or b is None:
         return
     axes = isinstance(a.name, Axis) and isinstance(b.name, Axis)
-    if (labels or axes) and clash(a, b, of_a, of_b):
+    if (by_label or axes) and clash(a, b, of_a, of_b):
         raise Contradiction(
             "NC101",
             f"{call}: {what} are one dimension, but they are {naming.show_name(a.name)} and "
@@ -219,9 +219,12 @@ def check_one(
         )
 
 
-def diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown = 0) -> Dim:
+def diagonal_dim(row_dim: Dim, column_dim: Dim, offset: int | Unknown = 0) -> Dim:
     """The diagonal of a square is the axis that the square has twice."""
-    names, size = (rows.name, columns.name), _diagonal_size(rows.size, columns.size, offset)
+    names, size = (
+        (row_dim.name, column_dim.name),
+        _diagonal_size(row_dim.size, column_dim.size, offset),
+    )
     if any(name is None or isinstance(name, str) for name in names):
         return Dim(None, size)
     if UNKNOWN in names:
@@ -230,11 +233,11 @@ def diagonal_dim(rows: Dim, columns: Dim, offset: int | Unknown = 0) -> Dim:
     return Dim(naming.join(*names) if same else None, size)
 
 
-def _diagonal_size(rows: Size, columns: Size, offset: int | Unknown) -> Size:
-    if rows == columns and offset == 0:
-        return rows
-    if not isinstance(rows, int) or not isinstance(columns, int) or isinstance(offset, Unknown):
+def _diagonal_size(height: Size, width: Size, offset: int | Unknown) -> Size:
+    if height == width and offset == 0:
+        return height
+    if not isinstance(height, int) or not isinstance(width, int) or isinstance(offset, Unknown):
         return UNKNOWN
     if offset >= 0:
-        return max(min(rows, columns - offset), 0)
-    return max(min(rows + offset, columns), 0)
+        return max(min(height, width - offset), 0)
+    return max(min(height + offset, width), 0)

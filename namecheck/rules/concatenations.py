@@ -19,18 +19,17 @@ from namecheck.core.dims import (
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import DimArgument, Several, Tensors
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.dim_map import Made, of_rank, same_shape, show_sizes
-from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.shapes import inserted
 
 NEW = Dim(None, 1, purposeful=True)
-Tensors = Sequence[Tensor] | Many | Unknown
 
 
 @rule(memory="joins", overlaps="refused")
-def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
+def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
     """All dims unify, the one that is put together too (recorded: cat)."""
     if isinstance(tensors, (Many, Unknown)):
         return tensors.each.dims.sizeless() if isinstance(tensors, Many) else OPEN
@@ -60,18 +59,18 @@ def cat(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
     return whole.replace(place, _joined(whole[place], [dims[place] for dims in real]))
 
 
-def _joined(unified: Dim, parts: Sequence[Dim]) -> Dim:
-    """The dim that is put together of `parts`: labels have been unified, axes add up."""
-    size = added(part.size for part in parts)
-    if not any(isinstance(part.name, Axis) for part in parts):
+def _joined(unified: Dim, pieces: Sequence[Dim]) -> Dim:
+    """The dim that is put together of `pieces`: labels have been unified, axes add up."""
+    size = added(piece.size for piece in pieces)
+    if not any(isinstance(piece.name, Axis) for piece in pieces):
         return Dim(unified.name, size)
-    return Dim(_joined_name([part.name for part in parts], size), size)
+    return Dim(_joined_name([piece.name for piece in pieces], size), size)
 
 
-def put_together(parts: Sequence[Dim]) -> Dim:
+def put_together(pieces: Sequence[Dim]) -> Dim:
     """The same of dims whose labels are no concern of each other."""
-    unknown = any(part.name is UNKNOWN for part in parts)
-    return _joined(Dim(UNKNOWN if unknown else None), parts)
+    unknown = any(piece.name is UNKNOWN for piece in pieces)
+    return _joined(Dim(UNKNOWN if unknown else None), pieces)
 
 
 def _joined_name(names: Sequence[Name], size: Size) -> Name:
@@ -133,11 +132,11 @@ def _without_axis(dims: Dims, place: Position) -> Dims:
     return dims
 
 
-def _check_rank(one: Dims, other: Dims) -> None:
-    if one.rank is not None and other.rank is not None and one.rank != other.rank:
+def _check_rank(left: Dims, right: Dims) -> None:
+    if left.rank is not None and right.rank is not None and left.rank != right.rank:
         raise Contradiction(
             "NC207",
-            f"Tensors must have same number of dimensions: got {one.rank} and {other.rank}",
+            f"Tensors must have same number of dimensions: got {left.rank} and {right.rank}",
             help="Only tensors of one rank can be put together.",
         )
 
@@ -160,7 +159,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
 
 
 @rule(memory="joins", overlaps="refused")
-def stack(tensors: Tensors, dim: DimArgument | None = 0) -> Dims:
+def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
     """All dims unify; the new one has no name (torch.stack)."""
     if isinstance(tensors, Unknown):
         return OPEN
@@ -220,10 +219,10 @@ def _first(tensors: Tensors) -> Dims | None:
     return None if isinstance(tensors, Unknown) or not tensors else tensors[0].dims
 
 
-def _stacked(tensors: Tensors, rank: int, dim: int) -> Dims:
+def _stacked(tensors: Tensors, rank: int, place: int) -> Dims:
     if isinstance(tensors, (Many, Unknown)) or any(t.dims.open for t in tensors):
         return OPEN
-    return cat([Tensor(at_least(tensor.dims, rank)) for tensor in tensors], dim)
+    return cat([Tensor(at_least(tensor.dims, rank)) for tensor in tensors], place)
 
 
 def _column(dims: Dims) -> Dims:
@@ -244,11 +243,10 @@ def at_least(dims: Dims, rank: int) -> Dims:
     return Dims((*given, NEW))
 
 
-Several = Tensor | Sequence[Tensor] | Many
-
-
-def _each(input: Several, rank: int) -> Dims | tuple[Dims, ...] | Many:
+def _each(input: Several, rank: int) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """The same for one tensor, or for every one of several."""
+    if isinstance(input, Unknown):
+        return UNKNOWN
     if isinstance(input, Many):
         return Many(Tensor(_stretched(input.each.dims, rank)))
     if isinstance(input, Tensor):
@@ -261,18 +259,18 @@ def _stretched(dims: Dims, rank: int) -> Dims:
 
 
 @rule(memory="unknown")
-def atleast_1d(input: Several) -> Dims | tuple[Dims, ...] | Many:
+def atleast_1d(input: Several) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """The input's dims; a number becomes a vector without a name (torch.atleast_1d)."""
     return _each(input, 1)
 
 
 @rule(memory="unknown")
-def atleast_2d(input: Several) -> Dims | tuple[Dims, ...] | Many:
+def atleast_2d(input: Several) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """A vector becomes a row (torch.atleast_2d)."""
     return _each(input, 2)
 
 
 @rule(memory="unknown")
-def atleast_3d(input: Several) -> Dims | tuple[Dims, ...] | Many:
+def atleast_3d(input: Several) -> Dims | tuple[Dims, ...] | Many | Unknown:
     """A vector becomes a row of one layer, a matrix one layer (torch.atleast_3d)."""
     return _each(input, 3)

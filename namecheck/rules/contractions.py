@@ -66,29 +66,29 @@ def _check_shapes(left: Dims, right: Dims) -> None:
     check_axes(left[-1], right[0])
 
 
-def differ(left: Dim, right: Dim) -> bool:
+def differ(a: Dim, b: Dim) -> bool:
     """Whether two sizes certainly differ."""
-    return agree(left.size, right.size) is Answer.NO
+    return agree(a.size, b.size) is Answer.NO
 
 
 def _times(dims: Dims) -> str:
     return dim_map.show_sizes(dims)[1:-1].replace(", ", "x")
 
 
-def words(*dims: Dim) -> list[str]:
+def words(*contracted: Dim) -> list[str]:
     """The labels of these dims."""
-    return [word for word in (naming.word(dim.name) for dim in dims) if word is not None]
+    return [word for word in (naming.word(dim.name) for dim in contracted) if word is not None]
 
 
-def check_axes(left: Dim, right: Dim) -> None:
+def check_axes(a: Dim, b: Dim) -> None:
     """Two axes that are contracted must be one; labels are not compared."""
-    both = isinstance(left.name, Axis) and isinstance(right.name, Axis)
-    if both and clash(left, right):
+    both = isinstance(a.name, Axis) and isinstance(b.name, Axis)
+    if both and clash(a, b):
         raise Contradiction(
             "NC101",
-            f"Dim {naming.show_name(left.name)} is contracted with dim "
-            f"{naming.show_name(right.name)}, but they are different axes.",
-            names=words(left, right),
+            f"Dim {naming.show_name(a.name)} is contracted with dim "
+            f"{naming.show_name(b.name)}, but they are different axes.",
+            names=words(a, b),
             help="Transpose one of the operands, so that one axis meets itself.",
         )
 
@@ -201,31 +201,31 @@ def _unify_batch(left: Dims, right: Dims, call: str) -> Dims:
 _Origin = tuple[Dims, int]
 
 
-def _check_batch(a: Dim, b: Dim, left: _Origin, right: _Origin, call: str) -> None:
+def _check_batch(a: Dim, b: Dim, origin: _Origin, facing: _Origin, call: str) -> None:
     if clash(a, b):
         raise Contradiction(
             "NC101",
-            f"{call}: Expected {_origin(a.name, left)} to match {_origin(b.name, right)} "
+            f"{call}: Expected {_origin(a.name, origin)} to match {_origin(b.name, facing)} "
             "but they do not match.",
             names=words(a, b),
             help="Bring the batch dims into one order with `align_to`, or `rename` one of them.",
         )
-    _check_absent(a, b, left, right, call)
-    _check_absent(b, a, right, left, call)
+    _check_absent(a, b, origin, facing, call)
+    _check_absent(b, a, facing, origin, call)
 
 
-def _check_absent(dim: Dim, facing: Dim, origin: _Origin, other: _Origin, call: str) -> None:
+def _check_absent(dim: Dim, opposite: Dim, origin: _Origin, facing: _Origin, call: str) -> None:
     name = dim.name
     if isinstance(name, Axis):
-        misaligned = is_misplaced(facing, name, _batch(other[0]), _batch(origin[0]))
+        misaligned = is_misplaced(opposite, name, _batch(facing[0]), _batch(origin[0]))
     else:
-        unnamed = facing.name is None and isinstance(name, str)
-        misaligned = unnamed and other[0].has(str(name)) is Answer.YES
+        unnamed = opposite.name is None and isinstance(name, str)
+        misaligned = unnamed and facing[0].has(str(name)) is Answer.YES
     if misaligned:
         raise Contradiction(
             "NC102",
-            f"{call}: Cannot match {_origin(name, origin)} with {_origin(None, other)} because the "
-            f"latter names already have {naming.show_name(name)}. Are your tensors misaligned?",
+            f"{call}: Cannot match {_origin(name, origin)} with {_origin(None, facing)} because "
+            f"the latter names already have {naming.show_name(name)}. Are your tensors misaligned?",
             names=words(dim),
             help="Bring the dims into one order with `align_to`.",
         )
@@ -274,13 +274,13 @@ def _check_vectors(left: Dims, right: Dims) -> None:
     check_axes(one, other)
 
 
-def _check_vector(matrix: Dims, vector: Dims, input: Dim) -> None:
+def _check_vector(matrix: Dims, vector: Dims, bias: Dim) -> None:
     rows, columns, inner = matrix[0].size, matrix[1], vector[0]
-    fits = input.size == 1 or not differ(input, matrix[0])
+    fits = bias.size == 1 or not differ(bias, matrix[0])
     if differ(columns, inner) or not fits:
         raise Contradiction(
             "NC202",
-            f"size mismatch, got input ({input.size}), mat ({rows}x{columns.size}), "
+            f"size mismatch, got input ({bias.size}), mat ({rows}x{columns.size}), "
             f"vec ({inner.size})",
             names=words(columns, inner),
         )
@@ -358,17 +358,17 @@ def _no_dims() -> Contradiction:
     )
 
 
-def _mv(matrix: Dims, vector: Dims, input: Dims) -> Dims:
-    ranks = [dim_map.show_rank(dims) for dims in (input, matrix, vector)]
+def _mv(matrix: Dims, vector: Dims, bias: Dims) -> Dims:
+    ranks = [dim_map.show_rank(dims) for dims in (bias, matrix, vector)]
     message = f"vector + matrix @ vector expected, got {', '.join(ranks)}"
-    if input.min_rank > 1:
+    if bias.min_rank > 1:
         raise Contradiction("NC207", message)
     check_rank(matrix, 2, message)
     check_rank(vector, 1, message)
     one, other = closed(matrix, 2), closed(vector, 1)
-    if input.rank == 0 and differ(one[1], other[0]):
+    if bias.rank == 0 and differ(one[1], other[0]):
         raise _no_dims()  # torch fails on its way to tell the sizes
-    _check_vector(one, other, last_dim(input) if input.rank == 1 else Dim(None, 1))
+    _check_vector(one, other, last_dim(bias) if bias.rank == 1 else Dim(None, 1))
     return matrix_product(one, other)
 
 

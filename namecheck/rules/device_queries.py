@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from namecheck.core import devices
 from namecheck.core.devices import CPU
 from namecheck.core.names import UNKNOWN, Unknown
@@ -12,9 +10,9 @@ from namecheck.rules.registry import rule
 
 
 @rule(patched=False)
-def device_of(input: Any) -> Constant | Unknown:
+def device_of(input: Tensor) -> Constant | Unknown:
     """The device of a tensor, with its index (torch.Tensor.device)."""
-    device = input.device if isinstance(input, Tensor) else UNKNOWN
+    device = input.device
     if isinstance(device, str) and devices.is_whole(device):
         return Constant("device", device)
     return UNKNOWN

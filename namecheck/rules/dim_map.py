@@ -45,12 +45,15 @@ class Made:
 Source: TypeAlias = int | Made | EllipsisType
 
 
-def rearrange(dims: Dims, sources: Sequence[Source]) -> Dims:
-    """The dims of a result whose every dim comes from `sources`.
+def rearrange(dims: Dims, dim_sources: Sequence[Source]) -> Dims:
+    """The dims of a result whose every dim comes from `dim_sources`.
 
     An int is the position of a dim that moves as it is; ``...`` is the open middle of `dims`.
     """
-    made = [None if isinstance(source, EllipsisType) else _made(dims, source) for source in sources]
+    made = [
+        None if isinstance(dim_source, EllipsisType) else _made(dims, dim_source)
+        for dim_source in dim_sources
+    ]
     if None not in made:
         return Dims(tuple(dim for dim in made if dim is not None))
     cut = made.index(None)
@@ -62,23 +65,23 @@ def rearrange(dims: Dims, sources: Sequence[Source]) -> Dims:
     )
 
 
-def _made(dims: Dims, source: int | Made) -> Dim:
-    if isinstance(source, int):
-        return dims[source]
-    if not source.sources:
-        size = 1 if source.size is None else source.size
-        return Dim(source.name or named_by(size), size, purposeful=size == 1)
-    whole = merged([dims[place] for place in source.sources])
-    size = whole.size if source.size is None else source.size
-    return Dim(whole.name if source.name is None else source.name, size)
+def _made(dims: Dims, dim_source: int | Made) -> Dim:
+    if isinstance(dim_source, int):
+        return dims[dim_source]
+    if not dim_source.sources:
+        size = 1 if dim_source.size is None else dim_source.size
+        return Dim(dim_source.name or named_by(size), size, purposeful=size == 1)
+    whole = merged([dims[place] for place in dim_source.sources])
+    size = whole.size if dim_source.size is None else dim_source.size
+    return Dim(whole.name if dim_source.name is None else dim_source.name, size)
 
 
 def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
     """The map that leaves all dims where they are, or turns their order round."""
-    sources: list[Source] = list(range(len(dims.prefix)))
+    dim_sources: list[Source] = list(range(len(dims.prefix)))
     if dims.open:
-        sources += [..., *range(-len(dims.suffix), 0)]
-    return sources[::-1] if backwards else sources
+        dim_sources += [..., *range(-len(dims.suffix), 0)]
+    return dim_sources[::-1] if backwards else dim_sources
 
 
 def in_some_order(dims: Dims) -> Dims:
@@ -160,9 +163,9 @@ def same_names(left: Dims, right: Dims) -> Answer:
     return answer
 
 
-def _vague(one: Name, other: Name) -> bool:
+def _vague(name: Name, other_name: Name) -> bool:
     """An axis may well be what an unnamed dim is: an annotation names what it likes."""
-    return None in (one, other) and (isinstance(one, Axis) or isinstance(other, Axis))
+    return None in (name, other_name) and (isinstance(name, Axis) or isinstance(other_name, Axis))
 
 
 def same_shape(left: Dims, right: Dims) -> Answer:
@@ -190,13 +193,13 @@ def show_rank(dims: Dims) -> str:
     return f"{dims.min_rank}+" if dims.open else str(dims.min_rank)
 
 
-def check_resize(dims: Dims, wanted: Dims) -> None:
+def check_resize(dims: Dims, shape: Dims) -> None:
     """Refuse to give a named tensor another shape (name_inference.rst, ``resize_``; recorded)."""
-    if dims.named() is Answer.YES and same_shape(dims, wanted) is Answer.NO:
+    if dims.named() is Answer.YES and same_shape(dims, shape) is Answer.NO:
         raise Contradiction(
             "NC205",
             f"Cannot resize named tensor with resize_ or resize_as_ (tried to resize Tensor"
-            f"{dims.show()} with size {show_sizes(dims)} to {show_sizes(wanted)}). This may be "
+            f"{dims.show()} with size {show_sizes(dims)} to {show_sizes(shape)}). This may be "
             "caused by passing a named tensor as an `out=` argument; please ensure that the sizes "
             "are the same. ",
             names=[str(naming.word(name)) for name in dims.names if naming.word(name) is not None],
@@ -242,65 +245,67 @@ def after(dims: Dims, position: Position) -> Dims:
     return Dims((), dims.suffix, True) if position is MIDDLE else OPEN
 
 
-def joined(*parts: Dims) -> Dims:
+def joined(*lists: Dims) -> Dims:
     """Lists of dims, one after the other."""
     prefix: tuple[Dim, ...] = ()
     suffix: tuple[Dim, ...] = ()
     is_open = False
-    for part in parts:
-        if part.open:
-            prefix, suffix = (prefix if is_open else prefix + part.prefix), part.suffix
+    for dims in lists:
+        if dims.open:
+            prefix, suffix = (prefix if is_open else prefix + dims.prefix), dims.suffix
             is_open = True
         elif is_open:
-            suffix += part.prefix
+            suffix += dims.prefix
         else:
-            prefix += part.prefix
+            prefix += dims.prefix
     return Dims(prefix, suffix, is_open)
 
 
-def check_expandable(dims: Dims, target: Dims) -> None:
-    """Refuse dims that cannot be stretched to the shape of `target` (recorded: addmm, expand)."""
-    if dims.rank is None or target.rank is None:
+def check_expandable(dims: Dims, shape: Dims) -> None:
+    """Refuse dims that cannot be stretched to the shape of `shape` (recorded: addmm, expand)."""
+    if dims.rank is None or shape.rank is None:
         return
-    if dims.rank > target.rank:
+    if dims.rank > shape.rank:
         raise Contradiction(
             "NC201",
-            f"expand(torch.FloatTensor{{{show_sizes(dims)}}}, size={show_sizes(target)}): the "
-            f"number of sizes provided ({target.rank}) must be greater or equal to the number of "
+            f"expand(torch.FloatTensor{{{show_sizes(dims)}}}, size={show_sizes(shape)}): the "
+            f"number of sizes provided ({shape.rank}) must be greater or equal to the number of "
             f"dimensions in the tensor ({dims.rank})",
         )
     for offset in range(1, dims.rank + 1):
-        own, wanted = dims.prefix[-offset].size, target.prefix[-offset].size
-        if own != 1 and agree(own, wanted) is Answer.NO:
+        own, goal = dims.prefix[-offset].size, shape.prefix[-offset].size
+        if own != 1 and agree(own, goal) is Answer.NO:
             raise Contradiction(
                 "NC201",
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({own}) "
-                f"at non-singleton dimension {target.rank - offset}.  Target sizes: "
-                f"{show_sizes(target)}.  Tensor sizes: {show_sizes(dims)}",
+                f"The expanded size of the tensor ({goal}) must match the existing size ({own}) "
+                f"at non-singleton dimension {shape.rank - offset}.  Target sizes: "
+                f"{show_sizes(shape)}.  Tensor sizes: {show_sizes(dims)}",
                 names=[str(naming.word(n)) for n in (dims.prefix[-offset].name,) if naming.word(n)],
             )
 
 
-def take_names(written: Dims, computed: Dims) -> Dims:
+def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
     """What a tensor that is written to becomes: it takes the names, or must have them already.
 
     Source: name_inference.rst, "out function and in-place variants"; recorded: add, resize_as_.
     """
-    if written.named() is not Answer.YES:
+    if receiver_dims.named() is not Answer.YES:
         return computed
-    if same_names(written, computed) is Answer.NO:
+    if same_names(receiver_dims, computed) is Answer.NO:
         raise Contradiction(
             "NC110",
-            f"Name mismatch: specified out tensor with names {written.show()} are not the same "
-            f"as the computed output names {computed.show()}. Please rename the out "
+            f"Name mismatch: specified out tensor with names {receiver_dims.show()} are not the "
+            f"same as the computed output names {computed.show()}. Please rename the out "
             "tensor's dims with `Tensor.rename`.",
             names=[
-                str(naming.word(name)) for name in written.names if naming.word(name) is not None
+                str(naming.word(name))
+                for name in receiver_dims.names
+                if naming.word(name) is not None
             ],
             help=f"Rename the tensor written to as {computed.show()}, or give one without names.",
         )
-    closed = None if written.rank is None else of_rank(computed, written.rank)
-    annotated = any(isinstance(name, Axis) for name in written.names)
-    if closed is None or annotated or not written.complete:
+    closed = None if receiver_dims.rank is None else of_rank(computed, receiver_dims.rank)
+    annotated = any(isinstance(name, Axis) for name in receiver_dims.names)
+    if closed is None or annotated or not receiver_dims.complete:
         return computed
-    return closed.rename(written.names)
+    return closed.rename(receiver_dims.names)

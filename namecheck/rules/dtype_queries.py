@@ -64,5 +64,7 @@ def _known(answer: Answer) -> bool | Unknown:
     return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
 
 
-def _are_dtypes(*values: Any) -> bool:
-    return all(isinstance(v, Constant) and v.name in dtypes.KINDS for v in values)
+def _are_dtypes(*constants: Any) -> bool:
+    return all(
+        isinstance(constant, Constant) and constant.name in dtypes.KINDS for constant in constants
+    )

@@ -16,8 +16,9 @@ from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, clash, new_dim, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
-from namecheck.core.tensors import Many, Tensor
+from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map, patterns
+from namecheck.rules.arguments import Several
 from namecheck.rules.concatenations import stack
 from namecheck.rules.einsum import contracted
 from namecheck.rules.patterns import Group, Letter, Number, Side, wrong
@@ -25,40 +26,39 @@ from namecheck.rules.registry import rule
 from namecheck.rules.views import inferred, laid_out
 
 Lengths = Mapping[str, Any]
-Operand = Tensor | Sequence[Tensor] | Many | Unknown
 NEW = Dim(None, 1, purposeful=True)
 
 
 @rule(memory="unknown")
-def einops_rearrange(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
+def einops_rearrange(input: Several, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
     """The dims in the order of the pattern's letters, taken apart and merged (einops.rearrange)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
     patterns.check_rearrangement(left, right)
-    return _transformed(_stacked(tensor), left, right, axes_lengths)
+    return _transformed(_stacked(input), left, right, axes_lengths)
 
 
 @rule(memory="unknown")
-def einops_repeat(tensor: Operand, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
+def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
     """The same, with new letters at the sizes that they are given (einops.repeat)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
     patterns.check_repetition(left, right, list(axes_lengths))
-    return _transformed(_stacked(tensor), left, right, axes_lengths)
+    return _transformed(_stacked(input), left, right, axes_lengths)
 
 
 @rule(memory="unknown")
 def einops_reduce(
-    tensor: Operand, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
+    input: Several, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
 ) -> Dims:
     """The same, without the letters that are not on the right (einops.reduce)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
     patterns.check_reduction(left, right, reduction)
-    return _transformed(_stacked(tensor), left, right, axes_lengths)
+    return _transformed(_stacked(input), left, right, axes_lengths)
 
 
 @rule(memory="unknown")
@@ -86,11 +86,11 @@ def _sides(pattern: str) -> tuple[Side, Side]:
     return left, right
 
 
-def _stacked(tensor: Operand) -> Dims:
+def _stacked(input: Several) -> Dims:
     """The dims of a tensor; a list of tensors is stacked along a new first dim."""
-    if isinstance(tensor, Unknown):
+    if isinstance(input, Unknown):
         return OPEN
-    return tensor.dims if isinstance(tensor, Tensor) else stack(tensor)
+    return input.dims if isinstance(input, Tensor) else stack(input)
 
 
 def _transformed(
@@ -165,10 +165,12 @@ class _Letters:
             return self.rest
         if ... in group and self.rest.open:
             return Dims((Dim(),))
-        dims: list[Dim] = []
+        made_dims: list[Dim] = []
         for letter in group:
-            dims += self.rest.prefix if isinstance(letter, EllipsisType) else [self._dim(letter)]
-        return Dims((together(dims),))
+            made_dims += (
+                self.rest.prefix if isinstance(letter, EllipsisType) else [self._dim(letter)]
+            )
+        return Dims((together(made_dims),))
 
     def _dim(self, letter: Letter) -> Dim:
         """What a letter stands for; one that is new has the size that it is given."""
@@ -209,15 +211,15 @@ def _sized(letter: Letter, dim: Dim, size: Size) -> Dim:
     return replace(dim, size=size) if dim.size is UNKNOWN else dim
 
 
-def _check_size(length: Size, known: Size) -> None:
-    if agree(length, known) is Answer.NO:
-        raise wrong(f"Shape mismatch, {length} != {known}", code="NC201")
+def _check_size(length: Size, other_size: Size) -> None:
+    if agree(length, other_size) is Answer.NO:
+        raise wrong(f"Shape mismatch, {length} != {other_size}", code="NC201")
 
 
-def _parts(dim: Dim, sizes: Sequence[Size | None]) -> list[Dim]:
+def _parts(dim: Dim, chunk_sizes: Sequence[Size | None]) -> list[Dim]:
     """A dim taken apart, where one of the sizes may not be given."""
-    known = product(size for size in sizes if size is not None)
-    if None not in sizes:
+    known = product(size for size in chunk_sizes if size is not None)
+    if None not in chunk_sizes:
         _check_size(dim.size, known)
     elif isinstance(dim.size, int) and isinstance(known, int) and (not known or dim.size % known):
         raise wrong(
@@ -225,7 +227,7 @@ def _parts(dim: Dim, sizes: Sequence[Size | None]) -> list[Dim]:
             code="NC201",
         )
     rest = inferred(dim.size, known)
-    return apart(dim, [rest if size is None else size for size in sizes])
+    return apart(dim, [rest if size is None else size for size in chunk_sizes])
 
 
 def apart(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
@@ -271,16 +273,16 @@ def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims
 
 def _term(read: Side) -> tuple[str, ...]:
     """The letters of one operand, as `einsum` takes them."""
-    found: list[str] = []
+    term_letters: list[str] = []
     for group in read.groups:
         if isinstance(group, EllipsisType):
-            found.append("...")
+            term_letters.append("...")
         elif len(group) == 1 and isinstance(group[0], str):
-            found.append(group[0])
+            term_letters.append(group[0])
         else:
             raise wrong(
                 "Shape rearrangement, singleton () and anonymous axes are not yet supported in "
                 "einsum.",
                 help="Rearrange the operands first.",
             )
-    return tuple(found)
+    return tuple(term_letters)

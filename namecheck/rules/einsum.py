@@ -11,6 +11,7 @@ from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import Tensors
 from namecheck.rules.broadcasting import broadcast, diagonal_dim, unify_dim
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
@@ -19,7 +20,7 @@ Subscripts = tuple[str, ...]
 
 
 @rule(memory="unknown")
-def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown) -> Dims:
+def einsum(equation: str | Unknown, tensors: Tensors) -> Dims:
     """The dims of the output's letters (torch.einsum).
 
     A letter that is in the output stands for one name in all operands. Labels that are summed over
@@ -28,33 +29,31 @@ def einsum(equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown)
     if not isinstance(equation, str):
         return OPEN
     terms, output = _read(equation)
-    if isinstance(operands, (Many, Unknown)):
+    if isinstance(tensors, (Many, Unknown)):
         return OPEN
-    return contracted(terms, output, operands)
+    return contracted(terms, output, list(tensors))
 
 
-def contracted(terms: Sequence[Subscripts], output: Subscripts, operands: Sequence[Tensor]) -> Dims:
+def contracted(terms: Sequence[Subscripts], output: Subscripts, tensors: list[Tensor]) -> Dims:
     """The dims of the output's letters, given the letters of every operand."""
-    _check_count(terms, operands)
+    _check_count(terms, tensors)
     letters = _Letters(set(output))
-    for index, (term, operand) in enumerate(zip(terms, operands, strict=True)):
-        letters.bind(term, operand.dims, index)
+    for index, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
+        letters.bind(term, tensor.dims, index)
     result = letters.dims_of(output)
     naming.check_distinct(result.names)
     return result
 
 
 @rule
-def einsum_natively(
-    equation: str | Unknown, operands: Sequence[Tensor] | Many | Unknown
-) -> Unknown | Dims:
+def einsum_natively(equation: str | Unknown, tensors: Tensors) -> Unknown | Dims:
     """torch 2.12 gives every operand all letters, then puts them in order (recorded: einsum)."""
-    if isinstance(equation, str) and isinstance(operands, (tuple, list)):
+    if isinstance(equation, str) and isinstance(tensors, (tuple, list)):
         inputs = equation.replace(" ", "").partition("->")[0].split(",")
         letters = set("".join(inputs)) - {"."}
-        for subscripts, operand in zip(inputs, operands, strict=False):
-            refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [operand])
-    return einsum(equation, operands)
+        for subscripts, tensor in zip(inputs, tensors, strict=False):
+            refuse_named("unsqueeze" if set(subscripts) < letters else "permute", [tensor])
+    return einsum(equation, tensors)
 
 
 def _read(equation: str) -> tuple[list[Subscripts], Subscripts]:
@@ -103,9 +102,9 @@ def _malformed(reason: str) -> Contradiction:
     )
 
 
-def _check_count(terms: Sequence[Subscripts], operands: Sequence[Tensor]) -> None:
-    if len(terms) != len(operands):
-        relation = "fewer" if len(operands) < len(terms) else "more"
+def _check_count(terms: Sequence[Subscripts], tensors: list[Tensor]) -> None:
+    if len(terms) != len(tensors):
+        relation = "fewer" if len(tensors) < len(terms) else "more"
         raise _malformed(f"{relation} operands were provided than specified in the equation")
 
 
@@ -130,13 +129,13 @@ class _Letters:
             closed = dim_map.of_rank(dims, len(term))
             assert closed is not None, "the rank has been checked"
             first, last = closed, SCALAR
-        own: dict[str, Dim] = {}
+        letter_dims: dict[str, Dim] = {}
         for letter, dim in zip((*front, *back), (*first.prefix, *last.prefix), strict=True):
-            if letter in own:
-                _check_diagonal(letter, own[letter], dim, index)
-                dim = diagonal_dim(own[letter], dim)
-            own[letter] = dim
-        for letter, dim in own.items():
+            if letter in letter_dims:
+                _check_diagonal(letter, letter_dims[letter], dim, index)
+                dim = diagonal_dim(letter_dims[letter], dim)
+            letter_dims[letter] = dim
+        for letter, dim in letter_dims.items():
             self._meet(letter, dim, index)
 
     def _meet(self, letter: str, dim: Dim, index: int) -> None:
@@ -194,23 +193,23 @@ def _check_rank(term: Subscripts, dims: Dims, index: int) -> None:
         )
 
 
-def _two_names(letter: str, one: Dim, other: Dim, index: int) -> Contradiction:
+def _two_names(letter: str, a: Dim, b: Dim, index: int) -> Contradiction:
     return Contradiction(
         "NC101",
-        f"einsum(): subscript {letter} stands for dim {naming.show_name(one.name)} and, in operand "
-        f"{index}, for dim {naming.show_name(other.name)}.",
-        names=[str(naming.word(one.name)), str(naming.word(other.name))],
+        f"einsum(): subscript {letter} stands for dim {naming.show_name(a.name)} and, in operand "
+        f"{index}, for dim {naming.show_name(b.name)}.",
+        names=[str(naming.word(a.name)), str(naming.word(b.name))],
         help="Give each dimension a letter of its own, the same in all operands.",
     )
 
 
-def _check_diagonal(letter: str, one: Dim, other: Dim, index: int) -> None:
-    if isinstance(one.name, Axis) and clash(one, other):
-        raise _two_names(letter, one, other, index)
-    if agree(one.size, other.size) is Answer.NO:
+def _check_diagonal(letter: str, a: Dim, b: Dim, index: int) -> None:
+    if isinstance(a.name, Axis) and clash(a, b):
+        raise _two_names(letter, a, b, index)
+    if agree(a.size, b.size) is Answer.NO:
         raise Contradiction(
             "NC202",
             f"einsum(): subscript {letter} is repeated for operand {index} but the sizes don't "
-            f"match, {other.size} != {one.size}",
+            f"match, {b.size} != {a.size}",
             help="A letter stands for one size.",
         )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import DimArgument, TensorOrNumber
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined
-from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
 
 @rule(memory="fresh")
-def take(input: Tensor, index: Tensor) -> Dims:
+def take(input: Tensor, indices: Tensor) -> Dims:
     """The dims of the index (torch.take)."""
-    return index.dims
+    return indices.dims
 
 
 @rule(memory="unknown")
@@ -39,7 +39,7 @@ def argwhere(input: Tensor) -> Dims:
 
 
 @rule(memory="fresh")
-def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
+def searchsorted(sorted_sequence: Tensor, input: TensorOrNumber) -> Dims:
     """The dims of the values looked up; rows meet rows, or one vector all (torch.searchsorted)."""
     if not isinstance(input, Tensor):
         return Dims()
@@ -54,18 +54,18 @@ def searchsorted(sorted_sequence: Tensor, input: Tensor | float) -> Dims:
         )
     if ranks[0] == ranks[1] and ranks[0] is not None:
         for one, other in zip(sequence.prefix[:-1], input.dims.prefix[:-1], strict=True):
-            check_one("torch.searchsorted()", "the rows of both", one, other, labels=False)
+            check_one("torch.searchsorted()", "the rows of both", one, other, by_label=False)
     return input.dims
 
 
 @rule(memory="fresh")
-def bucketize(input: Tensor | float) -> Dims:
+def bucketize(input: TensorOrNumber) -> Dims:
     """The dims of the values looked up (torch.bucketize)."""
     return input.dims if isinstance(input, Tensor) else Dims()
 
 
 @rule(memory="unknown")
-def isin(elements: Tensor | float, test_elements: Tensor | float) -> Dims:
+def isin(elements: object, test_elements: object) -> Dims:
     """The dims of the elements looked up (torch.isin)."""
     return elements.dims if isinstance(elements, Tensor) else Dims()
 
@@ -106,7 +106,7 @@ def unique(
     input: Tensor,
     return_inverse: bool | Unknown = False,
     return_counts: bool | Unknown = False,
-    dim: DimArgument | None = None,
+    dim: DimArgument = None,
 ) -> Dims | tuple[Dims, ...] | Unknown:
     """The elements that differ, or the slices along `dim`; where each went; counts (torch.unique).
 

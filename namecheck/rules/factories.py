@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from namecheck.core.dims import OPEN, Dim, Dims, Size, new_dim
-from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
+from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import Names, Sizes
 from namecheck.rules.naming import named
 from namecheck.rules.refusals import no_meta
 from namecheck.rules.registry import rule
-
-Names = Sequence[Name] | Unknown | None
-Sizes = Sequence[Size] | Unknown
 
 
 @rule(memory="fresh")
@@ -89,18 +86,18 @@ def _copied(dims: Dims, names: Names) -> Dims:
 
 def shape_of(data: Any) -> Dims:
     """The dims of nested lists of numbers; open where something in them is not known."""
-    sizes: list[Size] = []
+    nested_lengths: list[Size] = []
     level = data
     while isinstance(level, (tuple, list)):
-        sizes.append(len(level))
+        nested_lengths.append(len(level))
         if not level:
             break
         level = level[0]
-    if isinstance(level, str) and sizes:
+    if isinstance(level, str) and nested_lengths:
         raise Contradiction("NC114", "too many dimensions 'str'", error="ValueError")
     _check_datum(level)
     known = isinstance(level, (int, float, complex, list, tuple, Tensor))
-    dims = tuple(Dim(None, size) for size in sizes)
+    dims = tuple(Dim(None, extent) for extent in nested_lengths)
     return Dims(dims) if known else Dims(dims, (), True)
 
 
@@ -143,9 +140,9 @@ def vector_of(n: Size) -> Dims:
 
 
 @rule(memory="fresh")
-def arange(start: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
-    """An unnamed vector of numbers from `start` to `end`, of ints if these are (torch.arange)."""
-    first, last = (0, start) if end is None else (start, end)
+def arange(begin: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
+    """An unnamed vector of numbers from `begin` to `end`, of ints if these are (torch.arange)."""
+    first, last = (0, begin) if end is None else (begin, end)
     if not all(isinstance(bound, (int, Expression)) for bound in (first, last, step)):
         return Dims((Dim(None),))
     if step == 0:

@@ -30,12 +30,11 @@ from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import DimArgument, Names
 from namecheck.rules.naming import labels
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import Writes, rule
 from namecheck.rules.views import inferred, laid_out
-
-DimArgument = int | str | Unknown | None
 
 
 @rule(memory="reshapes")
@@ -95,9 +94,9 @@ def _range(
     return start, end
 
 
-def _of_the_end(position: Position, asked: DimArgument) -> Position:
+def _of_the_end(position: Position, dim: DimArgument) -> Position:
     """An index of an open list, though it is beyond the known dims: it counts from its end."""
-    return asked if position is ANYWHERE and isinstance(asked, int) else position
+    return dim if position is ANYWHERE and isinstance(dim, int) else position
 
 
 def _after(dims: Dims, start: int, end: int) -> bool:
@@ -108,8 +107,8 @@ def _after(dims: Dims, start: int, end: int) -> bool:
     return start < 0 and known and end < len(dims.prefix)
 
 
-def _consecutive(dims: Dims, named: Sequence[DimArgument]) -> tuple[Position, Position]:
-    places = [locate(dims, name) for name in named]
+def _consecutive(dims: Dims, dim_arguments: Sequence[DimArgument]) -> tuple[Position, Position]:
+    places = [locate(dims, argument) for argument in dim_arguments]
     if not places:
         raise Contradiction(
             "NC111",
@@ -118,7 +117,7 @@ def _consecutive(dims: Dims, named: Sequence[DimArgument]) -> tuple[Position, Po
         )
     for left, right in pairwise(places):
         if isinstance(left, int) and isinstance(right, int) and _apart(dims, left, right):
-            words = [name for name in named if isinstance(name, str)]
+            words = [argument for argument in dim_arguments if isinstance(argument, str)]
             raise Contradiction(
                 "NC111",
                 f"flatten(tensor, dims, out_dim): dims {naming.show(words)} must be consecutive "
@@ -129,11 +128,11 @@ def _consecutive(dims: Dims, named: Sequence[DimArgument]) -> tuple[Position, Po
     return places[0], places[-1]
 
 
-def _apart(dims: Dims, left: int, right: int) -> bool:
-    """Whether `right` is certainly not the dim next to `left`."""
-    if (left < 0) is (right < 0):
-        return left + 1 != right
-    return left < 0 or left + 1 != len(dims.prefix) or right != -len(dims.suffix)
+def _apart(dims: Dims, first: int, second: int) -> bool:
+    """Whether `second` is certainly not the dim next to `first`."""
+    if (first < 0) is (second < 0):
+        return first + 1 != second
+    return first < 0 or first + 1 != len(dims.prefix) or second != -len(dims.suffix)
 
 
 def _alone(dims: Dims, start: Position, end: Position) -> Answer:
@@ -184,17 +183,13 @@ def _may_be_axes(dims: Dims) -> bool:
 
 
 @rule(memory="reshapes")
-def unflatten(
-    input: Tensor, dim: DimArgument, sizes: Any, names: Sequence[Name] | Unknown | None = None
-) -> Dims:
+def unflatten(input: Tensor, dim: DimArgument, sizes: Any, names: Names = None) -> Dims:
     """One dim becomes several, named by pairs or by `names` (named_tensor.rst, ``unflatten``)."""
     return _unflatten(input.dims, dim, sizes, names, strict=False)
 
 
 @rule
-def unflatten_natively(
-    input: Tensor, dim: DimArgument, sizes: Any, names: Sequence[Name] | Unknown | None = None
-) -> Dims:
+def unflatten_natively(input: Tensor, dim: DimArgument, sizes: Any, names: Names = None) -> Dims:
     """torch 2.12 asks for names if the input has any, and for a name of the dim if they are given.
 
     Of mappings it takes an ``OrderedDict`` alone.
@@ -227,7 +222,7 @@ def _check_module(dim: DimArgument, sizes: Any) -> None:
         )
 
 
-def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Any, *, strict: bool) -> Dims:
+def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Names, *, strict: bool) -> Dims:
     if isinstance(sizes, Unknown):
         known = dim if isinstance(dim, (int, str)) else UNKNOWN
         return _split(dims, locate(dims, known), None, None)
@@ -285,7 +280,7 @@ def _pairs(sizes: Any) -> tuple[Any, Any] | None:
     return tuple(pair[0] for pair in sizes), tuple(pair[-1] for pair in sizes)
 
 
-def _check_kinds(dim: DimArgument, names: Any) -> None:
+def _check_kinds(dim: DimArgument, names: Names) -> None:
     if names is None and (dim is None or isinstance(dim, str)):
         raise _type_error(
             f"unflatten(): argument 'dim' (position 1) must be int, not {type(dim).__name__}"
@@ -332,11 +327,11 @@ def _split(
     return result
 
 
-def _parts(whole: Dim, sizes: Sequence[Size]) -> list[Dim]:
+def _parts(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
     """The parts of a dim: an axis tells what they are, a label leaves them without a name."""
-    if isinstance(whole.name, naming.Axis):
-        return laid_out([whole], sizes)
-    unknown = whole.name is UNKNOWN
+    if isinstance(dim.name, naming.Axis):
+        return laid_out([dim], sizes)
+    unknown = dim.name is UNKNOWN
     return [Dim(UNKNOWN, size) if unknown else new_dim(size) for size in sizes]
 
 

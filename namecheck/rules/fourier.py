@@ -14,8 +14,8 @@ from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Unknown
 from namecheck.core.sizes import Known
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, DimArguments
 from namecheck.rules.dim_map import joined, without_right
-from namecheck.rules.reductions import DimArgument, DimArguments
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import part_of
 
@@ -59,7 +59,7 @@ def fourier_double(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Di
 
 @rule(memory="unknown")
 def fourier_plane(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
 ) -> Dims:
     """The input's dims, two of them of the lengths `s` (torch.fft.fft2, ifft2)."""
     return _of_many(input.dims, s, dim, _same)
@@ -67,7 +67,7 @@ def fourier_plane(
 
 @rule(memory="unknown")
 def fourier_half_plane(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
 ) -> Dims:
     """The input's dims, of the last one transformed the half (torch.fft.rfft2, ihfft2)."""
     return _of_many(input.dims, s, dim, _half)
@@ -75,23 +75,21 @@ def fourier_half_plane(
 
 @rule(memory="unknown")
 def fourier_double_plane(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument = _PLANE
+    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
 ) -> Dims:
     """The input's dims, the last one transformed doubled (torch.fft.irfft2, hfft2)."""
     return _of_many(input.dims, s, dim, _double)
 
 
 @rule(memory="unknown")
-def fourier_space(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
-) -> Dims:
+def fourier_space(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
     """The input's dims, any of them of the lengths `s` (torch.fft.fftn, ifftn)."""
     return _of_many(input.dims, s, dim, _same)
 
 
 @rule(memory="unknown")
 def fourier_half_space(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
+    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None
 ) -> Dims:
     """The input's dims, of the last one transformed the half (torch.fft.rfftn, ihfftn)."""
     return _of_many(input.dims, s, dim, _half)
@@ -99,29 +97,29 @@ def fourier_half_space(
 
 @rule(memory="unknown")
 def fourier_double_space(
-    input: Tensor, s: Lengths = None, dim: DimArguments | DimArgument | None = None
+    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None
 ) -> Dims:
     """The input's dims, the last one transformed doubled (torch.fft.irfftn, hfftn)."""
     return _of_many(input.dims, s, dim, _double)
 
 
-def _of_many(dims: Dims, s: Lengths, dim: DimArguments | DimArgument | None, last: _Last) -> Dims:
+def _of_many(dims: Dims, s: Lengths, dim: DimArgument | DimArguments, last: _Last) -> Dims:
     """Without a dim the last ones are meant, as many as there are lengths, else all."""
     if isinstance(s, Unknown) or isinstance(dim, Unknown) or dims.rank is None:
         return dims.sizeless()
     lengths = None if s is None else list(s) if isinstance(s, Sequence) else [s]
     if dim is None:
         count = dims.rank if lengths is None else len(lengths)
-        chosen: list[DimArgument] = list(range(-count, 0))
+        dim_arguments: list[DimArgument] = list(range(-count, 0))
     else:
-        chosen = [dim] if isinstance(dim, (int, str)) else list(dim)
-    return _transformed(dims, lengths or [None] * len(chosen), chosen, last)
+        dim_arguments = [dim] if isinstance(dim, (int, str)) else list(dim)
+    return _transformed(dims, lengths or [None] * len(dim_arguments), dim_arguments, last)
 
 
 def _transformed(
-    dims: Dims, lengths: Sequence[Length], chosen: Sequence[DimArgument], last: _Last
+    dims: Dims, lengths: Sequence[Length], dim_arguments: Sequence[DimArgument], last: _Last
 ) -> Dims:
-    places = [locate(dims, dim) for dim in chosen]
+    places = [locate(dims, dim) for dim in dim_arguments]
     distinct = len(set(places)) == len(places) == len(lengths)
     if dims.rank is None or not places or not distinct:
         return dims.sizeless()
@@ -140,11 +138,11 @@ def _resized(dim: Dim, size: Size) -> Dim:
     return part_of(dim, size) if isinstance(dim.name, Axis) else replace(dim, size=size)
 
 
-def _size(size: Size, length: Length, changed: _Last) -> Size:
+def _size(size: Size, length: Length, transform: _Last) -> Size:
     wanted = None if length == -1 else length
     if isinstance(wanted, Unknown) or (wanted is None and isinstance(size, Unknown)):
         return UNKNOWN
-    return changed(0 if isinstance(size, Unknown) else size, wanted)
+    return transform(0 if isinstance(size, Unknown) else size, wanted)
 
 
 @rule(memory="unknown")

@@ -20,14 +20,13 @@ from namecheck.core.dims import (
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import DimArgument, Sizes, Tensors
 from namecheck.rules.concatenations import put_together
 from namecheck.rules.dim_map import show_sizes
-from namecheck.rules.reductions import DimArgument, kept_at_one
+from namecheck.rules.reductions import kept_at_one
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import unknown_of_rank
-from namecheck.rules.shapes import Sizes
 
-Tensors = Sequence[Tensor] | Many | Unknown
 NEW = Dim(None, 1, purposeful=True)
 
 
@@ -118,8 +117,8 @@ def block_diag(tensors: Tensors) -> Dims:
 def diag_embed(
     input: Tensor,
     offset: int | Unknown = 0,
-    dim1: DimArgument | None = -2,
-    dim2: DimArgument | None = -1,
+    dim1: DimArgument = -2,
+    dim2: DimArgument = -1,
 ) -> Dims:
     """The last dim becomes the diagonal of a square (torch.diag_embed)."""
     if input.dims.rank is None:
@@ -168,8 +167,8 @@ def sum_to_size(input: Tensor, size: Sizes) -> Dims:
     )
 
 
-def _not_expandable(size: Sequence[Size], dims: Dims) -> Contradiction:
-    wanted = show_sizes(Dims.of(*[None] * len(size), sizes=size))
+def _not_expandable(sizes: Sequence[Size], dims: Dims) -> Contradiction:
+    wanted = show_sizes(Dims.of(*[None] * len(sizes), sizes=sizes))
     return Contradiction(
         "NC201",
         f"size {{{wanted}}} is not expandable to size {{{show_sizes(dims)}}}.",

@@ -49,15 +49,15 @@ def assigning(input: Tensor, index: Any, value: Any) -> None:
         _check_value(target, value.dims)
 
 
-def _check_value(target: Dims, value: Dims) -> None:
+def _check_value(indexed: Dims, value_dims: Dims) -> None:
     """The value's leading dims of size 1 do not count, as torch drops them."""
-    dims = _without_leading_ones(value, target)
-    broadcast(target, dims)
-    dim_map.check_expandable(dims, target)
+    dims = _without_leading_ones(value_dims, indexed)
+    broadcast(indexed, dims)
+    dim_map.check_expandable(dims, indexed)
 
 
-def _without_leading_ones(dims: Dims, target: Dims) -> Dims:
-    while dims.rank is not None and target.rank is not None and dims.rank > target.rank:
+def _without_leading_ones(dims: Dims, indexed: Dims) -> Dims:
+    while dims.rank is not None and indexed.rank is not None and dims.rank > indexed.rank:
         if dims.prefix[0].size != 1:
             break
         dims = dim_map.without_left(dims, 1)
@@ -154,14 +154,14 @@ def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Adva
     return dim_map.joined(*rest[: places[0]], put, *rest[places[0] :])
 
 
-def _kept_name(one: _Advanced) -> Dims:
+def _kept_name(slot: _Advanced) -> Dims:
     """A list or mask along one dim takes some of it; of an index tensor that is not certain."""
-    if len(one.over) != 1 or one.index.rank != 1 or one.index.prefix[0].name is not None:
-        return one.index
-    name: Name = one.over[0].name
-    if one.by_tensor and name is not None:
+    if len(slot.over) != 1 or slot.index.rank != 1 or slot.index.prefix[0].name is not None:
+        return slot.index
+    name: Name = slot.over[0].name
+    if slot.by_tensor and name is not None:
         name = UNKNOWN
-    return Dims((replace(one.index.prefix[0], name=name),))
+    return Dims((replace(slot.index.prefix[0], name=name),))
 
 
 def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
@@ -251,16 +251,16 @@ def _check_item(item: Any) -> None:
         _check_slice(item)
 
 
-def _check_slice(item: slice) -> None:
-    for part in (item.start, item.stop, item.step):
+def _check_slice(cut: slice) -> None:
+    for part in (cut.start, cut.stop, cut.step):
         if part is not None and not isinstance(part, (int, Expression, Tensor, Unknown)):
             raise Contradiction(
                 "NC114",
                 "slice indices must be integers or None or have an __index__ method",
                 error="TypeError",
             )
-    if isinstance(item.step, int) and item.step <= 0:
-        reason = "slice step cannot be zero" if item.step == 0 else "step must be greater than zero"
+    if isinstance(cut.step, int) and cut.step <= 0:
+        reason = "slice step cannot be zero" if cut.step == 0 else "step must be greater than zero"
         raise Contradiction("NC206", reason, error="ValueError")
 
 
@@ -276,10 +276,10 @@ def _is_doubtful(item: Any) -> bool:
     return item.dims.rank is None or (doubt and item.dims.rank != 1)
 
 
-def _until_doubt(dims: Dims, items: Sequence[Any]) -> _Taken:
+def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:
     """The dims before the first item of which it is not known what it takes, and no more."""
     taken = _Taken()
-    for place, item in enumerate(items):
+    for place, item in enumerate(parts):
         _check_item(item)
         if not isinstance(item, (int, Expression, slice, type(None))) or isinstance(item, bool):
             break
@@ -299,13 +299,13 @@ def _needed(item: Any) -> int:
     return 1
 
 
-def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native: bool) -> None:
+def _take(so_far: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native: bool) -> None:
     if isinstance(item, slice):
-        taken.slots.append(_sliced(over[0], item))
+        so_far.slots.append(_sliced(over[0], item))
     elif isinstance(item, bool) or item is None or _is_bool_scalar(item):
-        if native and taken.named() is Answer.YES:
+        if native and so_far.named() is Answer.YES:
             raise not_supported("unsqueeze")
-        taken.slots.append(_new_dim(item))
+        so_far.slots.append(_new_dim(item))
     elif isinstance(item, int):
         _check_bounds(over[0], item, place)
     elif isinstance(item, Expression) or (isinstance(item, Tensor) and item.dims.rank == 0):
@@ -313,7 +313,7 @@ def _take(taken: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, native
     else:
         if not native:  # torch 2.12 refuses names before it looks at the mask
             _check_mask(item, over)
-        taken.slots.append(_advanced(item, over))
+        so_far.slots.append(_advanced(item, over))
 
 
 def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
@@ -322,9 +322,9 @@ def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
             check_one("indexing", "a dim and that of its mask", own, dim)
 
 
-def _masks(item: Tensor) -> bool:
+def _masks(tensor: Tensor) -> bool:
     """Whether a tensor is certainly a mask, and no list of indices."""
-    return is_among(item.dtype, _MASKS) is Answer.YES
+    return is_among(tensor.dtype, _MASKS) is Answer.YES
 
 
 def _is_bool_scalar(item: Any) -> bool:
@@ -344,46 +344,46 @@ def _check_bounds(dim: Dim, index: int, place: int) -> None:
         raise _out_of_bounds(index, place, dim.size)
 
 
-def _out_of_bounds(index: int, place: int, size: int) -> Contradiction:
+def _out_of_bounds(index: int, place: int, extent: int) -> Contradiction:
     return Contradiction(
         "NC206",
-        f"index {index} is out of bounds for dimension {place} with size {size}",
+        f"index {index} is out of bounds for dimension {place} with size {extent}",
         error="IndexError",
     )
 
 
-def _sliced(dim: Dim, item: slice) -> Dim:
-    if (item.start, item.stop) == (None, None) and item.step in (None, 1):
+def _sliced(dim: Dim, cut: slice) -> Dim:
+    if (cut.start, cut.stop) == (None, None) and cut.step in (None, 1):
         return dim
-    bounds = (item.start, item.stop, item.step)
+    bounds = (cut.start, cut.stop, cut.step)
     literal = all(part is None or type(part) is int for part in bounds)
     if isinstance(dim.size, int) and literal:
-        return replace(dim, size=len(range(*item.indices(dim.size))), purposeful=False)
-    return part_of(dim, UNKNOWN if dim.size is UNKNOWN and literal else _extent(dim.size, item))
+        return replace(dim, size=len(range(*cut.indices(dim.size))), purposeful=False)
+    return part_of(dim, UNKNOWN if dim.size is UNKNOWN and literal else _extent(dim.size, cut))
 
 
-def _extent(size: Size, item: slice) -> Size:
+def _extent(size: Size, cut: slice) -> Size:
     """How much a slice takes, where symbols are in it; it is supposed to stay within the size."""
-    step = 1 if item.step is None else item.step
-    first = 0 if item.start is None else _bound(size, item.start)
-    last = size if item.stop is None else _bound(size, item.stop)
+    step = 1 if cut.step is None else cut.step
+    first = 0 if cut.start is None else _bound(size, cut.start)
+    last = size if cut.stop is None else _bound(size, cut.stop)
     if isinstance(first, Unknown) or isinstance(last, Unknown) or type(step) is not int:
         return UNKNOWN
     extent = (last - first + step - 1) // step
     return extent if isinstance(extent, Expression) or extent > 0 else UNKNOWN
 
 
-def _bound(size: Size, bound: Any) -> Size:
+def _bound(size: Size, limit: Any) -> Size:
     """A start or stop counted from the left; unknown where its sign is."""
-    if not isinstance(bound, (int, Expression)):
+    if not isinstance(limit, (int, Expression)):
         return UNKNOWN
-    if is_at_least(0, bound):
-        return bound
+    if is_at_least(0, limit):
+        return limit
     if isinstance(size, Unknown):
         return UNKNOWN
-    if is_at_least(1, bound * -1):
-        return size + bound
-    return bound if is_at_least(0, size - bound) else UNKNOWN
+    if is_at_least(1, limit * -1):
+        return size + limit
+    return limit if is_at_least(0, size - limit) else UNKNOWN
 
 
 def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
@@ -399,10 +399,10 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
     return _Advanced(over, dims, by_tensor=True, mask=False, named=item.dims.named())
 
 
-def _is_no_mask(index: Dims, over: tuple[Dim, ...]) -> bool:
+def _is_no_mask(mask: Dims, over: tuple[Dim, ...]) -> bool:
     """Whether a tensor has other axes than a mask of these dims would have."""
-    return any(clash(own, dim) for own, dim in zip(index.prefix, over, strict=False))
+    return any(clash(own, dim) for own, dim in zip(mask.prefix, over, strict=False))
 
 
-def _is_mask(item: Sequence[Any]) -> bool:
-    return bool(item) and all(isinstance(part, bool) for part in item)
+def _is_mask(flags: Sequence[Any]) -> bool:
+    return bool(flags) and all(isinstance(flag, bool) for flag in flags)

@@ -8,14 +8,13 @@ from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Word
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.contractions import check_contracted
 from namecheck.rules.dim_map import first, joined, of_rank, without_right
 from namecheck.rules.products import bilinear
 from namecheck.rules.refusals import not_supported
 from namecheck.rules.registry import rule
-
-Word = str | Unknown
 
 
 @rule(memory="fresh")
@@ -63,14 +62,14 @@ def normalizes_last(
     what = "the dim normalised over and the layer's"
     for offset in range(1, len(sizes) + 1):
         dim = input.dims.from_right(offset)
-        check_one("layer_norm", what, dim, new_dim(sizes[-offset]), labels=False)
+        check_one("layer_norm", what, dim, new_dim(sizes[-offset]), by_label=False)
         if weight is not None:
-            check_one("layer_norm", what, dim, weight.dims.from_right(offset), labels=False)
+            check_one("layer_norm", what, dim, weight.dims.from_right(offset), by_label=False)
     return input.dims
 
 
-def _listed(sizes: Size | Sequence[Size]) -> list[Size]:
-    return [sizes] if isinstance(sizes, (int, Expression, Unknown)) else list(sizes)
+def _listed(normalized: Size | Sequence[Size]) -> list[Size]:
+    return [normalized] if isinstance(normalized, (int, Expression, Unknown)) else list(normalized)
 
 
 @rule(memory="suggests")
@@ -88,7 +87,7 @@ def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: in
         )
     channels = first(input.dims, 2).prefix[1]
     what = "the second dim and the layer's channels"
-    check_one("batch_norm", what, channels, new_dim(num_features), labels=False)
+    check_one("batch_norm", what, channels, new_dim(num_features), by_label=False)
     return input.dims
 
 
@@ -105,7 +104,7 @@ def normalizes_by_vectors(
     what = "the second dim and the channels that it is normalised by"
     for vector in (running_mean, running_var, weight, bias):
         if vector is not None and vector.dims.rank == 1:
-            check_one("batch_norm", what, channels, vector.dims[0], labels=False)
+            check_one("batch_norm", what, channels, vector.dims[0], by_label=False)
     return input.dims
 
 

@@ -6,38 +6,39 @@ All dims but the one that is indexed are those of the input, in input, index and
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from namecheck.core.dims import OPEN, Dim, Dims, Position, clash, locate
 from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast, check_one
-from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.views import flat
 
 
 @rule(memory="fresh")
-def gather(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
+def gather(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
     """The dims of the index, under the input's names but for an axis at `dim` (torch.gather)."""
     place = locate(input.dims, dim)
-    _check_ranks(input.dims, index.dims)
-    if input.dims.rank == 1 and index.dims.rank == 0:
-        return index.dims
-    if input.dims.rank is None or input.dims.rank != index.dims.rank:
-        several = max(input.dims.min_rank, index.dims.min_rank) > 1  # so that both ranks agree
+    _check_ranks(input.dims, indices.dims)
+    if input.dims.rank == 1 and indices.dims.rank == 0:
+        return indices.dims
+    if input.dims.rank is None or input.dims.rank != indices.dims.rank:
+        several = max(input.dims.min_rank, indices.dims.min_rank) > 1  # so that both ranks agree
         return _vague(input.dims) if input.dims.open and several else OPEN
-    pairs = list(zip(input.dims.prefix, index.dims.prefix, strict=True))
+    pairs = list(zip(input.dims.prefix, indices.dims.prefix, strict=True))
     if isinstance(place, int):
-        _check_others("gather", input.dims, index.dims, place)
+        _check_others("gather", input.dims, indices.dims, place)
         dims = [_picked(*pair) if n == place else _kept(*pair) for n, pair in enumerate(pairs)]
     else:
         dims = [_either(*pair) for pair in pairs]
     return Dims(tuple(dims))
 
 
-def _check_ranks(input: Dims, index: Dims, role: str = "input") -> None:
-    ranks = input.rank, index.rank
-    if 0 in index.sizes:
+def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:
+    ranks = dims.rank, index_dims.rank
+    if 0 in index_dims.sizes:
         return  # with nothing to pick it is not looked at (recorded: gather, scatter)
     if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
         raise Contradiction(
@@ -47,80 +48,78 @@ def _check_ranks(input: Dims, index: Dims, role: str = "input") -> None:
         )
 
 
-def _check_others(call: str, input: Dims, other: Dims, place: Position) -> None:
+def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
     """Refuse dims that differ in name, at any place but the one that is indexed."""
-    if input.rank is None or input.rank != other.rank or not isinstance(place, int):
+    if dims.rank is None or dims.rank != others.rank or not isinstance(place, int):
         return
-    for position, (own, given) in enumerate(zip(input.prefix, other.prefix, strict=True)):
+    for position, (own, given) in enumerate(zip(dims.prefix, others.prefix, strict=True)):
         if position != place and clash(own, given):
             check_one(call, "the dims of the input and of what is picked", own, given)
 
 
-def _picked(own: Dim, index: Dim) -> Dim:
+def _picked(own: Dim, indexed: Dim) -> Dim:
     """The dim that is indexed: a label stays, of an axis is left what the index has."""
     if isinstance(own.name, (str, Unknown)):
-        return Dim(own.name, index.size)
-    return Dim(None if isinstance(index.name, str) else index.name, index.size)
+        return Dim(own.name, indexed.size)
+    return Dim(None if isinstance(indexed.name, str) else indexed.name, indexed.size)
 
 
-def _kept(own: Dim, index: Dim) -> Dim:
-    return Dim(own.name if own.name is not None else index.name, index.size)
+def _kept(own: Dim, indexed: Dim) -> Dim:
+    return Dim(own.name if own.name is not None else indexed.name, indexed.size)
 
 
-def _either(own: Dim, index: Dim) -> Dim:
+def _either(own: Dim, indexed: Dim) -> Dim:
     """A dim that may be the one indexed."""
-    kept, picked = _kept(own, index).name, _picked(own, index).name
-    return Dim(kept if kept == picked else UNKNOWN, index.size)
+    kept, picked = _kept(own, indexed).name, _picked(own, indexed).name
+    return Dim(kept if kept == picked else UNKNOWN, indexed.size)
 
 
 def _vague(dims: Dims) -> Dims:
     """The dims of which any may be the one indexed: labels stay."""
-    names: list[Name] = [name if isinstance(name, str) else UNKNOWN for name in dims.names]
-    return dims.rename(names).sizeless()
+    kept_labels: list[Name] = [label if isinstance(label, str) else UNKNOWN for label in dims.names]
+    return dims.rename(kept_labels).sizeless()
 
 
 @rule(memory="unknown", overlaps="refused")
 def scatters(
-    input: Tensor, dim: DimArgument | None, index: Tensor, src: Tensor | float | None = None
+    input: Tensor, dim: DimArgument, indices: Tensor, src: TensorOrNumber | None = None
 ) -> Dims:
     """The input's dims; index and source have them too, but for `dim` (torch.scatter)."""
     place = locate(input.dims, dim)
-    _check_ranks(input.dims, index.dims, "self")
-    _check_others("scatter", input.dims, index.dims, place)
+    _check_ranks(input.dims, indices.dims, "self")
+    _check_others("scatter", input.dims, indices.dims, place)
     if isinstance(src, Tensor):
         _check_others("scatter", input.dims, src.dims, place)
     return input.dims
 
 
 @rule(memory="unknown", overlaps="refused")
-def writes_along(
-    input: Tensor, dim: DimArgument | None, index: Tensor, source: Tensor | float | None = None
-) -> Dims:
+def writes_along(input: Tensor, dim: DimArgument, indices: Tensor, source: Any = None) -> Dims:
     """The input's dims; the source has as many along `dim` as the index (torch.index_add)."""
     place = locate(input.dims, dim)
     if not isinstance(source, Tensor) or input.dims.rank is None or not isinstance(place, int):
         return input.dims
     _check_others("index_add", input.dims, source.dims, place)
-    if source.dims.rank == input.dims.rank and index.dims.rank == 1 and source.dims.prefix:
+    if source.dims.rank == input.dims.rank and indices.dims.rank == 1 and source.dims.prefix:
         what = "the index and the source at the dim that is indexed"
-        check_one("index_add", what, index.dims.prefix[0], source.dims[place], labels=False)
+        check_one("index_add", what, indices.dims.prefix[0], source.dims[place], by_label=False)
     return input.dims
 
 
 @rule(memory="fresh")
-def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
+def index_select(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
     """The input's dims, with those of the index along `dim` (torch.index_select)."""
     place = locate(input.dims, dim)
     if not input.dims.known and not input.dims.open:
         return input.dims
-    if index.dims.min_rank > 1:
+    if indices.dims.min_rank > 1:
         raise Contradiction(
             "NC207",
             "index_select(): Index is supposed to be a vector",
-            help=f"The dims of the index are {index.dims.show()}.",
+            help=f"The dims of the index are {indices.dims.show()}.",
         )
-    own = index.dims.prefix[0] if index.dims.rank == 1 else Dim(UNKNOWN)
-    if index.dims.rank == 0:
+    own = indices.dims.prefix[0] if indices.dims.rank == 1 else Dim(UNKNOWN)
+    if indices.dims.rank == 0:
         own = Dim(None, 1)
     if not isinstance(place, int):
         return _vague(input.dims)
@@ -128,7 +127,7 @@ def index_select(input: Tensor, dim: DimArgument | None, index: Tensor) -> Dims:
 
 
 @rule(memory="unknown")
-def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument | None = None) -> Dims:
+def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument = None) -> Dims:
     """Input and indices broadcast, but for `dim`; without a dim both are flat (torch)."""
     if dim is None:
         return flat(indices)

@@ -7,12 +7,11 @@ from typing import Final
 from namecheck.core.dims import OPEN, SCALAR, Dims
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import TensorOrNumber, Word
 from namecheck.rules.broadcasting import broadcast, check_one, unify_dim
 from namecheck.rules.dim_map import same_shape, show_sizes, without_right
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
-
-Word = str | Unknown
 
 
 @rule(memory="loses")
@@ -79,7 +78,7 @@ def unifies_three_to_scalar(
 
 @rule(memory="unknown")
 def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Tensor | float | Unknown = UNKNOWN, reduction: Word = "mean"
+    input: Tensor, target: Tensor, var: TensorOrNumber | Unknown = UNKNOWN, reduction: Word = "mean"
 ) -> Dims:
     """Input and target unify; the variance may lack the last dim (nn.functional)."""
     return _reduced(broadcast(input.dims, target.dims), reduction, None, None)
@@ -172,25 +171,25 @@ def _class_place(dims: Dims) -> int:
     return 0 if dims.rank == 1 else 1
 
 
-def _without_classes(call: str, input: Dims, target: Dims, weight: Tensor | Unknown | None) -> Dims:
+def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unknown | None) -> Dims:
     """What is left without the classes, under the names of both, position by position."""
-    if input.rank is None or target.rank is None:
-        return target
-    if input.rank != target.rank + 1:
+    if dims.rank is None or classes.rank is None:
+        return classes
+    if dims.rank != classes.rank + 1:
         raise Contradiction(
             "NC207",
-            f"{call}: a target of dims {target.show()} has no place in an input of dims "
-            f"{input.show()}: it has all of them but the classes, dim 1",
+            f"{call}: a target of dims {classes.show()} has no place in an input of dims "
+            f"{dims.show()}: it has all of them but the classes, dim 1",
             help="Dim 1 of the input is the classes; the target has the other dims.",
         )
-    place = _class_place(input)
+    place = _class_place(dims)
     if isinstance(weight, Tensor):
         what = "the classes and the weights"
-        check_one(call, what, input[place], weight.dims.from_right(1), labels=False)
-    left = input.without(place)
-    for own, other in zip(left.prefix, target.prefix, strict=True):
-        check_one(call, _TARGET, own, other, of_a=input, of_b=target)
-    return Dims(tuple(map(unify_dim, left.prefix, target.prefix)))
+        check_one(call, what, dims[place], weight.dims.from_right(1), by_label=False)
+    left = dims.without(place)
+    for own, other in zip(left.prefix, classes.prefix, strict=True):
+        check_one(call, _TARGET, own, other, of_a=dims, of_b=classes)
+    return Dims(tuple(map(unify_dim, left.prefix, classes.prefix)))
 
 
 @rule(memory="unknown")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Tensor
@@ -11,7 +13,7 @@ from namecheck.rules.registry import rule
 
 
 @rule(memory="fresh")
-def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
+def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """The input's names unified with the mask's (recorded: masked_fill)."""
     unified = _broadcast_to(input.dims, mask.dims, "masked_fill")
     _check_value(value)
@@ -19,7 +21,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
 
 
 @rule(memory="unknown")
-def masked_fill_in_place(input: Tensor, mask: Tensor, value: Tensor | float = 0) -> Dims:
+def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
     """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
     _check_value(value)
@@ -34,38 +36,38 @@ def masked_select(input: Tensor, mask: Tensor) -> Dims:
 
 
 @rule(memory="unknown", overlaps="refused")
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Dims:
+def masked_scatter(input: Tensor, mask: Tensor, source: Any) -> Dims:
     """The input's names unified with the mask's, as `masked_fill` (torch.masked_scatter)."""
     return broadcast(input.dims, mask.dims)
 
 
-def _broadcast_to(target: Dims, small: Dims, operator: str) -> Dims:
+def _broadcast_to(dims: Dims, small: Dims, operator: str) -> Dims:
     """Unify, where the list that is broadcast may not be the longer one (recorded: masked_fill).
 
     torch 2.12 checks this only where either has a name.
     """
-    one, other = target.rank, small.rank
-    named = max((target.named(), small.named()), key=lambda answer: answer.value)
+    one, other = dims.rank, small.rank
+    named = max((dims.named(), small.named()), key=lambda answer: answer.value)
     if one is not None and other is not None and other > one and named is Answer.YES:
         raise Contradiction(
             "NC207",
-            f"{operator}: attempted to broadcast Tensor{small.show()} to Tensor{target.show()} but "
+            f"{operator}: attempted to broadcast Tensor{small.show()} to Tensor{dims.show()} but "
             f"the number of dims ({other}) must be less than or equal to the number of dims in the "
             f"tensor ({one})",
-            names=labels([*small.names, *target.names]),
+            names=labels([*small.names, *dims.names]),
             help="Give the mask the dimensions of the input with `align_as`.",
         )
-    return _unified(target, small)
+    return _unified(dims, small)
 
 
-def _unified(target: Dims, mask: Dims) -> Dims:
+def _unified(dims: Dims, mask: Dims) -> Dims:
     """Names are matched first; sizes after that, from the mask's side."""
-    names = unify(target, mask)
-    broadcast(mask.unnamed(), target.unnamed())
+    names = unify(dims, mask)
+    broadcast(mask.unnamed(), dims.unnamed())
     return names
 
 
-def _check_value(value: Tensor | float) -> None:
+def _check_value(value: Any) -> None:
     if isinstance(value, Tensor) and value.dims.min_rank > 0:
         raise Contradiction(
             "NC207",

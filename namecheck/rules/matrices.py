@@ -13,14 +13,14 @@ from namecheck.core import names as naming
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, DimArguments, Flag
 from namecheck.rules.broadcasting import broadcast, check_one, diagonal_dim
 from namecheck.rules.dim_map import joined, show_rank, without_right
 from namecheck.rules.permutations import transposes_last_two
-from namecheck.rules.reductions import DimArguments, check_square, removes_dimensions
+from namecheck.rules.reductions import check_square, removes_dimensions
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
-Flag = bool | Unknown
 Two: TypeAlias = tuple[Dims, Dims]
 Three: TypeAlias = tuple[Dims, Dims, Dims]
 
@@ -37,9 +37,9 @@ def _matrix(dims: Dims, operator: str) -> tuple[Dims, Dim, Dim]:
     return without_right(dims, 2), rows, columns
 
 
-def _made(batch: Dims, *dims: Dim) -> Dims:
+def _made(batch: Dims, *made: Dim) -> Dims:
     """New matrices, or vectors, for every one of the batch."""
-    result = joined(batch, Dims(dims))
+    result = joined(batch, Dims(made))
     naming.check_distinct(result.names)
     return result
 
@@ -149,10 +149,10 @@ def singular_vectors_of_old(input: Tensor, some: Flag = True, compute_uv: Flag =
     return left, values, _turned(right)
 
 
-def _either(full: Dim, least: Dim, whole: Flag) -> Dim:
-    if isinstance(whole, Unknown):
+def _either(full: Dim, least: Dim, square: Flag) -> Dim:
+    if isinstance(square, Unknown):
         return ANY_DIM
-    return full if whole else least
+    return full if square else least
 
 
 @rule(memory="unknown")
@@ -209,7 +209,7 @@ def sign_and_logdet(A: Tensor) -> Two:
 
 @rule(memory="unknown")
 def matrix_norm(
-    input: Tensor, dim: DimArguments | Unknown = (-2, -1), keepdim: Flag = False
+    input: Tensor, dim: DimArgument | DimArguments = (-2, -1), keepdim: Flag = False
 ) -> Dims:
     """Without the two dims of the matrices (torch.linalg.matrix_norm)."""
     _matrix(input.dims, "linalg.matrix_norm")
@@ -217,46 +217,46 @@ def matrix_norm(
 
 
 @rule(memory="unknown")
-def solves(A: Tensor, B: Tensor, left: Flag = True) -> Dims:
+def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
     """What the matrix must be multiplied with to give `B` (torch.linalg.solve)."""
     given, wanted = _square(A, "linalg.solve"), B.dims
-    if given.rank is None or wanted.rank is None or isinstance(left, Unknown):
+    if given.rank is None or wanted.rank is None or isinstance(from_left, Unknown):
         return OPEN
-    what = "the rows of A and of B" if left else "the columns of A and of B"
+    what = "the rows of A and of B" if from_left else "the columns of A and of B"
     if wanted.rank == 1:
-        check_one("linalg.solve", what, given[-2], wanted[0], labels=False)
+        check_one("linalg.solve", what, given[-2], wanted[0], by_label=False)
         return _made(Dims(given.prefix[:-2]), given[-1])
     if wanted.rank < given.rank:
         return OPEN  # vectors, or one matrix for all
-    own, other, place = (given[-2], given[-1], -2) if left else (given[-1], given[-2], -1)
-    check_one("linalg.solve", what, own, wanted[place], labels=False)
+    own, other, place = (given[-2], given[-1], -2) if from_left else (given[-1], given[-2], -1)
+    check_one("linalg.solve", what, own, wanted[place], by_label=False)
     batch = broadcast(without_right(given, 2), without_right(wanted, 2))
-    return _made(batch, *((other, wanted[-1]) if left else (wanted[-2], other)))
+    return _made(batch, *((other, wanted[-1]) if from_left else (wanted[-2], other)))
 
 
 @rule(memory="unknown")
-def solves_with_info(A: Tensor, B: Tensor, left: Flag = True) -> tuple[Dims, Dims | Unknown]:
+def solves_with_info(A: Tensor, B: Tensor, from_left: Flag = True) -> tuple[Dims, Dims | Unknown]:
     """The same, and a number for each matrix (torch.linalg.solve_ex)."""
-    return solves(A, B, left), without_right(A.dims, 2)
+    return solves(A, B, from_left), without_right(A.dims, 2)
 
 
 @rule(memory="unknown")
-def solves_least_squares(input: Tensor, b: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
+def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
     """The solution, and what is known of its errors (torch.linalg.lstsq)."""
     _, rows, columns = _matrix(input.dims, "linalg.lstsq")
-    if input.dims.rank is None or b.dims.rank != input.dims.rank:
+    if input.dims.rank is None or other.dims.rank != input.dims.rank:
         return OPEN, UNKNOWN, UNKNOWN, UNKNOWN
-    check_one("linalg.lstsq", "the rows of A and of B", rows, b.dims[-2], labels=False)
-    batch = broadcast(without_right(input.dims, 2), without_right(b.dims, 2))
-    return _made(batch, columns, b.dims[-1]), UNKNOWN, UNKNOWN, UNKNOWN
+    check_one("linalg.lstsq", "the rows of A and of B", rows, other.dims[-2], by_label=False)
+    batch = broadcast(without_right(input.dims, 2), without_right(other.dims, 2))
+    return _made(batch, columns, other.dims[-1]), UNKNOWN, UNKNOWN, UNKNOWN
 
 
 @rule(memory="unknown")
-def solves_by_factors(B: Tensor, factors: Tensor) -> Dims:
+def solves_by_factors(B: Tensor, decomposition: Tensor) -> Dims:
     """The right side; there is one for each of the factors' batch (torch.cholesky_solve)."""
-    if B.dims.rank is None or factors.dims.rank is None:
+    if B.dims.rank is None or decomposition.dims.rank is None:
         return OPEN
-    batch = broadcast(without_right(B.dims, 2), without_right(factors.dims, 2))
+    batch = broadcast(without_right(B.dims, 2), without_right(decomposition.dims, 2))
     return joined(batch, Dims(B.dims.prefix[-2:]))
 
 

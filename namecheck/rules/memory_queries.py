@@ -8,7 +8,8 @@ from namecheck.core.layouts import SPARSE
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS
 from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.rules.queries import DimArgument, check_any_dims
+from namecheck.rules.arguments import DimArgument
+from namecheck.rules.queries import check_any_dims
 from namecheck.rules.registry import rule
 
 

@@ -41,8 +41,8 @@ def set_names(input: Tensor, value: Any) -> Writes:
     return Writes(None, {"input": named(input.dims, [naming.read_name(item) for item in value])})
 
 
-def _may_be_name(value: object) -> bool:
-    return value is None or isinstance(value, (str, Unknown))
+def _may_be_name(obj: object) -> bool:
+    return obj is None or isinstance(obj, (str, Unknown))
 
 
 @rule
@@ -104,8 +104,8 @@ def _rename_by_map(dims: Dims, rename_map: Mapping[str, Any], call: str) -> Dims
     return renamed
 
 
-def _shown(name: Any) -> str:
-    return "?" if name is UNKNOWN else str(name)
+def _shown(obj: Any) -> str:
+    return "?" if obj is UNKNOWN else str(obj)
 
 
 def show_tuple(names: Sequence[Name]) -> str:
@@ -130,9 +130,9 @@ class Wanted:
         return "[" + ", ".join(words) + "]"
 
 
-def is_ellipsis(item: object) -> bool:
+def is_ellipsis(obj: object) -> bool:
     """Whether an item of a list of names is an Ellipsis, or the string that torch takes for one."""
-    return item is ... or item == "..."
+    return obj is ... or obj == "..."
 
 
 def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
@@ -239,37 +239,37 @@ def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
 
 
 def _refined(
-    dims: Dims, wanted: Wanted, old: Sequence[Dim], new: Sequence[Name], start: int
+    dims: Dims, wanted: Wanted, dims_before: Sequence[Dim], new_names: Sequence[Name], start: int
 ) -> tuple[Name, ...]:
     return tuple(
         _refine(dims, wanted, dim.name, name, index)
-        for index, (dim, name) in enumerate(zip(old, new, strict=True), start)
+        for index, (dim, name) in enumerate(zip(dims_before, new_names, strict=True), start)
     )
 
 
-def _refine(dims: Dims, wanted: Wanted, old: Name, new: Name, index: int) -> Name:
-    if old is None or old is UNKNOWN or naming.word(old) == naming.word(new):
-        return new
-    if new is UNKNOWN:
-        return old
-    relation = "more specific than" if new is None else "different from"
+def _refine(dims: Dims, wanted: Wanted, old_name: Name, new_name: Name, index: int) -> Name:
+    if old_name is None or old_name is UNKNOWN or naming.word(old_name) == naming.word(new_name):
+        return new_name
+    if new_name is UNKNOWN:
+        return old_name
+    relation = "more specific than" if new_name is None else "different from"
     raise _coercion(
         dims,
         wanted,
         "NC107",
-        f"{naming.show_name(old)} is {relation} {naming.show_name(new)} at index {index}",
-        labels([old, new]),
+        f"{naming.show_name(old_name)} is {relation} {naming.show_name(new_name)} at index {index}",
+        labels([old_name, new_name]),
     )
 
 
 def _coercion(
-    dims: Dims, wanted: Wanted, code: str, reason: str, names: Sequence[str] = ()
+    dims: Dims, wanted: Wanted, code: str, reason: str, words: Sequence[str] = ()
 ) -> Contradiction:
     return Contradiction(
         code,
         f"refine_names: cannot coerce Tensor{dims.show()} to Tensor{wanted.show()} because "
         f"{reason}",
-        names=names,
+        names=words,
         help=(
             "`refine_names` only names what has no name; use `rename` to change a name, "
             "`align_to` to change the order."

@@ -9,27 +9,28 @@ from namecheck.core.dims import Dim, Dims, Size, added, agree, product
 from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.tensors import Many, Tensor
 from namecheck.rules import dim_map, patterns
+from namecheck.rules.arguments import Several, Sizes
 from namecheck.rules.concatenations import cat
-from namecheck.rules.einops import Operand, apart, check_rank, together
+from namecheck.rules.einops import apart, check_rank, together
 from namecheck.rules.patterns import Number, wrong
 from namecheck.rules.registry import rule
 from namecheck.rules.splits import split_with_sizes
 from namecheck.rules.views import inferred
 
-Shape = Sequence[Size] | Unknown
+Shape = Sizes
 Packed = tuple[Dims, list[Shape] | Unknown]
 
 
 @rule(memory="unknown")
-def einops_pack(tensors: Operand, pattern: str | Unknown) -> Packed | Unknown:
+def einops_pack(input: Several, pattern: str | Unknown) -> Packed | Unknown:
     """Tensors put together along the dims at the star, and what these were (einops.pack)."""
-    if isinstance(pattern, Unknown) or isinstance(tensors, Unknown):
+    if isinstance(pattern, Unknown) or isinstance(input, Unknown):
         return UNKNOWN
     before, after = _around_star(pattern, "pack")
-    if isinstance(tensors, Many):
-        flat = _packed(tensors.each.dims, before, after, 0, pattern)
+    if isinstance(input, Many):
+        flat = _packed(input.each.dims, before, after, 0, pattern)
         return cat(Many(Tensor(flat)), before), UNKNOWN
-    given = [tensors] if isinstance(tensors, Tensor) else tensors
+    given = [input] if isinstance(input, Tensor) else input
     flats = [
         _packed(tensor.dims, before, after, number, pattern) for number, tensor in enumerate(given)
     ]
@@ -53,27 +54,29 @@ def _around_star(pattern: str, operation: str) -> tuple[int, int]:
     return words.index("*"), len(words) - words.index("*") - 1
 
 
-def _packed(dims: Dims, before: int, after: int, number: int, pattern: str) -> Dims:
+def _packed(dims: Dims, front_count: int, back_count: int, number: int, pattern: str) -> Dims:
     """The dims with those at the star merged into one."""
-    if dims.rank is not None and dims.rank < before + after:
+    if dims.rank is not None and dims.rank < front_count + back_count:
         raise wrong(
             f"packed tensor #{number} (enumeration starts with 0) has shape "
             f"{dim_map.show_sizes(dims)}, while pattern {pattern} assumes at least "
-            f"{before + after} axes",
+            f"{front_count + back_count} axes",
             code="NC207",
             help=f"The dims of the tensor are {dims.show()}.",
         )
-    middle = _middle(dims, before, after)
+    middle = _middle(dims, front_count, back_count)
     whole = Dim() if middle.open else together(middle.prefix)
-    return dim_map.joined(dim_map.first(dims, before), Dims((whole,)), dim_map.last(dims, after))
+    return dim_map.joined(
+        dim_map.first(dims, front_count), Dims((whole,)), dim_map.last(dims, back_count)
+    )
 
 
-def _middle(dims: Dims, before: int, after: int) -> Dims:
-    return dim_map.without_left(dim_map.without_right(dims, after), before)
+def _middle(dims: Dims, front_count: int, back_count: int) -> Dims:
+    return dim_map.without_left(dim_map.without_right(dims, back_count), front_count)
 
 
-def _shape(dims: Dims, before: int, after: int) -> Shape:
-    middle = _middle(dims, before, after)
+def _shape(dims: Dims, front_count: int, back_count: int) -> Shape:
+    middle = _middle(dims, front_count, back_count)
     return UNKNOWN if middle.open else tuple(middle.sizes)
 
 
@@ -138,26 +141,26 @@ def _element(piece: Dim, shape: Shape) -> Dims:
 
 
 @rule
-def einops_shape(tensor: Tensor, pattern: str | Unknown) -> dict[str, Size] | Unknown:
+def einops_shape(input: Tensor, pattern: str | Unknown) -> dict[str, Size] | Unknown:
     """The sizes of the dims that the pattern gives letters (einops.parse_shape)."""
     if isinstance(pattern, Unknown):
         return UNKNOWN
     read = patterns.side(pattern, underscore=True)
     if any(len(letters) > 1 for letters in read.letter_groups):
         raise wrong(f"Can't parse shape with composite axes: {pattern}")
-    check_rank(read, tensor.dims)
+    check_rank(read, input.dims)
     front, back = read.around_ellipsis()
     if ... in read.groups:
-        first = dim_map.first(tensor.dims, len(front)).prefix
-        dims = (*first, *dim_map.last(tensor.dims, len(back)).prefix)
+        first = dim_map.first(input.dims, len(front)).prefix
+        dims = (*first, *dim_map.last(input.dims, len(back)).prefix)
     else:
-        closed = dim_map.of_rank(tensor.dims, len(front))
+        closed = dim_map.of_rank(input.dims, len(front))
         dims = () if closed is None else closed.prefix
-    found: dict[str, Size] = {}
+    letter_sizes: dict[str, Size] = {}
     for letters, dim in zip(read.letter_groups, dims, strict=True):
         letter = letters[0] if letters else Number(1)
         if isinstance(letter, str):
-            found[letter] = dim.size
+            letter_sizes[letter] = dim.size
         elif agree(dim.size, letter.size) is Answer.NO:
             raise wrong(f"Length of axis is not {letter.size}: {pattern}", code="NC201")
-    return {letter: size for letter, size in found.items() if letter != "_"}
+    return {letter: size for letter, size in letter_sizes.items() if letter != "_"}

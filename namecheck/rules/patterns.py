@@ -93,25 +93,25 @@ def side(text: str, *, underscore: bool = False, repeats: bool = False) -> Side:
         raise wrong(
             "Expression may contain dots only inside ellipsis (...); only one ellipsis for tensor"
         )
-    found: list[Group] = []
-    group: list[Letter | EllipsisType] | None = None
+    pattern_groups: list[Group] = []
+    opened: list[Letter | EllipsisType] | None = None
     for word in _words(text):
         if word == "(":
-            if group is not None:
+            if opened is not None:
                 raise wrong("Axis composition is one-level (brackets inside brackets not allowed)")
-            group = []
+            opened = []
         elif word == ")":
-            if group is None:
+            if opened is None:
                 raise wrong("Brackets are not balanced")
-            found.append(tuple(group))
-            group = None
-        elif group is not None:
-            group += _read(word)
+            pattern_groups.append(tuple(opened))
+            opened = None
+        elif opened is not None:
+            opened += _read(word)
         else:
-            found.append(... if word == "..." else tuple(_read(word)))
-    if group is not None:
+            pattern_groups.append(... if word == "..." else tuple(_read(word)))
+    if opened is not None:
         raise wrong(f'Imbalanced parentheses in expression: "{text}"')
-    result = Side(tuple(found))
+    result = Side(tuple(pattern_groups))
     if not underscore and "_" in result.letters:
         raise _invalid("_", "axis name should not start or end with underscore")
     if not repeats:

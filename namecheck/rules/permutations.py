@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from namecheck.core import names as naming
 from namecheck.core.dims import ANYWHERE, MIDDLE, Dim, Dims, Position, locate
 from namecheck.core.names import Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import DimArgument, DimArguments
 from namecheck.rules.dim_map import Source, rearrange
 from namecheck.rules.registry import rule
-
-DimArgument = int | str | Unknown | None
 
 
 @rule(memory="moves")
@@ -163,8 +163,8 @@ def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
 @rule(memory="moves")
 def movedim(
     input: Tensor,
-    source: DimArgument | Sequence[DimArgument],
-    destination: DimArgument | Sequence[DimArgument],
+    source: Any,
+    destination: Any,
 ) -> Dims:
     """Some dims go to other places, the others keep their order (torch.movedim)."""
     if isinstance(source, Unknown) or isinstance(destination, Unknown):
@@ -187,25 +187,32 @@ def movedim(
     )
 
 
-def _as_list(dims: DimArgument | Sequence[DimArgument]) -> list[DimArgument]:
-    return list(dims) if isinstance(dims, (tuple, list)) else [dims]  # type: ignore[list-item]
+def _as_list(dim: DimArgument | DimArguments) -> list[DimArgument]:
+    return list(dim) if isinstance(dim, (tuple, list)) else [dim]
 
 
 def _moved(rank: int, moves: dict[Position, Position]) -> list[Source]:
     staying = iter([place for place in range(rank) if place not in moves.values()])
-    order: list[Source] = []
+    moved_dims: list[Source] = []
     for place in range(rank):
         moved = moves.get(place)
-        order.append(moved if isinstance(moved, int) else next(staying))
-    return order
+        moved_dims.append(moved if isinstance(moved, int) else next(staying))
+    return moved_dims
 
 
-def _check_repeated(places: Sequence[Position], role: str, given: Sequence[DimArgument]) -> None:
+def _check_repeated(
+    places: Sequence[Position], role: str, dim_arguments: Sequence[DimArgument]
+) -> None:
     fixed = [place for place in places if isinstance(place, int)]
     if len(set(fixed)) < len(fixed):
-        raise Contradiction("NC104", f"movedim: repeated dim in `{role}` ({_listed(given)})")
+        raise Contradiction(
+            "NC104", f"movedim: repeated dim in `{role}` ({_listed(dim_arguments)})"
+        )
 
 
-def _listed(dims: Sequence[DimArgument]) -> str:
-    words = [naming.show_name(d) if not isinstance(d, int) else str(d) for d in dims]
+def _listed(dim_arguments: Sequence[DimArgument]) -> str:
+    words = [
+        naming.show_name(argument) if not isinstance(argument, int) else str(argument)
+        for argument in dim_arguments
+    ]
     return "[" + ", ".join(words) + "]"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
-from namecheck.core.dims import OPEN, Dim, Dims, Size
+from namecheck.core.dims import OPEN, Dim, Dims
+from namecheck.core.dtypes import DType
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
-from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import Sizes, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast, unify
 from namecheck.rules.registry import rule
 
@@ -19,7 +21,7 @@ def keeps_input_names(input: Tensor) -> Dims:
 
 
 @rule(memory="preserves", overlaps="refused", broadcasts=True)
-def unifies_names_from_inputs(input: Tensor, other: Tensor | float) -> Dims:
+def unifies_names_from_inputs(input: Tensor, other: object) -> Dims:
     """The names of both inputs, unified from the right (name_inference.rst, same title)."""
     if not isinstance(input, Tensor):
         return other.dims if isinstance(other, Tensor) else Dims()
@@ -30,7 +32,7 @@ def unifies_names_from_inputs(input: Tensor, other: Tensor | float) -> Dims:
 
 @rule(memory="preserves", overlaps="refused")
 def unifies_names_from_all_inputs(
-    input: Tensor | float, tensor1: Tensor | float | None, tensor2: Tensor | float | None = None
+    input: TensorOrNumber, tensor1: object, tensor2: object = None
 ) -> Dims:
     """The names of up to three inputs, unified in their order (recorded: addcmul, clamp)."""
     operands = [one.dims for one in (input, tensor1, tensor2) if isinstance(one, Tensor)]
@@ -39,14 +41,14 @@ def unifies_names_from_all_inputs(
 
 
 @rule(memory="preserves")
-def unifies_names_from_inputs_reversed(input: Tensor, other: Tensor | float) -> Dims:
+def unifies_names_from_inputs_reversed(input: Tensor, other: object) -> Dims:
     """As `unifies_names_from_inputs`, matched from the other side (recorded: rsub, copy_)."""
     return unifies_names_from_inputs(other, input)  # type: ignore[arg-type]
 
 
 @rule(memory="preserves", overlaps="refused", broadcasts=True)
 def clamp(
-    input: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None
+    input: Tensor, min: TensorOrNumber | None = None, max: TensorOrNumber | None = None
 ) -> Dims:
     """The input's names, unified with those of bounds that are tensors (recorded: clamp)."""
     if min is None and max is None:
@@ -59,14 +61,8 @@ def clamp(
 
 
 @rule(memory="preserves", overlaps="refused")
-def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Dims:
-    """The names of all inputs, unified (torch.lerp)."""
-    return unifies_names_from_all_inputs(input, end, weight)
-
-
-@rule(memory="preserves", overlaps="refused")
 def where(
-    condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None
+    condition: Tensor, input: TensorOrNumber | None = None, other: object | None = None
 ) -> Dims | tuple[Dims, ...] | Many:
     """The names of condition and both choices, unified; alone, the places that are true."""
     if input is not None:
@@ -76,9 +72,7 @@ def where(
 
 
 @rule(memory="unknown")
-def normal(
-    mean: Tensor | float, std: Tensor | float = 1, size: Sequence[Size] | Unknown | None = None
-) -> Dims:
+def normal(mean: TensorOrNumber, std: TensorOrNumber = 1, size: Sizes | None = None) -> Dims:
     """The names of mean and std, unified (documented: keeps_input_names)."""
     if size is None:
         return unifies_names_from_all_inputs(mean, std)
@@ -110,7 +104,7 @@ def keeps_input_names_twice(input: Tensor) -> tuple[Dims, Dims]:
 
 
 @rule(memory="first")
-def fills(input: Tensor, value: Tensor | float) -> Dims:
+def fills(input: Tensor, value: Any) -> Dims:
     """The input's names; a value that is a tensor has no dims (recorded: fill_)."""
     if isinstance(value, Tensor) and value.dims.min_rank > 0:
         raise Contradiction(
@@ -123,7 +117,7 @@ def fills(input: Tensor, value: Tensor | float) -> Dims:
 
 
 @rule(memory="unknown")
-def cast_or_type(input: Tensor, dtype: Constant | str | Unknown | None = None) -> Dims | Unknown:
+def cast_or_type(input: Tensor, dtype: DType | None = None) -> Dims | Unknown:
     """The input cast to a type; without one, the type's name (recorded: type)."""
     return UNKNOWN if dtype is None else input.dims
 

@@ -52,12 +52,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
     return product if bias is None else with_bias(product, bias.dims)
 
 
-def _linear(input: Dims, weight: Dims) -> Dims:
-    if input.rank == 0 or weight.rank == 0:
+def _linear(dims: Dims, weight: Dims) -> Dims:
+    if dims.rank == 0 or weight.rank == 0:
         raise Contradiction(
             "NC207",
             f"both arguments to linear need to be at least 1D, but they are "
-            f"{dim_map.show_rank(input)}D and {dim_map.show_rank(weight)}D",
+            f"{dim_map.show_rank(dims)}D and {dim_map.show_rank(weight)}D",
         )
     if weight.min_rank > 2:
         raise Contradiction(
@@ -65,10 +65,10 @@ def _linear(input: Dims, weight: Dims) -> Dims:
             f"t() expects a tensor with <= 2 dimensions, but self is {dim_map.show_rank(weight)}D",
         )
     if weight.rank is None:
-        return dim_map.without_right(input, 1) if input.rank == 0 else OPEN
+        return dim_map.without_right(dims, 1) if dims.rank == 0 else OPEN
     turned = Dims(weight.prefix[::-1])
-    product = matrix_product(input, turned)
-    check_contracted(input, turned)
+    product = matrix_product(dims, turned)
+    check_contracted(dims, turned)
     return product
 
 
@@ -109,9 +109,9 @@ def inner(input: Tensor, other: Tensor) -> Dims:
     return _distinct(dim_map.without_right(left, 1), dim_map.without_right(right, 1))
 
 
-def _distinct(*parts: Dims) -> Dims:
+def _distinct(*lists: Dims) -> Dims:
     """Lists of dims one after the other, in which no label may stand twice."""
-    result = dim_map.joined(*parts)
+    result = dim_map.joined(*lists)
     naming.check_distinct(result.names)
     return result
 
@@ -134,13 +134,13 @@ def outer(input: Tensor, vec2: Tensor) -> Dims:
     return _distinct(*_vectors(input, vec2, ("outer", "self", "vec2")))
 
 
-def _vectors(left: Tensor, right: Tensor, words: tuple[str, str, str]) -> tuple[Dims, Dims]:
-    """Two vectors, closed; `words` are the names of the call and of its arguments."""
-    call, *roles = words
-    for tensor, role in zip((left, right), roles, strict=True):
+def _vectors(input: Tensor, other: Tensor, spoken: tuple[str, str, str]) -> tuple[Dims, Dims]:
+    """Two vectors, closed; `spoken` are the names of the call and of its arguments."""
+    call, *roles = spoken
+    for tensor, role in zip((input, other), roles, strict=True):
         got = dim_map.show_rank(tensor.dims)
         check_rank(tensor.dims, 1, f"{call}: Expected 1-D argument {role}, but got {got}-D")
-    return closed(left.dims, 1), closed(right.dims, 1)
+    return closed(input.dims, 1), closed(other.dims, 1)
 
 
 @rule(memory="preserves", overlaps="refused")
@@ -151,43 +151,43 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
 
 
 @rule(memory="unknown")
-def tensordot(a: Tensor, b: Tensor, dims: object = 2) -> Dims:
+def tensordot(input: Tensor, other: Tensor, contracted: object = 2) -> Dims:
     """Some dims of both contracted; what else they have stays (torch.tensordot)."""
-    left, right = a.dims, b.dims
+    left, right = input.dims, other.dims
     if left.open or right.open:
         return OPEN
-    pairs = _contracted_pairs(left, right, dims)
+    pairs = _contracted_pairs(left, right, contracted)
     if pairs is None:
         return OPEN
-    for one, other in pairs:
-        if differ(left[one], right[other]) and 1 not in (left[one].size, right[other].size):
+    for mine, facing in pairs:
+        if differ(left[mine], right[facing]) and 1 not in (left[mine].size, right[facing].size):
             raise Contradiction(
                 "NC202",
-                f"contracted dimensions need to match, but first has size {left[one].size} in dim "
-                f"{one} and second has size {right[other].size} in dim {other}",
-                names=words(left[one], right[other]),
+                f"contracted dimensions need to match, but first has size {left[mine].size} in dim "
+                f"{mine} and second has size {right[facing].size} in dim {facing}",
+                names=words(left[mine], right[facing]),
             )
-        check_axes(left[one], right[other])
-    gone = ({one for one, _ in pairs}, {other for _, other in pairs})
+        check_axes(left[mine], right[facing])
+    gone = ({mine for mine, _ in pairs}, {facing for _, facing in pairs})
     return _distinct(
         Dims(tuple(dim for place, dim in left.walk() if place not in gone[0])),
         Dims(tuple(dim for place, dim in right.walk() if place not in gone[1])),
     )
 
 
-def _contracted_pairs(left: Dims, right: Dims, dims: object) -> list[tuple[int, int]] | None:
+def _contracted_pairs(left: Dims, right: Dims, contracted: object) -> list[tuple[int, int]] | None:
     """The positions that are contracted with each other; None where they are not known."""
-    if isinstance(dims, (Tensor, Unknown)):
+    if isinstance(contracted, (Tensor, Unknown)):
         return None
-    if isinstance(dims, int):
-        return _last_with_first(left, right, dims)
-    if not _pair_of_lists(dims):
+    if isinstance(contracted, int):
+        return _last_with_first(left, right, contracted)
+    if not _pair_of_lists(contracted):
         raise Contradiction(
             "NC114",
             "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] "
-            f"containing two lists, but got dims={dims}",
+            f"containing two lists, but got dims={contracted}",
         )
-    first, second = dims[0], dims[1]  # type: ignore[index]
+    first, second = contracted[0], contracted[1]  # type: ignore[index]
     if len(first) != len(second):
         raise Contradiction("NC114", "both dimension lists should have same length")
     places = [
@@ -207,11 +207,11 @@ def _last_with_first(left: Dims, right: Dims, count: int) -> list[tuple[int, int
     return [(len(left.prefix) - count + index, index) for index in range(count)]
 
 
-def _pair_of_lists(value: object) -> bool:
+def _pair_of_lists(obj: object) -> bool:
     return (
-        isinstance(value, (tuple, list))
-        and len(value) == 2
-        and all(isinstance(part, (tuple, list)) for part in value)
+        isinstance(obj, (tuple, list))
+        and len(obj) == 2
+        and all(isinstance(item, (tuple, list)) for item in obj)
     )
 
 

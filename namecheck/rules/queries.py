@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from namecheck.core.dims import OPEN, Dims, Size, locate, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.rules import dim_map
+from namecheck.rules.arguments import DimArgument, Sizes
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.factories import sized
 from namecheck.rules.registry import rule
-
-DimArgument = int | str | Unknown | None
 
 
 @rule(patched=False)
@@ -140,13 +139,13 @@ def single_index(input: Tensor) -> Unknown:
 
 
 @rule
-def is_tensor(obj: object) -> bool | Unknown:
+def is_tensor(obj: Any) -> bool | Unknown:
     """Whether a value is a tensor (torch.is_tensor)."""
     return UNKNOWN if isinstance(obj, Unknown) else isinstance(obj, Tensor)
 
 
 @rule(memory="unknown")
-def resize(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+def resize(input: Tensor, size: Sizes) -> Dims:
     """A named tensor keeps its shape (name_inference.rst, ``resize_``)."""
     wanted = sized(size)
     dim_map.check_resize(input.dims, wanted)

@@ -23,12 +23,12 @@ class Ratio:
     number: Fraction
     powers: tuple[tuple[str | Expression, int], ...] = ()
 
-    def __mul__(self, other: Ratio) -> Ratio:
-        return _product(self.number * other.number, [*self.powers, *other.powers])
+    def __mul__(self, multiplier: Ratio) -> Ratio:
+        return _product(self.number * multiplier.number, [*self.powers, *multiplier.powers])
 
-    def __truediv__(self, other: Ratio) -> Ratio:
-        inverse = [(base, -power) for base, power in other.powers]
-        return _product(self.number / other.number, [*self.powers, *inverse])
+    def __truediv__(self, divisor: Ratio) -> Ratio:
+        inverse = [(base, -power) for base, power in divisor.powers]
+        return _product(self.number / divisor.number, [*self.powers, *inverse])
 
     @property
     def is_whole(self) -> bool:
@@ -67,17 +67,17 @@ def ratio(size: Known) -> Ratio:
     for monomial, _ in size.terms[1:]:
         shared &= Counter(monomial)
     result = Ratio(Fraction(number))
-    rest: Known = divided(size, number)
+    quotient: Known = divided(size, number)
     for atom in shared.elements():
         if isinstance(atom, Quotient):
             result = result * (ratio(atom.numerator) / ratio(atom.denominator))
-            rest = divided(rest, Expression((((atom,), 1),)))
+            quotient = divided(quotient, Expression((((atom,), 1),)))
         else:
             result = result * Ratio(Fraction(1), ((atom, 1),))
-            rest = divided(rest, symbol(atom))
-    if isinstance(rest, int):
-        return result * Ratio(Fraction(rest))
-    return result * Ratio(Fraction(1), ((rest, 1),))
+            quotient = divided(quotient, symbol(atom))
+    if isinstance(quotient, int):
+        return result * Ratio(Fraction(quotient))
+    return result * Ratio(Fraction(1), ((quotient, 1),))
 
 
 def _product(number: Fraction, factors: Iterable[tuple[str | Expression, int]]) -> Ratio:

@@ -9,21 +9,20 @@ from namecheck.core.dims import OPEN, Dim, Dims, Position, Size, locate, merged,
 from namecheck.core.dtypes import Category, is_among, of_category
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, Sizes
 from namecheck.rules.broadcasting import diagonal_dim
 from namecheck.rules.dim_map import joined, rearrange, without_right
 from namecheck.rules.grids import side_of_square
-from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
-from namecheck.rules.shapes import Sizes
 
 
 @rule(memory="diagonals")
 def diagonal(
     input: Tensor,
     offset: int | Unknown = 0,
-    dim1: DimArgument | None = 0,
-    dim2: DimArgument | None = 1,
+    dim1: DimArgument = 0,
+    dim2: DimArgument = 1,
     outdim: str | Unknown | None = None,
 ) -> Dims:
     """Without the two dims, and a last one, which `outdim` names (recorded: diagonal)."""
@@ -47,7 +46,7 @@ def diagonal(
     return result
 
 
-def _spoken(dim: DimArgument | None, place: Position) -> int | str:
+def _spoken(dim: DimArgument, place: Position) -> int | str:
     """torch prints an index as it was given, and of a name the index."""
     return dim if isinstance(dim, int) else str(place)
 
@@ -109,11 +108,11 @@ def repeat(input: Tensor, repeats: Sizes) -> Dims:
 
 
 @rule(memory="fresh")
-def tile(input: Tensor, dims: Sizes) -> Dims:
+def tile(input: Tensor, repeats: Sizes) -> Dims:
     """As repeat, where missing repetitions are 1 (torch.tile)."""
-    if isinstance(dims, Unknown) or input.dims.open:
+    if isinstance(repeats, Unknown) or input.dims.open:
         return OPEN
-    return _repeated(input.dims, [*[1] * (input.dims.min_rank - len(dims)), *dims])
+    return _repeated(input.dims, [*[1] * (input.dims.min_rank - len(repeats)), *repeats])
 
 
 def _repeated(dims: Dims, times: Sequence[Size]) -> Dims:
@@ -135,7 +134,7 @@ def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
 
 @rule(memory="unknown")
 def repeat_interleave(
-    repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument | None = None
+    repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument = None
 ) -> Dims:
     """The input's names, more along `dim`; without a dim the result is flat (torch)."""
     if input is None or dim is None:
@@ -163,7 +162,7 @@ def _windows(whole: Size, size: Size, step: Size) -> Size:
 
 
 @rule(memory="strides")
-def as_strided(input: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+def as_strided(input: Tensor, size: Sizes) -> Dims:
     """No names (recorded: as_strided)."""
     return OPEN if isinstance(size, Unknown) else Dims(tuple(map(new_dim, size)))
 

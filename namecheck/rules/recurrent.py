@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Flag
 from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.registry import rule
 
-Flag = bool | Unknown
 # What a layer with cells starts from: a state and a cell.
 Given = Sequence[Tensor | Unknown] | Unknown | None
 
@@ -62,7 +62,7 @@ def _check_input(dims: Dims, ranks: tuple[int, int], input_size: Size) -> None:
             help="Rows, features, and perhaps a batch.",
         )
     what = "the features of the input and the layer's"
-    check_one("RNN", what, dims.from_right(1), new_dim(input_size), labels=False)
+    check_one("RNN", what, dims.from_right(1), new_dim(input_size), by_label=False)
 
 
 def _check_states(given: Given, states: tuple[Dims, Dims]) -> None:
@@ -71,29 +71,29 @@ def _check_states(given: Given, states: tuple[Dims, Dims]) -> None:
             _check_state(one, state)
 
 
-def _check_state(given: Tensor | Unknown | None, state: Dims) -> None:
+def _check_state(initial: Tensor | Unknown | None, state: Dims) -> None:
     """What a layer starts from is like what it ends with."""
-    if not isinstance(given, Tensor):
+    if not isinstance(initial, Tensor):
         return
-    if given.dims.rank is None or state.rank is None:
+    if initial.dims.rank is None or state.rank is None:
         return
-    if given.dims.rank != state.rank:
+    if initial.dims.rank != state.rank:
         raise Contradiction(
             "NC207",
-            f"RNN: Expected hidden state to be {state.rank}D, got {given.dims.rank}D instead: "
-            f"{given.dims.show()}",
+            f"RNN: Expected hidden state to be {state.rank}D, got {initial.dims.rank}D instead: "
+            f"{initial.dims.show()}",
             help="There is a state for every layer and direction, and every one of the batch.",
         )
-    for place, pair in enumerate(zip(given.dims.prefix, state.prefix, strict=True)):
+    for place, pair in enumerate(zip(initial.dims.prefix, state.prefix, strict=True)):
         check_one("RNN", f"dim {place} of the hidden state and of the layer's", *pair)
 
 
-def _check_step(given: Tensor | Unknown | None, state: Dims) -> None:
+def _check_step(initial: Tensor | Unknown | None, state: Dims) -> None:
     """The rows of the state before meet those of the input (recorded: nn.GRUCell)."""
-    if isinstance(given, Tensor) and given.dims.min_rank:
-        rows = joined(without_right(given.dims, 1), Dims((Dim(None),)))
+    if isinstance(initial, Tensor) and initial.dims.min_rank:
+        rows = joined(without_right(initial.dims, 1), Dims((Dim(None),)))
         broadcast(rows, state)
-    _check_state(given, state)
+    _check_state(initial, state)
 
 
 def _outputs(dims: Dims, hidden: Size, bidirectional: Flag) -> Dims:
@@ -101,12 +101,12 @@ def _outputs(dims: Dims, hidden: Size, bidirectional: Flag) -> Dims:
     return joined(without_right(dims, 1), Dims((new_dim(product((hidden, directions))),)))
 
 
-def _states(dims: Dims, hidden: Size, layers: Size, batch_first: Flag, bidirectional: Flag) -> Dims:
+def _states(dims: Dims, hidden: Size, count: Size, batch_first: Flag, bidirectional: Flag) -> Dims:
     """A state for every layer and direction, and every one of the batch."""
     if dims.rank is None:
         return OPEN
     directions = UNKNOWN if isinstance(bidirectional, Unknown) else 1 + bidirectional
-    front = new_dim(product((layers, directions)))
+    front = new_dim(product((count, directions)))
     if dims.rank == 2:
         return Dims((front, new_dim(hidden)))
     batch = ANY_DIM if isinstance(batch_first, Unknown) else dims[0 if batch_first else 1]
@@ -138,13 +138,13 @@ def recurs_once_gated(
     return _kept_state(hx, recurs_once(input, input_size, hidden_size, hx))
 
 
-def _kept_state(before: Tensor | Unknown | None, state: Dims) -> Dims:
+def _kept_state(initial: Tensor | Unknown | None, state: Dims) -> Dims:
     """A gate lets part of the state before through, and its names with it."""
-    if before is None:
+    if initial is None:
         return state
-    if not isinstance(before, Tensor):
+    if not isinstance(initial, Tensor):
         return state.rename([UNKNOWN if name is None else name for name in state.names])
-    return broadcast(state, before.dims)
+    return broadcast(state, initial.dims)
 
 
 @rule(memory="fresh")

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import EllipsisType
+from typing import Any
 
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, DimArguments, TensorOrNumber
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.registry import rule
-
-DimArgument = int | str | Unknown
-DimArguments = tuple[DimArgument, ...] | list[DimArgument]
 
 
 @rule(memory="fresh")
 def removes_dimensions(
     input: Tensor,
-    dim: DimArgument | DimArguments | None = None,
+    dim: DimArgument | DimArguments = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without those reduced over (name_inference.rst, same title)."""
@@ -34,7 +32,7 @@ def removes_dimensions(
 @rule(memory="fresh")
 def removes_dimensions_twice(
     input: Tensor,
-    dim: DimArgument | DimArguments | None = None,
+    dim: DimArgument | DimArguments = None,
     keepdim: bool | Unknown = False,
 ) -> tuple[Dims, Dims]:
     """Two results over the same dims (recorded: std_mean, var_mean, aminmax)."""
@@ -44,7 +42,7 @@ def removes_dimensions_twice(
 
 @rule
 def removes_one_dimension(
-    input: Tensor, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument = -1, keepdim: bool | Unknown = False
 ) -> Dims:
     """The input's dims without the one reduced over (recorded: prod)."""
     return reduce(input.dims, [locate(input.dims, dim)], keepdim)
@@ -52,7 +50,7 @@ def removes_one_dimension(
 
 @rule(memory="fresh")
 def removes_one_dimension_twice(
-    input: Tensor, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
     """Values and indices without the dim reduced over (recorded: mode, max)."""
     result = removes_one_dimension(input, dim, keepdim)
@@ -61,7 +59,7 @@ def removes_one_dimension_twice(
 
 @rule(memory="fresh")
 def kthvalue(
-    input: Tensor, k: int | Unknown, dim: DimArgument | None = -1, keepdim: bool | Unknown = False
+    input: Tensor, k: int | Unknown, dim: DimArgument = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
     """As `removes_one_dimension_twice`; there must be `k` values (recorded: kthvalue)."""
     place = locate(input.dims, dim)
@@ -78,18 +76,18 @@ def kthvalue(
 @rule(memory="fresh")
 def removes_listed_dimensions(
     input: Tensor,
-    dim: DimArgument | DimArguments | EllipsisType | None = ...,
+    dim: DimArgument | DimArguments = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """As `removes_dimensions`, where an empty list removes nothing (recorded: all, any)."""
     if isinstance(dim, (tuple, list)) and not dim:
         return input.dims
-    return removes_dimensions(input, None if dim is ... else dim, keepdim)
+    return removes_dimensions(input, dim, keepdim)
 
 
 @rule(memory="fresh")
 def logsumexp(
-    input: Tensor, dim: DimArgument | DimArguments | None, keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument | DimArguments, keepdim: bool | Unknown = False
 ) -> Dims:
     """As `removes_dimensions`, where the dims must be told (recorded: logsumexp)."""
     if dim is None:
@@ -106,27 +104,37 @@ def logsumexp(
 
 @rule(memory="fresh")
 def reduces_all_or_one(
-    input: Tensor, dim: DimArgument | EllipsisType | None = ..., keepdim: bool | Unknown = False
+    input: Tensor, dim: DimArgument | DimArguments = (), keepdim: bool | Unknown = False
 ) -> Dims:
-    """A scalar, or the input's dims without one (recorded: prod)."""
-    return SCALAR if dim is ... else removes_one_dimension(input, dim, keepdim)
+    """A scalar, or the input's dims without one (recorded: prod).
+
+    The empty list stands for no dim at all: None is looked up as a name.
+    """
+    if isinstance(dim, (tuple, list)):
+        return SCALAR
+    return removes_one_dimension(input, dim, keepdim)
 
 
 @rule(memory="unknown")
 def reduces_all_or_selects(
     input: Tensor,
-    dim: DimArgument | EllipsisType | None = ...,
+    dim: DimArgument | DimArguments = (),
     keepdim: bool | Unknown = False,
-    other: Tensor | EllipsisType = ...,
+    other: Tensor | None = None,
 ) -> Dims | tuple[Dims, Dims]:
-    """A scalar; values and indices along a dim; or both inputs unified (recorded: max, median)."""
+    """A scalar; values and indices along a dim; or both inputs unified (recorded: max, median).
+
+    The empty list stands for no dim at all: None is looked up as a name.
+    """
     if isinstance(other, Tensor):
         return broadcast(input.dims, other.dims)
-    return SCALAR if dim is ... else removes_one_dimension_twice(input, dim, keepdim)
+    if isinstance(dim, (tuple, list)):
+        return SCALAR
+    return removes_one_dimension_twice(input, dim, keepdim)
 
 
 @rule(memory="moves")
-def selects(input: Tensor, dim: DimArgument | None, index: int | Tensor | Unknown) -> Dims:
+def selects(input: Tensor, dim: DimArgument, index: Any) -> Dims:
     """The input's dims without the one that an index selects from (recorded: select)."""
     if isinstance(dim, str):
         locate(input.dims, dim)
@@ -202,8 +210,8 @@ def check_square(dims: Dims, operator: str) -> None:
 @rule(memory="unknown")
 def quantile(
     input: Tensor,
-    q: Tensor | float | Unknown,
-    dim: DimArgument | None = None,
+    q: TensorOrNumber | Unknown,
+    dim: DimArgument = None,
     keepdim: bool | Unknown = False,
 ) -> Dims:
     """The input's dims without `dim`; several quantiles make a new first dim (torch.quantile)."""
@@ -249,20 +257,20 @@ def kept_at_one(dim: Dim) -> Dim:
     return replace(dim, size=1, purposeful=True)
 
 
-def positions(dims: Dims, asked: DimArgument | DimArguments) -> list[Position]:
+def positions(dims: Dims, dim_arguments: DimArgument | DimArguments) -> list[Position]:
     """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
-    wanted = asked if isinstance(asked, (tuple, list)) else [asked]
-    found = [locate(dims, dim) for dim in wanted]
-    for index, place in enumerate(found):
-        if isinstance(place, int) and place in found[:index]:
-            dim = wanted[index]
+    arguments = dim_arguments if isinstance(dim_arguments, (tuple, list)) else [dim_arguments]
+    places = [locate(dims, dim) for dim in arguments]
+    for index, place in enumerate(places):
+        if isinstance(place, int) and place in places[:index]:
+            dim = arguments[index]
             raise Contradiction(
                 "NC104",
                 f"dim {place} appears multiple times in the list of dims",
                 names=[dim] if isinstance(dim, str) else (),
                 help="Name each dimension once.",
             )
-    return found
+    return places
 
 
 def reduce(dims: Dims, places: Sequence[Position], keepdim: bool | Unknown) -> Dims:

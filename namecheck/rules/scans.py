@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from namecheck.core.dims import ANYWHERE, Dim, Dims, Position, Size, locate
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import DimArgument, DimArguments
 from namecheck.rules.broadcasting import unify
 from namecheck.rules.concatenations import cat
-from namecheck.rules.reductions import DimArgument, DimArguments, positions, reduce
+from namecheck.rules.reductions import positions, reduce
 from namecheck.rules.refusals import refuse_named
 from namecheck.rules.registry import rule
 
 
 @rule(memory="fresh", overlaps="refused")
-def keeps_names_along(input: Tensor, dim: DimArgument | None = -1) -> Dims:
+def keeps_names_along(input: Tensor, dim: DimArgument = -1) -> Dims:
     """The input's dims; `dim` must be one of them (recorded: cumsum, softmax, index_fill)."""
     locate(input.dims, dim)
     return input.dims
 
 
 @rule(memory="fresh")
-def keeps_names_along_optional(input: Tensor, dim: DimArgument | None = None) -> Dims:
+def keeps_names_along_optional(input: Tensor, dim: DimArgument = None) -> Dims:
     """The input's dims; `dim`, where it is given, must be one of them (nn.functional.softmax)."""
     if dim is not None:
         locate(input.dims, dim)
@@ -30,27 +33,22 @@ def keeps_names_along_optional(input: Tensor, dim: DimArgument | None = None) ->
 
 
 @rule(memory="unknown")
-def keeps_names_along_twice(input: Tensor, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
+def keeps_names_along_twice(input: Tensor, dim: DimArgument = -1) -> tuple[Dims, Dims]:
     """Values and indices, both with the input's dims (recorded: cummax; documented: sort)."""
     locate(input.dims, dim)
     return input.dims, input.dims
 
 
 @rule(memory="unknown")
-def keeps_names_along_all(
-    input: Tensor,
-    dims: DimArgument | DimArguments | None = None,
-    dim: DimArgument | DimArguments | None = None,
-) -> Dims:
-    """The input's dims; all of `dims` must be among them, each once (flip, roll, fft)."""
-    wanted = dims if dim is None else dim
-    if wanted is not None and not isinstance(wanted, Unknown):
-        positions(input.dims, wanted)
+def keeps_names_along_all(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
+    """The input's dims; all of `dim` must be among them, each once (flip, roll, fft)."""
+    if dim is not None and not isinstance(dim, Unknown):
+        positions(input.dims, dim)
     return input.dims
 
 
 @rule
-def keeps_names_resized_along(input: Tensor, dim: DimArgument | None = None) -> Dims:
+def keeps_names_resized_along(input: Tensor, dim: DimArgument = None) -> Dims:
     """The input's dims with another, unknown size at `dim` (index_select, diff, repeat_interleave).
 
     Without a dim the result is flat (repeat_interleave, unique).
@@ -67,9 +65,7 @@ def keeps_names_sizeless(input: Tensor) -> Dims:
 
 
 @rule(memory="first")
-def index_fill(
-    input: Tensor, dim: DimArgument | None, index: Tensor, value: Tensor | float
-) -> Dims:
+def index_fill(input: Tensor, dim: DimArgument, indices: Tensor, value: Any) -> Dims:
     """The input's dims, whatever the names of the index (recorded: index_fill)."""
     if isinstance(dim, str):
         locate(input.dims, dim)
@@ -81,7 +77,7 @@ def index_fill(
             help="Fill with a number or with a tensor without dimensions.",
         )
     locate(input.dims, dim)
-    if index.dims.min_rank > 1:
+    if indices.dims.min_rank > 1:
         raise Contradiction(
             "NC207", "Index has to be a vector/scalar", help="Give the indices as a vector."
         )
@@ -92,7 +88,7 @@ def index_fill(
 def diff(
     input: Tensor,
     n: int | Unknown = 1,
-    dim: DimArgument | None = -1,
+    dim: DimArgument = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
@@ -105,10 +101,10 @@ def diff(
     return resized(whole, place, _lessened(whole[place].size, n))
 
 
-def _lessened(size: Size, count: int | Unknown) -> Size:
-    if isinstance(size, Unknown) or isinstance(count, Unknown):
+def _lessened(size: Size, n: int | Unknown) -> Size:
+    if isinstance(size, Unknown) or isinstance(n, Unknown):
         return UNKNOWN
-    left = size - count
+    left = size - n
     return max(left, 0) if isinstance(left, int) else left
 
 
@@ -116,7 +112,7 @@ def _lessened(size: Size, count: int | Unknown) -> Size:
 def diff_natively(
     input: Tensor,
     n: int | Unknown = 1,
-    dim: DimArgument | None = -1,
+    dim: DimArgument = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
@@ -136,13 +132,13 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
 
 
 @rule(memory="unknown")
-def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
+def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
     """The integral over `dim`, at the places `x` (torch.trapezoid)."""
     whole, place = _integrand(y, x, dim)
     return reduce(whole, [place], False)
 
 
-def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument | None) -> tuple[Dims, Position]:
+def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument) -> tuple[Dims, Position]:
     """What is integrated, and along which of its dims: a number counts the dims of `y`."""
     if x is None or x.dims.rank == 1:
         return y.dims, locate(y.dims, dim)
@@ -156,9 +152,7 @@ def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument | None) -> tuple[Di
 
 
 @rule(memory="unknown")
-def differs_along(
-    input: Tensor, dim: DimArgument | DimArguments | None = None
-) -> tuple[Dims, ...] | Many:
+def differs_along(input: Tensor, dim: DimArgument | DimArguments = None) -> tuple[Dims, ...] | Many:
     """The input's dims, for each dim along which it changes (torch.gradient)."""
     if isinstance(dim, Unknown) or (dim is None and input.dims.rank is None):
         return Many(Tensor(input.dims))
@@ -168,7 +162,7 @@ def differs_along(
 
 
 @rule(memory="unknown")
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | None = -1) -> Dims:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
     """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
     whole, place = _integrand(y, x, dim)
     if x is None or x.dims.rank == 1:
@@ -177,13 +171,13 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument | 
 
 
 @rule(memory="unknown")
-def keeps_names_of_logits(logits: Tensor, dim: DimArgument | None = -1) -> Dims:
+def keeps_names_of_logits(logits: Tensor, dim: DimArgument = -1) -> Dims:
     """The input's dims (nn.functional.gumbel_softmax)."""
     return keeps_names_along(logits, dim)
 
 
 @rule(memory="fresh")
-def topk(input: Tensor, k: Size, dim: DimArgument | None = -1) -> tuple[Dims, Dims]:
+def topk(input: Tensor, k: Size, dim: DimArgument = -1) -> tuple[Dims, Dims]:
     """Values and indices with the input's dims, of size `k` along `dim` (torch.topk)."""
     result = resized(input.dims, locate(input.dims, dim), k)
     return result, result
@@ -227,13 +221,15 @@ def _check_rank(dims: Dims, least: int, message: str) -> None:
 
 
 @rule(memory="unknown")
-def rot90(input: Tensor, k: int | Unknown = 1, dims: DimArguments | Unknown = (0, 1)) -> Dims:
+def rot90(
+    input: Tensor, k: int | Unknown = 1, dims: Sequence[DimArgument] | Unknown = (0, 1)
+) -> Dims:
     """The two dims of the plane change places for odd `k` (torch.rot90)."""
     rank = input.dims.rank
     _check_rank(input.dims, 2, f"expected total dims >= 2, but got total dims = {rank}")
     if isinstance(dims, Unknown) or isinstance(k, Unknown):
         return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
-    found = positions(input.dims, dims)
+    found = positions(input.dims, tuple(dims))
     if len(found) != 2 or k % 2 == 0:
         return input.dims
     one, two = found

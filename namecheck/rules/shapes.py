@@ -22,16 +22,15 @@ from namecheck.core.dims import (
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown, is_foreign
 from namecheck.core.tensors import Many, Tensor
+from namecheck.rules.arguments import DimArgument, DimArguments, Sizes, Tensors
 from namecheck.rules.broadcasting import broadcast
 from namecheck.rules.dim_map import Made, everywhere, rearrange, show_sizes
-from namecheck.rules.reductions import DimArgument, DimArguments, positions
+from namecheck.rules.reductions import positions
 from namecheck.rules.registry import rule
-
-Sizes = Sequence[Size] | Unknown
 
 
 @rule(memory="moves")
-def squeeze(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dims:
+def squeeze(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
     """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
     if isinstance(dim, Unknown):
         return OPEN
@@ -39,13 +38,13 @@ def squeeze(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dim
         positions(input.dims, () if dim is None else dim)
         return input.dims
     if dim is None:
-        places: list[Position] = [place for place, _ in input.dims.walk()]
+        places: Sequence[Position] = [place for place, _ in input.dims.walk()]
         return _squeeze_places(input.dims, places, everything=True)
     return _squeeze_places(input.dims, positions(input.dims, dim), everything=False)
 
 
 @rule
-def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments | None = None) -> Dims:
+def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
     """torch 2.12 drops all names where the dim asked for is not of size 1 (recorded: squeeze)."""
     if dim is None or isinstance(dim, (tuple, list)):
         return squeeze(input, dim)
@@ -84,38 +83,40 @@ def _may_be_single(dim: Dim) -> bool:
     return dim.size is UNKNOWN or (dim.size != 1 and is_foreign(dim.name))
 
 
-def _until_doubt(dims: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]) -> list[Dim]:
-    left: list[Dim] = []
-    for place, dim in dims:
+def _until_doubt(
+    placed: Sequence[tuple[int, Dim]], doubtful: set[int], gone: set[int]
+) -> list[Dim]:
+    certain: list[Dim] = []
+    for place, dim in placed:
         if place in doubtful:
             break
         if place not in gone:
-            left.append(dim)
-    return left
+            certain.append(dim)
+    return certain
 
 
 @rule(memory="moves")
-def unsqueeze(input: Tensor, dim: DimArgument | None) -> Dims:
+def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
     """The input's dims with an unnamed one of size 1 put in at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
         return OPEN
     return inserted(input.dims, dim if isinstance(dim, int) else locate(input.dims, dim), Made())
 
 
-def inserted(dims: Dims, index: Position, new: Made) -> Dims:
-    """The dims with another one put in, so that it stands at `index` afterwards."""
-    sources = everywhere(dims)
-    if not isinstance(index, int):
+def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:
+    """The dims with another one put in, so that it stands at `position` afterwards."""
+    dim_sources = everywhere(dims)
+    if not isinstance(position, int):
         return OPEN
     if dims.open:
-        if not -len(dims.suffix) - 1 <= index <= len(dims.prefix):
+        if not -len(dims.suffix) - 1 <= position <= len(dims.prefix):
             return OPEN
-        place = index if index >= 0 else len(sources) + index + 1
+        place = position if position >= 0 else len(dim_sources) + position + 1
     else:
-        found = locate_index(dims, index, extra=1)
+        found = locate_index(dims, position, extra=1)
         assert isinstance(found, int)
         place = found
-    return rearrange(dims, [*sources[:place], new, *sources[place:]])
+    return rearrange(dims, [*dim_sources[:place], dim_source, *dim_sources[place:]])
 
 
 @rule(memory="stretches")
@@ -138,7 +139,7 @@ def _target(dim: Dim) -> Dim:
 
 
 @rule(memory="stretches")
-def broadcast_tensors(tensors: Sequence[Tensor] | Many | Unknown) -> list[Dims] | Unknown:
+def broadcast_tensors(tensors: Tensors) -> list[Dims] | Unknown:
     """Every tensor stretched to the common shape, with its own names (recorded)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return UNKNOWN
@@ -162,35 +163,35 @@ def _stretched(dims: Dims, targets: tuple[Dim, ...]) -> Dims:
             f"of dimensions in the tensor ({dims.min_rank})",
             help="Give a size, or -1, for every dimension.",
         )
-    result: list[Dim] = []
+    stretched: list[Dim] = []
     for offset in range(1, len(targets) + 1):
-        old, target = dims.from_right(offset), targets[-offset]
-        if old is None:
+        dim, target = dims.from_right(offset), targets[-offset]
+        if dim is None:
             _check_new(target.size, len(targets) - offset)
-            result.append(replace(target, purposeful=target.size == 1))
+            stretched.append(replace(target, purposeful=target.size == 1))
             continue
-        _check_stretch(dims, old, targets, offset)
-        result.append(_at_size_of(target, old))
-    return Dims(tuple(reversed(result)))
+        _check_stretch(dims, dim, targets, offset)
+        stretched.append(_at_size_of(target, dim))
+    return Dims(tuple(reversed(stretched)))
 
 
-def _at_size_of(target: Dim, dim: Dim) -> Dim:
+def _at_size_of(goal: Dim, dim: Dim) -> Dim:
     """A dim stretched to the size of another, if it is not of that size already."""
-    name = _stretched_name(dim, target)
-    if target.size in (-1, dim.size) or dim.size not in (1, UNKNOWN):
+    name = _stretched_name(dim, goal)
+    if goal.size in (-1, dim.size) or dim.size not in (1, UNKNOWN):
         return replace(dim, name=name)
-    return Dim(name, target.size)
+    return Dim(name, goal.size)
 
 
-def _stretched_name(dim: Dim, target: Dim) -> Name:
+def _stretched_name(dim: Dim, goal: Dim) -> Name:
     """A label stays; what has no name, or is but a 1 of an axis, becomes the axis it is put to."""
-    if target.size == -1 or isinstance(dim.name, (str, Unknown)):
+    if goal.size == -1 or isinstance(dim.name, (str, Unknown)):
         return dim.name
     if dim.name is None:
-        return target.name
-    if dim.size not in (1, UNKNOWN) or naming.match(dim.name, target.name) is Answer.YES:
+        return goal.name
+    if dim.size not in (1, UNKNOWN) or naming.match(dim.name, goal.name) is Answer.YES:
         return dim.name
-    return target.name if dim.size == 1 and target.size is not UNKNOWN else UNKNOWN
+    return goal.name if dim.size == 1 and goal.size is not UNKNOWN else UNKNOWN
 
 
 def _check_new(size: Size, index: int) -> None:
@@ -203,24 +204,24 @@ def _check_new(size: Size, index: int) -> None:
         )
 
 
-def _check_stretch(dims: Dims, old: Dim, targets: Sequence[Dim], offset: int) -> None:
-    new = targets[-offset]
-    if new.size == -1 or old.size == 1:
+def _check_stretch(dims: Dims, dim: Dim, goal_dims: Sequence[Dim], offset: int) -> None:
+    goal = goal_dims[-offset]
+    if goal.size == -1 or dim.size == 1:
         return
-    if agree(old.size, new.size) is Answer.NO:
+    if agree(dim.size, goal.size) is Answer.NO:
         raise Contradiction(
             "NC201",
-            f"The expanded size of the tensor ({new.size}) must match the existing size "
-            f"({old.size}) at non-singleton dimension {len(targets) - offset}.  Target sizes: "
-            f"{show_sizes(Dims(tuple(targets)))}.  Tensor sizes: {show_sizes(dims)}",
+            f"The expanded size of the tensor ({goal.size}) must match the existing size "
+            f"({dim.size}) at non-singleton dimension {len(goal_dims) - offset}.  Target sizes: "
+            f"{show_sizes(Dims(tuple(goal_dims)))}.  Tensor sizes: {show_sizes(dims)}",
             help="Only a dim of size 1 can be stretched.",
         )
-    if isinstance(old.name, Axis) and isinstance(new.name, Axis) and clash(old, new):
+    if isinstance(dim.name, Axis) and isinstance(goal.name, Axis) and clash(dim, goal):
         raise Contradiction(
             "NC101",
-            f"Dim {naming.show_name(old.name)} cannot be stretched to the size of "
-            f"{naming.show_name(new.name)}: they are different axes.",
-            names=[old.name.name, new.name.name],
+            f"Dim {naming.show_name(dim.name)} cannot be stretched to the size of "
+            f"{naming.show_name(goal.name)}: they are different axes.",
+            names=[dim.name.name, goal.name.name],
             help="Only a dim of size 1 can be stretched; bring the dims into one order first.",
         )
 

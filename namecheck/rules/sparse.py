@@ -5,8 +5,8 @@ from __future__ import annotations
 from namecheck.core.dims import OPEN, Dims, new_dim
 from namecheck.core.names import Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Sizes
 from namecheck.rules.registry import rule
-from namecheck.rules.shapes import Sizes
 
 
 @rule(memory="unknown")

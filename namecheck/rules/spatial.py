@@ -15,14 +15,12 @@ from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim, product
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided
 from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import DimArgument, Extent, Sizes
 from namecheck.rules.broadcasting import check_one
 from namecheck.rules.dim_map import joined, last, of_rank, show_rank, show_sizes, without_right
-from namecheck.rules.reductions import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 from namecheck.rules.splits import part_of
-
-Extent = Size | Sequence[Size] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +54,9 @@ class Window:
         return (count - 1) * stride - padding * 2 + dilation * (kernel - 1) + rest + 1
 
 
-def _all_known(*sizes: Size) -> list[Known] | None:
-    known = [size for size in sizes if not isinstance(size, Unknown)]
-    return known if len(known) == len(sizes) else None
+def _all_known(*spatial_extents: Size) -> list[Known] | None:
+    known = [extent for extent in spatial_extents if not isinstance(extent, Unknown)]
+    return known if len(known) == len(spatial_extents) else None
 
 
 def spread(extent: Extent, count: int) -> list[Size]:
@@ -157,12 +155,12 @@ def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -
     """The input's names at the sizes asked for; None leaves one (torch.nn.AdaptiveAvgPool2d)."""
     _check_length(input.dims, spatial)
     places = last(input.dims, spatial).prefix
-    asked: list[Any] = [output_size] * spatial
+    requested: list[Any] = [output_size] * spatial
     if isinstance(output_size, (tuple, list)) and len(output_size) == spatial:
-        asked = list(output_size)
+        requested = list(output_size)
     sizes = [
         dim.size if size is None else spread(size, 1)[0]
-        for dim, size in zip(places, asked, strict=True)
+        for dim, size in zip(places, requested, strict=True)
     ]
     return _resized(input.dims, sizes)
 
@@ -260,14 +258,14 @@ def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
         )
     own = dims.from_right(spatial + 1)
     check_one(
-        f"conv{spatial}d", "the input's channels and the layer's", own, channels, labels=False
+        f"conv{spatial}d", "the input's channels and the layer's", own, channels, by_label=False
     )
 
 
 def _check_bias(made: Dim, bias: Tensor | None, spatial: int) -> None:
     if bias is not None and bias.dims.rank == 1:
         what = "the channels made and the bias"
-        check_one(f"conv{spatial}d", what, made, bias.dims[0], labels=False)
+        check_one(f"conv{spatial}d", what, made, bias.dims[0], by_label=False)
 
 
 def _with_channels(dims: Dims, channels: Dim, sizes: Sequence[Size]) -> Dims:
@@ -311,7 +309,7 @@ def transposed_convolution_module(
     padding: Extent = 0,
     output_padding: Extent = 0,
     dilation: Extent = 1,
-    output_size: Sequence[Size] | Unknown | None = None,
+    output_size: Sizes | None = None,
 ) -> Dims:
     """Channels become others, the spatial dims larger (torch.nn.ConvTranspose2d)."""
     taken, made = new_dim(in_channels), new_dim(out_channels)
@@ -341,7 +339,7 @@ def _transposed(
 
 
 @rule(memory="plain")
-def pads(input: Tensor, pad: Sequence[Size] | Unknown) -> Dims:
+def pads(input: Tensor, pad: Sizes) -> Dims:
     """The input's names; the last dims have more elements, by pairs (nn.functional.pad)."""
     if not isinstance(pad, (tuple, list)):
         return input.dims.sizeless()
@@ -368,14 +366,14 @@ def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Di
 
 
 @rule(memory="unknown")
-def interpolates(input: Tensor, size: Extent = None, scale_factor: Extent = None) -> Dims:
+def interpolates(input: Tensor, output_size: Extent = None, scale_factor: Extent = None) -> Dims:
     """The input's names; all dims but the first two at other sizes (nn.functional.interpolate)."""
     dims = input.dims
     if dims.rank is None:
         return Dims(dims.prefix[:2], (), True)
     places = dims.prefix[2:]
-    if size is not None:
-        sizes = spread(size, len(places))
+    if output_size is not None:
+        sizes = spread(output_size, len(places))
     else:
         factors = spread(scale_factor, len(places))
         sizes = [product((dim.size, k)) for dim, k in zip(places, factors, strict=True)]
@@ -436,7 +434,7 @@ def samples_grid(input: Tensor, grid: Tensor) -> Dims:
 
 
 @rule(memory="unknown")
-def affine_grid(theta: Tensor, size: Sequence[Size] | Unknown) -> Dims:
+def affine_grid(theta: Tensor, size: Sizes) -> Dims:
     """The batch, the places of an image of this size, coordinates (nn.functional.affine_grid)."""
     if not isinstance(size, (tuple, list)):
         return OPEN
@@ -450,13 +448,13 @@ def affine_grid(theta: Tensor, size: Sequence[Size] | Unknown) -> Dims:
         )
     batch, _, *places = map(new_dim, size)
     what = "the batch of the maps and that of the size"
-    check_one("affine_grid_generator", what, theta.dims[0], batch, labels=False)
+    check_one("affine_grid_generator", what, theta.dims[0], batch, by_label=False)
     own = theta.dims[0] if theta.dims.rank else batch
     return Dims((own, *places, Dim(None, len(places))))
 
 
 @rule(memory="unknown")
-def halves(input: Tensor, dim: DimArgument | None = -1) -> Dims:
+def halves(input: Tensor, dim: DimArgument = -1) -> Dims:
     """The input's names, half as many along `dim` (nn.functional.glu)."""
     place = locate(input.dims, dim)
     return resized(input.dims, place, _share(input.dims[place].size, 2))

@@ -9,7 +9,7 @@ from namecheck.core.dims import Dim, Dims, Position, Size, added, agree, locate,
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, Tensor
-from namecheck.rules.reductions import DimArgument
+from namecheck.rules.arguments import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
@@ -20,9 +20,7 @@ Sections = Size | Sequence[Size] | Tensor
 
 
 @rule(memory="cuts")
-def chunk(
-    input: Tensor, chunks: int | Unknown, dim: DimArgument | None = 0
-) -> tuple[Dims, ...] | Many:
+def chunk(input: Tensor, chunks: int | Unknown, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
     """At most `chunks` pieces of equal size, the last one smaller (recorded: chunk)."""
     if isinstance(chunks, int) and chunks < 1 and input.dims.rank != 0:
         raise _refused("NC206", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -38,9 +36,7 @@ def chunk(
 
 
 @rule(memory="cuts")
-def split(
-    input: Tensor, split_size: Sections, dim: DimArgument | None = 0
-) -> tuple[Dims, ...] | Many:
+def split(input: Tensor, split_size: Sections, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
     """Pieces of one size, the last one smaller, or of the sizes listed (recorded: split)."""
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(input, split_size, dim)
@@ -68,21 +64,23 @@ def split(
 
 @rule(memory="cuts")
 def split_with_sizes(
-    input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument | None = 0
+    input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces of the sizes listed, which must add up (recorded: split_with_sizes)."""
     place = _cut(input, "split", dim)
     if isinstance(split_sizes, Unknown):
         return _any_number(input.dims, place)
-    parts: list[Size] = [UNKNOWN if isinstance(part, Tensor) else part for part in split_sizes]
-    size, known = input.dims[place].size, [part for part in parts if isinstance(part, int)]
+    piece_sizes: list[Size] = [
+        UNKNOWN if isinstance(part, Tensor) else part for part in split_sizes
+    ]
+    size, known = input.dims[place].size, [part for part in piece_sizes if isinstance(part, int)]
     if any(part < 0 for part in known):
         raise _refused(
             "NC206",
             "split_with_sizes expects split_sizes have only non-negative entries, but got "
             f"split_sizes={list(split_sizes)}",
         )
-    if agree(added(parts), size) is Answer.NO:
+    if agree(added(piece_sizes), size) is Answer.NO:
         raise Contradiction(
             "NC201",
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size "
@@ -90,12 +88,12 @@ def split_with_sizes(
             f"split_sizes={list(split_sizes)}",
             help=f"The sizes must add up to {size}.",
         )
-    return _pieces(input.dims, place, parts)
+    return _pieces(input.dims, place, piece_sizes)
 
 
 @rule(memory="cuts")
 def tensor_split(
-    input: Tensor, indices_or_sections: Sections, dim: DimArgument | None = 0
+    input: Tensor, indices_or_sections: Sections, dim: DimArgument = 0
 ) -> tuple[Dims, ...] | Many:
     """Pieces between indices, or so many pieces (recorded: tensor_split)."""
     if input.dims.rank == 0:
@@ -132,7 +130,7 @@ def dsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | M
 
 
 def _split_at(
-    input: Tensor, operator: str, dim: int, rank: int, sections: Sections
+    input: Tensor, operator: str, place: int, rank: int, sections: Sections
 ) -> tuple[Dims, ...] | Many:
     """The checks that hsplit, vsplit and dsplit make before they cut."""
     given = input.dims.rank
@@ -142,15 +140,15 @@ def _split_at(
             f"torch.{operator} requires a tensor with at least {rank} dimension, but got a tensor "
             f"with {given} dimensions!",
         )
-    place = locate(input.dims, dim)
-    size = input.dims[place].size
+    position = locate(input.dims, place)
+    size = input.dims[position].size
     if isinstance(sections, int) and isinstance(size, int) and (sections < 1 or size % sections):
         raise _refused(
             "NC201",
-            f"torch.{operator} attempted to split along dimension {dim}, but the size of the "
+            f"torch.{operator} attempted to split along dimension {place}, but the size of the "
             f"dimension {size} is not divisible by the split_size {sections}!",
         )
-    return _sections(input.dims, place, sections)
+    return _sections(input.dims, position, sections)
 
 
 def _refused(code: str, message: str) -> Contradiction:
@@ -158,26 +156,26 @@ def _refused(code: str, message: str) -> Contradiction:
 
 
 @rule(memory="cuts")
-def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length: Size) -> Dims:
+def narrow(input: Tensor, dim: DimArgument, begin: Tensor | Size, length: Size) -> Dims:
     """The input's dims with `length` along `dim` (recorded: narrow)."""
     if input.dims.rank == 0:
         raise _refused("NC207", "narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(length, int) and length < 0:
         raise _refused("NC206", "narrow(): length must be non-negative.")
-    if isinstance(start, Tensor) and start.dims.min_rank:
+    if isinstance(begin, Tensor) and begin.dims.min_rank:
         raise _refused("NC207", "start must be an 0-dim integral Tensor.")
     place = locate(input.dims, dim)
     size = input.dims[place].size
-    if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
-        if not -size <= start <= size:
+    if isinstance(begin, int) and isinstance(length, int) and isinstance(size, int):
+        if not -size <= begin <= size:
             raise Contradiction(
                 "NC206",
                 f"start out of range (expected to be in range of [{-size}, {size}], but got "
-                f"{start})",
+                f"{begin})",
                 error="IndexError",
                 help=f"The dimension has size {size}.",
             )
-        begin = start + size if start < 0 else start
+        begin = begin + size if begin < 0 else begin
         if begin + length > size:
             raise Contradiction(
                 "NC206",
@@ -188,7 +186,7 @@ def narrow(input: Tensor, dim: DimArgument | None, start: Tensor | Size, length:
 
 
 @rule(memory="unknown")
-def slices(input: Tensor, dim: DimArgument | None = 0) -> Dims:
+def slices(input: Tensor, dim: DimArgument = 0) -> Dims:
     """A part of one dim, which keeps its name (torch.slice_copy)."""
     if input.dims.rank == 0:
         raise _refused("NC207", "slice() cannot be applied to a 0-dim tensor.")
@@ -196,7 +194,7 @@ def slices(input: Tensor, dim: DimArgument | None = 0) -> Dims:
 
 
 @rule(memory="moves")
-def unbind(input: Tensor, dim: DimArgument | None = 0) -> tuple[Dims, ...] | Many:
+def unbind(input: Tensor, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
     """One result for each index of `dim`, without that dim (recorded: unbind)."""
     if input.dims.rank == 0 and dim in (0, -1):
         raise Contradiction(
@@ -210,7 +208,7 @@ def unbind(input: Tensor, dim: DimArgument | None = 0) -> tuple[Dims, ...] | Man
     return (left,) * size if isinstance(size, int) and size <= _MOST else Many(Tensor(left))
 
 
-def _cut(input: Tensor, operator: str, dim: DimArgument | None) -> Position:
+def _cut(input: Tensor, operator: str, dim: DimArgument) -> Position:
     if input.dims.rank == 0:
         raise Contradiction(
             "NC207",
@@ -220,10 +218,10 @@ def _cut(input: Tensor, operator: str, dim: DimArgument | None) -> Position:
     return locate(input.dims, dim)
 
 
-def _equal(dims: Dims, place: Position, size: int, step: int) -> tuple[Dims, ...] | Many:
-    if size > step * _MOST:
+def _equal(dims: Dims, place: Position, extent: int, step: int) -> tuple[Dims, ...] | Many:
+    if extent > step * _MOST:
         return _any_number(dims, place)
-    return _pieces(dims, place, [min(step, size - start) for start in range(0, size, step)])
+    return _pieces(dims, place, [min(step, extent - start) for start in range(0, extent, step)])
 
 
 def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ...] | Many:
@@ -253,11 +251,13 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
     return [max(0, end - begin) for begin, end in zip([0, *marks], [*marks, size], strict=True)]
 
 
-def _shares(dims: Dims, place: Position, size: Expression, count: Size) -> tuple[Dims, ...] | Many:
+def _shares(
+    dims: Dims, place: Position, extent: Expression, count: Size
+) -> tuple[Dims, ...] | Many:
     """So many equal pieces of a symbolic size, which is supposed to divide."""
     if isinstance(count, Unknown) or (isinstance(count, int) and count < 1):
         return _any_number(dims, place)
-    share = size // count
+    share = extent // count
     if isinstance(count, int):
         return _pieces(dims, place, [share], count)
     return Many(Tensor(_piece(dims, place, share)))

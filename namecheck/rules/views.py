@@ -27,16 +27,16 @@ from namecheck.core.dims import (
     product,
 )
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
-from namecheck.core.tensors import Constant, Tensor
+from namecheck.core.tensors import Tensor
+from namecheck.rules.arguments import Sizes
 from namecheck.rules.dim_map import joined, show_sizes, without_right
 from namecheck.rules.ratios import ONE, Ratio, ratio
 from namecheck.rules.registry import rule
-from namecheck.rules.shapes import Sizes
 from namecheck.rules.splits import part_of
 
 
 @rule(memory="views")
-def view(input: Tensor, size: Sizes | None = None, dtype: Constant | Unknown | None = None) -> Dims:
+def view(input: Tensor, size: Sizes | None = None) -> Dims:
     """The dims laid out at these sizes, one of which may be -1 (Tensor.view)."""
     if isinstance(size, Unknown):
         return OPEN
@@ -78,11 +78,11 @@ def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
         )
 
 
-def inferred(whole: Size, others: Size) -> Size:
+def inferred(whole: Size, other_size: Size) -> Size:
     """The size that -1 stands for among others."""
-    if isinstance(whole, Unknown) or isinstance(others, Unknown) or others == 0:
+    if isinstance(whole, Unknown) or isinstance(other_size, Unknown) or other_size == 0:
         return UNKNOWN
-    return (ratio(whole) / ratio(others)).size
+    return (ratio(whole) / ratio(other_size)).size
 
 
 @rule(memory="views")
@@ -135,9 +135,9 @@ def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
     """
     parts = [part for dim in dims for part in _parts(dim)]
     _check_order(parts, sizes)
-    front, parts, left = _matched(parts, list(sizes))
-    back, parts, left = _matched(parts[::-1], left[::-1], backwards=True)
-    middle = _guessed(parts[::-1], left[::-1])
+    front, inner, left = _matched(parts, sizes)
+    back, inner, left = _matched(inner[::-1], left[::-1], backwards=True)
+    middle = _guessed(inner[::-1], left[::-1])
     return [*front, *middle, *back[::-1]]
 
 
@@ -150,32 +150,32 @@ def _parts(dim: Dim) -> list[_Part]:
 
 
 def _matched(
-    parts: list[_Part], sizes: list[Size], *, backwards: bool = False
-) -> tuple[list[Dim], list[_Part], list[Size]]:
+    parts: Sequence[_Part], sizes: Sequence[Size], *, backwards: bool = False
+) -> tuple[list[Dim], Sequence[_Part], Sequence[Size]]:
     """The dims that are certain, one by one, and what is left when one is not."""
-    found: list[Dim] = []
+    certain: list[Dim] = []
     while sizes:
         size = sizes[0]
         if size == 1:
             if backwards or (parts and parts[0].dim.size is UNKNOWN):
                 break
             single = parts and parts[0].dim.size == 1
-            found.append(parts[0].dim if single else Dim(None, 1, purposeful=True))
+            certain.append(parts[0].dim if single else Dim(None, 1, purposeful=True))
             parts = parts[1:] if single else parts
         else:
             taken = _take(parts, size, backwards)
             if taken is None:
                 break
             used, parts = taken
-            found.append(_together(used[::-1] if backwards else used, size))
+            certain.append(_together(used[::-1] if backwards else used, size))
         sizes = sizes[1:]
-    return found, parts, sizes
+    return certain, parts, sizes
 
 
 _Taken = tuple[list[_Part], list[_Part]]
 
 
-def _take(parts: list[_Part], size: Size, backwards: bool) -> _Taken | None:
+def _take(parts: Sequence[_Part], size: Size, backwards: bool) -> _Taken | None:
     """The parts that make up a size, and those that are left; None where that is not certain."""
     if isinstance(size, Unknown) or size in (0, -1):
         return None
@@ -201,12 +201,12 @@ def _take(parts: list[_Part], size: Size, backwards: bool) -> _Taken | None:
     return used, left
 
 
-def _may_be_cut(own: Ratio, need: Ratio, others: Sequence[_Part]) -> bool:
+def _may_be_cut(share: Ratio, need: Ratio, rest_parts: Sequence[_Part]) -> bool:
     """Whether a size is a part of another, by what divides it or by what the caller must know."""
-    if (own / need).is_whole:
+    if (share / need).is_whole:
         return True
-    elsewhere = [base for other in others if other.ratio for base in other.ratio.bases]
-    return bool(own.bases) and not need.bases.intersection(elsewhere)
+    elsewhere = [base for other in rest_parts if other.ratio for base in other.ratio.bases]
+    return bool(share.bases) and not need.bases.intersection(elsewhere)
 
 
 def _together(parts: Sequence[_Part], size: Size) -> Dim:
@@ -268,11 +268,11 @@ def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
     return list(accumulate(known, mul, initial=ONE)) if len(known) == len(ratios) else []
 
 
-def _target(dim: Dim, own: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
+def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
     """The one size that an axis goes into, where it stands but once in either."""
     if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
         return None
-    if _only(dim.name.name, own) is None:
+    if _only(dim.name.name, shares) is None:
         return None
     target = _only(dim.name.name, goal)
     size = None if target is None else goal[target]

@@ -1,0 +1,30 @@
+"""The types of arguments that rules take, under one name each.
+
+A rule is given what is known of an argument: `Tensor`, `Many` (a list of unknown length), a plain
+value of Python, or UNKNOWN. A parameter of any other kind stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from namecheck.core.dims import Size
+from namecheck.core.names import Name, Unknown
+from namecheck.core.tensors import Many, Tensor
+
+Flag: TypeAlias = bool | Unknown
+Word: TypeAlias = str | Unknown
+
+# A dim by its index or its name; None is the name None, or no dim where a rule says so.
+DimArgument: TypeAlias = int | str | Unknown | None
+DimArguments: TypeAlias = tuple[DimArgument, ...] | list[DimArgument]
+Names: TypeAlias = Sequence[Name] | Unknown | None
+
+Sizes: TypeAlias = Sequence[Size] | Unknown
+# One size for all spatial dims, or one for each.
+Extent: TypeAlias = Size | Sequence[Size] | None
+
+TensorOrNumber: TypeAlias = Tensor | float
+Tensors: TypeAlias = Sequence[Tensor] | Many | Unknown
+Several: TypeAlias = Tensor | Tensors
