@@ -84,21 +84,23 @@ def _changed(index: int, old: str, new: str) -> Edit:
     return Edit(at, new[front : len(new) - back])
 
 
-def _in_common(one: str, other: str) -> int:
+def _in_common(one: str, another: str) -> int:
     """The number of characters with which both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(one, another, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(another)))
 
 
-def _block(old: list[str], first: int, last: int, new: list[str]) -> Edit:
+def _block(old_lines: list[str], first: int, last: int, fresh_lines: list[str]) -> Edit:
     """The edit of whole lines; behind the last line of a text there is no end of a line."""
-    if last < len(old):
-        return Edit(Span(first + 1, 1, last + 1, 1), "".join(f"{line}\n" for line in new))
-    before = Span(first, len(old[first - 1]) + 1, last, len(old[last - 1]) + 1)
-    return Edit(before, "".join(f"\n{line}" for line in new))
+    if last < len(old_lines):
+        return Edit(Span(first + 1, 1, last + 1, 1), "".join(f"{line}\n" for line in fresh_lines))
+    before = Span(first, len(old_lines[first - 1]) + 1, last, len(old_lines[last - 1]) + 1)
+    return Edit(before, "".join(f"\n{line}" for line in fresh_lines))
 
 
-def unified(before: Document, after: Document, name: str, context: int = 3) -> Iterator[bytes]:
+def unified(
+    before: Document, after: Document, name: str, context_lines: int = 3
+) -> Iterator[bytes]:
     """A unified diff of the bytes of a file, line by line, without the ``\\n`` that ends each.
 
     A carriage return is part of a line, as it is to the tools that apply a diff; so is a tab
@@ -107,7 +109,7 @@ def unified(before: Document, after: Document, name: str, context: int = 3) -> I
     old, new = (_LINE.findall(document.data) for document in (before, after))
     ending = b"\t" if any(map(str.isspace, name)) else b""
     first, second = (os.fsencode(f"{side}/{name}") + ending for side in "ab")
-    for line in difflib.diff_bytes(difflib.unified_diff, old, new, first, second, n=context):
+    for line in difflib.diff_bytes(difflib.unified_diff, old, new, first, second, n=context_lines):
         yield line.removesuffix(b"\n")
         if not line.endswith(b"\n"):
             yield b"\\ No newline at end of file"

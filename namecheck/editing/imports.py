@@ -21,21 +21,21 @@ def insertion_point(source: Source) -> Span:
     return Span(line, 1, line, 1)
 
 
-def _comes_first(node: ast.stmt, tree: ast.Module) -> bool:
+def _comes_first(statement: ast.stmt, tree: ast.Module) -> bool:
     """The docstring, and imports from ``__future__``."""
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "__future__"
-    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return docstring and node is tree.body[0]
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module == "__future__"
+    docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return docstring and statement is tree.body[0]
 
 
 def leading_imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
     """The imports that a file begins with, behind those that come first."""
-    found: list[ast.Import | ast.ImportFrom] = []
+    leading: list[ast.Import | ast.ImportFrom] = []
     for node in tree.body:
         if _comes_first(node, tree):
             continue
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             break
-        found.append(node)
-    return found
+        leading.append(node)
+    return leading

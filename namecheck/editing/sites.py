@@ -30,13 +30,13 @@ class Site:
     def __init__(
         self,
         source: Source,
-        found: Settings,
-        files: Callable[[], ProjectFiles],
+        settings: Settings,
+        open_files: Callable[[], ProjectFiles],
         imported: Callable[[], frozenset[str]],
     ) -> None:
         self.source = source
-        self.settings = found
-        self.files = files
+        self.settings = settings
+        self.files = open_files
         self.imported = imported
 
     def row(self, operator: str) -> Operator | None:
@@ -89,13 +89,13 @@ class Site:
             current = self._parents.get(current)
         return self.source.tree if current is None else current
 
-    def assigned(self, name: ast.Name) -> ast.expr | None:
-        """What a variable is given, where that is all it is given, and this its only use."""
-        scope = self.scope(name)
+    def assigned(self, assignee: ast.Name) -> ast.expr | None:
+        """What a assignee is given, where that is all it is given, and this its only use."""
+        scope = self.scope(assignee)
         same = [
             node
             for node in ast.walk(scope)
-            if isinstance(node, ast.Name) and node.id == name.id and node is not name
+            if isinstance(node, ast.Name) and node.id == assignee.id and node is not assignee
         ]
         if len(same) != 1 or not isinstance(same[0].ctx, ast.Store):
             return None

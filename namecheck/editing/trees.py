@@ -58,9 +58,9 @@ class Tree:
         """The node of an expression by its span, as `Source.span` tells it of the `ast` node."""
         return self._nodes.get(span)
 
-    def span(self, node: libcst.BaseExpression) -> Span:
-        """Where a node stands."""
-        return self._spans[node]
+    def span(self, cst: libcst.BaseExpression) -> Span:
+        """Where a cst stands."""
+        return self._spans[cst]
 
     def edits(self, changes: Mapping[libcst.BaseExpression, Change]) -> tuple[Edit, ...]:
         """The edits that make these changes: one for each that stands in no other."""
@@ -72,9 +72,9 @@ class Tree:
         )
 
 
-def _code(node: libcst.BaseExpression, indent: str) -> str:
-    """The code of a node in a block of some indentation, which its further lines have."""
-    statement = libcst.SimpleStatementLine([libcst.Expr(node)])
+def _code(cst: libcst.BaseExpression, indent: str) -> str:
+    """The code of a cst in a block of some indentation, which its further lines have."""
+    statement = libcst.SimpleStatementLine([libcst.Expr(cst)])
     if not indent:
         return libcst.Module([]).code_for_node(statement).removesuffix("\n")
     block = libcst.IndentedBlock([statement], indent=indent)
@@ -96,13 +96,13 @@ class _Changing(libcst.CSTTransformer):
         self._of_cases: list[str] = []
         self.outermost: list[tuple[libcst.BaseExpression, libcst.BaseExpression, str]] = []
 
-    def on_visit(self, node: libcst.CSTNode) -> bool:
-        self._open += node in self._changes
-        if isinstance(node, libcst.IndentedBlock):
-            self._indents.append(self._default if node.indent is None else node.indent)
-        elif isinstance(node, libcst.Match):
-            self._of_cases.append(self._default if node.indent is None else node.indent)
-        elif isinstance(node, libcst.MatchCase):
+    def on_visit(self, visited: libcst.CSTNode) -> bool:
+        self._open += visited in self._changes
+        if isinstance(visited, libcst.IndentedBlock):
+            self._indents.append(self._default if visited.indent is None else visited.indent)
+        elif isinstance(visited, libcst.Match):
+            self._of_cases.append(self._default if visited.indent is None else visited.indent)
+        elif isinstance(visited, libcst.MatchCase):
             self._indents.append(self._of_cases[-1])
         return True
 

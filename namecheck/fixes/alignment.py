@@ -15,7 +15,7 @@ from namecheck.fixes.shared.operands import BROADCASTS, align_by_labels, appende
     "NC101",
     "NC102",
     safety=Safety.SETTLED,
-    order=40,
+    precedence=40,
     examples=(
         Example(
             """
@@ -131,8 +131,8 @@ def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield from _by_new_dims(own, model, site)
 
 
-def _is_stable(operand: Given, site: Site) -> bool:
-    node = site.expression(operand.span)
+def _is_stable(own: Given, site: Site) -> bool:
+    node = site.expression(own.span)
     return node is not None and is_stable(node)
 
 

@@ -16,7 +16,7 @@ _RANK: Final = 4
 @fix(
     "NC112",
     safety=Safety.NEVER,
-    order=90,
+    precedence=90,
     searches=True,
     examples=(
         Example(
@@ -62,10 +62,10 @@ def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(f"Reorder the dims of `{text}`: `{order}`.", site.behind(node, order))
 
 
-def _orders(operand: Given, quote: str) -> Iterator[str]:
+def _orders(own: Given, quote: str) -> Iterator[str]:
     """The ways to bring the dims of a tensor into another order: by their labels, or two alone."""
-    names = operand.names or ()
-    if operand.labelled:
+    names = own.names or ()
+    if own.labelled:
         for order in permutations(names):
             if order != names and None not in order:
                 yield f".align_to({', '.join(quoted(str(name), quote) for name in order)})"

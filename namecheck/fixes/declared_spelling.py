@@ -20,7 +20,7 @@ _LONG: Final = 4
     "NC101",
     "NC112",
     safety=Safety.NEVER,
-    order=10,
+    precedence=10,
     examples=(
         Example(
             """

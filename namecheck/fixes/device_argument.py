@@ -14,7 +14,7 @@ from namecheck.fixes.shared.devices import operands_on_host
 @fix(
     "NC401",
     safety=Safety.NEVER,
-    order=10,
+    precedence=10,
     examples=(
         Example(
             """

@@ -18,7 +18,7 @@ _LETTERS: Final = 4
 @fix(
     "NC112",
     safety=Safety.NEVER,
-    order=80,
+    precedence=80,
     searches=True,
     examples=(
         Example(

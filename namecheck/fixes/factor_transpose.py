@@ -13,7 +13,7 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
 @fix(
     "NC101",
     safety=Safety.NEVER,
-    order=20,
+    precedence=20,
     examples=(
         Example(
             """

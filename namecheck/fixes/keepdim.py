@@ -23,7 +23,7 @@ _HOPS: Final = 3
     "NC201",
     "NC602",
     safety=Safety.SETTLED,
-    order=30,
+    precedence=30,
     examples=(
         Example(
             """
@@ -127,8 +127,8 @@ def keep_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(message, (edit,), by_names)
 
 
-def _of_operands(operands: Sequence[Given], site: Site) -> Iterator[ast.Call]:
-    for own, model in permutations(operands, 2):
+def _of_operands(reduced: Sequence[Given], site: Site) -> Iterator[ast.Call]:
+    for own, model in permutations(reduced, 2):
         node = site.expression(own.span)
         if node is not None and _lacks_dims(own, model):
             reductions = list(_reductions(node, site, _HOPS))

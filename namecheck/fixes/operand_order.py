@@ -16,7 +16,7 @@ from namecheck.fixes.shared.operands import BROADCASTS, JOINS, align_by_labels, 
     "NC102",
     "NC201",
     safety=Safety.NEVER,
-    order=50,
+    precedence=50,
     examples=(
         Example(
             """

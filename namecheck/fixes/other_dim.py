@@ -21,7 +21,7 @@ _RANK: Final = 5
     "NC112",
     "NC601",
     safety=Safety.NEVER,
-    order=70,
+    precedence=70,
     searches=True,
     examples=(
         Example(

@@ -63,12 +63,16 @@ def _is_in_place(operator: str) -> bool:
 
 
 def _unified(
-    receiver: tuple[str | None, ...] | None, operand: tuple[str | None, ...] | None
+    names_of_target: tuple[str | None, ...] | None, names_of_operand: tuple[str | None, ...] | None
 ) -> tuple[str | None, ...] | None:
     """The names of a tensor filled in from another's; None where they differ, or do not fit."""
-    if receiver is None or operand is None or len(operand) > len(receiver):
+    if (
+        names_of_target is None
+        or names_of_operand is None
+        or len(names_of_operand) > len(names_of_target)
+    ):
         return None
-    padded = (*[None] * (len(receiver) - len(operand)), *operand)
-    if any(a and b and a != b for a, b in zip(receiver, padded, strict=True)):
+    padded = (*[None] * (len(names_of_target) - len(names_of_operand)), *names_of_operand)
+    if any(a and b and a != b for a, b in zip(names_of_target, padded, strict=True)):
         return None
-    return tuple(a or b for a, b in zip(receiver, padded, strict=True))
+    return tuple(a or b for a, b in zip(names_of_target, padded, strict=True))

@@ -14,7 +14,7 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
     "NC101",
     "NC102",
     safety=Safety.NEVER,
-    order=60,
+    precedence=60,
     examples=(
         Example(
             """

@@ -14,7 +14,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 @fix(
     "NC115",
     safety=Safety.NEVER,
-    order=10,
+    precedence=10,
     searches=True,
     examples=(
         Example(

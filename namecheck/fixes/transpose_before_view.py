@@ -15,7 +15,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 @fix(
     "NC115",
     safety=Safety.NEVER,
-    order=20,
+    precedence=20,
     searches=True,
     examples=(
         Example(

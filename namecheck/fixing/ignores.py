@@ -42,8 +42,8 @@ class _Lines:
     def line(self, span: Span) -> int | None:
         """The first of the lines on which a suppression of a finding is read, that is free."""
         first, last = self._source.statement_lines(span.line)
-        lines: list[int] = [*range(span.line, span.end_line + 1), last, first]
-        for line in lines:
+        numbers: list[int] = [*range(span.line, span.end_line + 1), last, first]
+        for line in numbers:
             if line not in self._closed and not self._source.lines[line - 1].endswith("\\"):
                 return line
         return None

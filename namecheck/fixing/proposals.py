@@ -172,17 +172,17 @@ class Proposals:
         return known
 
 
-def _is_known(dims: str) -> bool:
+def _is_known(shown: str) -> bool:
     """Whether neither a name nor the number of the dims is open."""
-    return not any(word.startswith(("?", "...")) for word in dims.split(" "))
+    return not any(word.startswith(("?", "...")) for word in shown.split(" "))
 
 
-def _stays_known(stretch: Stretch, state: State, known: frozenset[Stretch]) -> bool:
+def _stays_known(stretch: Stretch, state: State, stretches: frozenset[Stretch]) -> bool:
     starts, ends = frozenset({stretch[0]}), frozenset({stretch[1]})
     for shift in state.shifts:
         starts, ends = shift.points(starts), shift.points(ends)
     found = {(start, end) for start in starts for end in ends if start <= end}
-    return any(one in known or _bared(one, state.document) in known for one in found)
+    return any(one in stretches or _bared(one, state.document) in stretches for one in found)
 
 
 def _bared(stretch: Stretch, document: Document) -> Stretch:

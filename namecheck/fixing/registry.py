@@ -45,15 +45,16 @@ def discover(package: ModuleType) -> Iterator[Fixer]:
         yield declared[0]
 
 
-def by_code(declared: Iterable[Fixer]) -> Mapping[str, tuple[Fixer, ...]]:
+def by_code(all_fixers: Iterable[Fixer]) -> Mapping[str, tuple[Fixer, ...]]:
     """Fixes by the codes that they serve; raises `FixError` where one is declared wrongly."""
     table: defaultdict[str, list[Fixer]] = defaultdict(list)
-    for fixer in sorted(declared, key=lambda one: (one.order, one.name)):
+    for fixer in sorted(all_fixers, key=lambda one: (one.precedence, one.name)):
         _check(fixer)
         for code in fixer.codes:
-            if any(other.order == fixer.order for other in table[code]):
+            if any(other.precedence == fixer.precedence for other in table[code]):
                 clashing = ", ".join([*(one.name for one in table[code]), fixer.name])
-                raise FixError(f"two fixes of {code} have the same order {fixer.order}: {clashing}")
+                same = f"have the same precedence {fixer.precedence}"
+                raise FixError(f"two fixes of {code} {same}: {clashing}")
             table[code].append(fixer)
     return {code: tuple(listed) for code, listed in sorted(table.items())}
 

@@ -100,20 +100,20 @@ class _Mender:
 
     def mended(self) -> Mending:
         """Go over all files until nothing changes any more."""
-        left = self._findings
+        unfixed = self._findings
         if self._wishes.safe or self._wishes.unsafe:
             for _ in range(_PASSES):
-                fresh = self._pass(left)
+                fresh = self._pass(unfixed)
                 if fresh is None:
                     break
-                left = fresh
-        fixed = len(self._findings) - len(left)
+                unfixed = fresh
+        fixed = len(self._findings) - len(unfixed)
         if self._wishes.ignores:
-            left, before = self._ignoring(left), len(left)
-            return self._told(fixed, left, before - len(left))
-        return self._told(fixed, left, 0)
+            unfixed, before = self._ignoring(unfixed), len(unfixed)
+            return self._mending(fixed, unfixed, before - len(unfixed))
+        return self._mending(fixed, unfixed, 0)
 
-    def _told(self, fixed: int, left: tuple[Finding, ...], ignored: int) -> Mending:
+    def _mending(self, fixed: int, unfixed: tuple[Finding, ...], ignored: int) -> Mending:
         changes = []
         for location, file in self._changed.items():
             after = self._proposals.document(location)
@@ -123,7 +123,7 @@ class _Mender:
         undone = {
             self._trials.entry(location).path: spoilt for location, spoilt in self._undone.items()
         }
-        return Mending(tuple(changes), fixed, left, unsafe, ignored, undone)
+        return Mending(tuple(changes), fixed, unfixed, unsafe, ignored, undone)
 
     # Fixes
 
@@ -131,38 +131,38 @@ class _Mender:
         """Mend every file by itself; what is left then, None where nothing has changed."""
         changed = [
             location
-            for location, found in self._by_file(findings)
-            if location not in self._undone and self._mend_file(location, found)
+            for location, of_file in self._by_file(findings)
+            if location not in self._undone and self._mend_file(location, of_file)
         ]
         return self._checked() if changed else None
 
     def _by_file(self, findings: Sequence[Finding]) -> Iterator[tuple[str, list[Finding]]]:
-        files: dict[str, list[Finding]] = {}
+        by_location: dict[str, list[Finding]] = {}
         for finding in findings:
             location = self._trials.location(finding.filename)
             if location is not None:
-                files.setdefault(location, []).append(finding)
-        yield from files.items()
+                by_location.setdefault(location, []).append(finding)
+        yield from by_location.items()
 
-    def _mend_file(self, location: str, found: Sequence[Finding]) -> bool:
+    def _mend_file(self, location: str, of_file: Sequence[Finding]) -> bool:
         """Mend one file to a fixed point, as far as can be seen from it and those that call it."""
-        around = frozenset({location}).union(*map(self._trials.around, found))
+        around = frozenset({location}).union(*map(self._trials.around, of_file))
         changed = False
         for _ in range(_ROUNDS):
-            wanted = self._wanted(location, found)
+            wanted = self._wanted(location, of_file)
             state = self._combined(location, wanted)
             if state is None:
                 break
             self._take(location, state)
             changed = True
             path = self._trials.entry(location).path
-            found = [one for one in self._proposals.findings(around) if one.filename == path]
+            of_file = [one for one in self._proposals.findings(around) if one.filename == path]
         return changed
 
-    def _wanted(self, location: str, found: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
+    def _wanted(self, location: str, of_file: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
         """The fixes of the kinds that are wanted; of the others the number is kept."""
         fixes = [
-            (one, fix) for one in found if (fix := self._proposals.attempt(one).fix) is not None
+            (one, fix) for one in of_file if (fix := self._proposals.attempt(one).fix) is not None
         ]
         wanted = [(one, fix) for one, fix in fixes if fix.safe or self._wishes.unsafe]
         self._unsafe[location] = len(fixes) - len(wanted)
@@ -175,9 +175,9 @@ class _Mender:
             return state
         taken: list[tuple[Finding, Fix]] = []
         for pair in wanted:
-            found = self._together(location, [*taken, pair])
-            if found is not None:
-                state = found
+            further = self._together(location, [*taken, pair])
+            if further is not None:
+                state = further
                 taken.append(pair)
         return state
 
@@ -228,13 +228,13 @@ class _Mender:
 
     # Comments
 
-    def _ignoring(self, left: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    def _ignoring(self, unfixed: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Put comments to what is left, where they suppress it and nothing has come by them."""
-        for location, found in self._by_file(left):
+        for location, of_file in self._by_file(unfixed):
             document = self._proposals.document(location)
             if document is None:
                 continue
-            fix = ignores.added(document, found)
+            fix = ignores.added(document, of_file)
             state = State(document).after(fix) if fix is not None else None
             if isinstance(state, State):
                 self._take(location, state)

@@ -162,9 +162,9 @@ def _line_starts(text: str) -> list[int]:
 Shifts: TypeAlias = Mapping[str, Sequence[Shift]]
 
 
-def come(before: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
+def come(earlier: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
     """The findings that were not there before; `shifts` are those of the files that changed."""
-    known = Counter(key for finding in before for key in _keys(finding, shifts))
+    known = Counter(key for finding in earlier for key in _keys(finding, shifts))
     for finding in after:
         if not known[_key(finding)]:
             yield finding

@@ -1,4 +1,4 @@
-"""What was known of names, told by ``Annotated[Tensor, "N C"]``, with the imports it needs."""
+"""Annotations ``Annotated[Tensor, "N C"]`` for names that go, with the imports they need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Names = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """One place that can tell the dims of a target; `whole`: nothing else is left of it."""
+    """A place that can say the dims of a variable; `whole`: nothing else is left of it."""
 
     statement: ast.stmt
     target: ast.expr
@@ -47,36 +47,38 @@ class Annotations:
                     yield scope, name
 
     def assignment(
-        self, statement: ast.stmt, target: ast.expr, names: Names, *, whole: bool
+        self, statement: ast.stmt, assignee: ast.expr, names: Names, *, whole: bool
     ) -> bool:
-        """Annotate the target of an assignment, if that can be done."""
+        """Annotate the variable of an assignment, if that can be done."""
         scope = self._outline.scopes[statement]
-        key = scope, ast.unparse(target)
-        if not self._may_annotate(statement, target, key):
+        identity = scope, ast.unparse(assignee)
+        if not self._may_annotate(statement, assignee, identity):
             return False
-        self._notes[key] = _Note(statement, target, names, whole)
+        self._notes[identity] = _Note(statement, assignee, names, whole)
         return True
 
-    def _may_annotate(self, statement: ast.stmt, target: ast.expr, key: tuple[Scope, str]) -> bool:
-        scope, _ = key
+    def _may_annotate(
+        self, statement: ast.stmt, assignee: ast.expr, identity: tuple[Scope, str]
+    ) -> bool:
+        scope, _ = identity
         if isinstance(scope, ast.ClassDef) or isinstance(statement, ast.AnnAssign):
             return False
-        if key in self._notes or key in self._taken or not self._annotated_name:
+        if identity in self._notes or identity in self._taken or not self._annotated_name:
             return False
-        if isinstance(target, ast.Attribute):
-            return isinstance(target.value, ast.Name)
-        if not isinstance(target, ast.Name):
+        if isinstance(assignee, ast.Attribute):
+            return isinstance(assignee.value, ast.Name)
+        if not isinstance(assignee, ast.Name):
             return False
-        return not _is_annotated(scope, target.id)
+        return not _is_annotated(scope, assignee.id)
 
-    def assertion(self, statement: ast.stmt, target: ast.expr, names: Names) -> None:
+    def assertion(self, statement: ast.stmt, assignee: ast.expr, names: Names) -> None:
         """Annotate the parameter that an assertion speaks of, where it has no annotation."""
         scope = self._outline.scopes[statement]
-        if not isinstance(target, ast.Name) or not any(names) or not self._annotated_name:
+        if not isinstance(assignee, ast.Name) or not any(names) or not self._annotated_name:
             return
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
             for arg in _parameters(scope):
-                if arg.arg == target.id and not _is_bound(scope, target.id, statement):
+                if arg.arg == assignee.id and not _is_bound(scope, assignee.id, statement):
                     self._parameters.append((arg, names))
 
     def edits(self) -> Iterator[Edit]:
@@ -110,9 +112,9 @@ class Annotations:
             return (first.module or "").split(".")[0] not in sys.stdlib_module_names
         return first is None or first.names[0].name.split(".")[0] not in sys.stdlib_module_names
 
-    def _text(self, names: Names, tensor: str | None = None) -> str:
+    def _text(self, names: Names, tensor_text: str | None = None) -> str:
         dims = " ".join(name or "_" for name in names)
-        return f'{self._annotated_name}[{tensor or self._tensor_name}, "{dims}"]'
+        return f'{self._annotated_name}[{tensor_text or self._tensor_name}, "{dims}"]'
 
 
 def _value(statement: ast.stmt) -> ast.expr:
@@ -120,8 +122,9 @@ def _value(statement: ast.stmt) -> ast.expr:
     return statement.value
 
 
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Sequence[ast.arg]:
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+def _parameters(function_node: ast.FunctionDef | ast.AsyncFunctionDef) -> Sequence[ast.arg]:
+    args = function_node.args
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs]
 
 
 def _is_annotated(scope: Scope, name: str) -> bool:
@@ -130,13 +133,13 @@ def _is_annotated(scope: Scope, name: str) -> bool:
     return any(arg.arg == name and arg.annotation is not None for arg in _parameters(scope))
 
 
-def _is_bound(scope: Scope, name: str, before: ast.stmt) -> bool:
+def _is_bound(scope: Scope, name: str, statement: ast.stmt) -> bool:
     """Whether a statement may find another value than the one that a parameter came with."""
-    return before not in scope.body or any(
+    return statement not in scope.body or any(
         isinstance(node, ast.Name)
         and node.id == name
         and not isinstance(node.ctx, ast.Load)
-        and node.lineno < before.lineno
+        and node.lineno < statement.lineno
         for node in ast.walk(scope)
     )
 

@@ -44,17 +44,19 @@ class Compiled:
 class Compilation:
     """Takes the names out of one file."""
 
-    def __init__(self, file: ObservedFile, *, annotate: bool) -> None:
-        self._file = file
-        self._source = file.source
+    def __init__(self, observed_file: ObservedFile, *, annotate: bool) -> None:
+        self._file = observed_file
+        self._source = observed_file.source
         # Whether it makes a difference which variables are the same tensor.
-        self._tells_apart = any(reshapes(one, file.rows) for one in file.applications())
-        self._tells_apart |= any(map(self._begins_gradient, ast.walk(file.source.tree)))
-        self._doubts = file.observations.doubts
-        self._labels = file.observations.labels(file.location)
-        self._own = name_uses.own_names(file.source.tree)
-        self._outline = Outline(file.source)
-        self._annotations = Annotations(file.source, self._outline, annotate)
+        self._tells_apart = any(
+            reshapes(one, observed_file.rows) for one in observed_file.applications()
+        )
+        self._tells_apart |= any(map(self._begins_gradient, ast.walk(observed_file.source.tree)))
+        self._doubts = observed_file.observations.doubts
+        self._labels = observed_file.observations.labels(observed_file.location)
+        self._own = name_uses.own_names(observed_file.source.tree)
+        self._outline = Outline(observed_file.source)
+        self._annotations = Annotations(observed_file.source, self._outline, annotate)
         self._replacements: dict[ast.AST, Replacement] = {}
         self._gone: list[Span] = []
         self._result = Compiled()
@@ -94,23 +96,23 @@ class Compilation:
         tensors = [one.given[0] for one in each if one.given]
         return any(isinstance(t, Tensor) and t.dims.named() is Answer.YES for t in tensors)
 
-    def _visit(self, expression: ast.Call | ast.Attribute) -> None:
-        if isinstance(expression, ast.Attribute) and not isinstance(expression.ctx, ast.Load):
+    def _visit(self, use: ast.Call | ast.Attribute) -> None:
+        if isinstance(use, ast.Attribute) and not isinstance(use.ctx, ast.Load):
             return
-        observed = self._file.at(expression)
+        observed = self._file.at(use)
         try:
-            replacement = replacement_of(expression, observed, self._file.rows)
+            replacement = replacement_of(use, observed, self._file.rows)
         except Unsettled as unsettled:
-            self._leave(expression, str(unsettled))
+            self._leave(use, str(unsettled))
             return
         if replacement is not None and replacement.text is not None and not self._doubts:
-            self._leave(expression, "its names went with an earlier run")
+            self._leave(use, "its names went with an earlier run")
         elif replacement is not None:
-            self._replace(expression, replacement)
+            self._replace(use, replacement)
         elif self._doubts and not observed.decisive.each:
-            reason = name_uses.doubt(expression, observed, self._labels, self._own)
+            reason = name_uses.doubt(use, observed, self._labels, self._own)
             if reason is not None:
-                self._leave(expression, reason)
+                self._leave(use, reason)
 
     def _replace(self, node: ast.expr, replacement: Replacement) -> None:
         """Rewrite a place; a call that may do more than give a value does not go with it."""
@@ -142,41 +144,41 @@ class Compilation:
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
             self._assignment(statement, statement.target, statement.value)
 
-    def _expression(self, statement: ast.stmt, expression: ast.expr) -> None:
+    def _expression(self, statement: ast.stmt, assigned: ast.expr) -> None:
         """``x.rename_("N", "C")`` by itself."""
-        if self._goes(expression) and is_stable(self._bare(expression)):
+        if self._goes(assigned) and is_stable(self._bare(assigned)):
             self._remove(statement)
 
-    def _assignment(self, statement: ast.stmt, variable: ast.expr, expression: ast.expr) -> None:
-        if isinstance(variable, ast.Attribute) and variable.attr == "names":
-            self._naming(statement, variable, variable.value)
+    def _assignment(self, statement: ast.stmt, assignee: ast.expr, assigned: ast.expr) -> None:
+        if isinstance(assignee, ast.Attribute) and assignee.attr == "names":
+            self._naming(statement, assignee)
             return
-        replacement = self._replacements.get(expression)
+        replacement = self._replacements.get(assigned)
         if replacement is None:
             return
-        bare = self._bare(expression)
-        same = ast.unparse(bare) == ast.unparse(variable) and not self._tells_apart
-        if not same and isinstance(variable, ast.Attribute) and isinstance(bare, ast.Attribute):
-            self._alias(expression)  # a module would have a parameter under two names
+        stripped = self._bare(assigned)
+        same = ast.unparse(stripped) == ast.unparse(assignee) and not self._tells_apart
+        if not same and isinstance(assignee, ast.Attribute) and isinstance(stripped, ast.Attribute):
+            self._alias(assigned)  # a module would have a parameter under two names
         dims = replacement.dims
         if dims is not None and _can_be_annotated(dims):
             names = _labels(dims)
-            annotated = self._annotations.assignment(statement, variable, names, whole=same)
+            annotated = self._annotations.assignment(statement, assignee, names, whole=same)
             if annotated and same:
-                self._drop(expression)
+                self._drop(assigned)
                 return
         if same:
             self._remove(statement)
 
-    def _naming(self, statement: ast.stmt, attribute: ast.expr, receiver: ast.expr) -> None:
+    def _naming(self, statement: ast.stmt, assignee: ast.Attribute) -> None:
         """``x.names = …``."""
-        each = self._file.applied(attribute).each
+        each = self._file.applied(assignee).each
         if not each:
-            if name_uses.may_be_tensor(receiver):
-                self._leave(attribute, "it is not known to be the names of a tensor")
+            if name_uses.may_be_tensor(assignee.value):
+                self._leave(assignee, "it is not known to be the names of a tensor")
         elif bad := next((one for one in each if one.contradiction is not None), None):
             assert bad.contradiction is not None
-            self._leave(attribute, bad.contradiction.message.splitlines()[0])
+            self._leave(assignee, bad.contradiction.message.splitlines()[0])
         else:
             self._remove(statement)
             self._result.sites += 1

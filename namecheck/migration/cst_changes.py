@@ -35,13 +35,13 @@ def _beside(cst: libcst.BaseExpression, text: str) -> libcst.BaseExpression:
     return _in_place(f"(named, {text})[1]", read.value)
 
 
-def _followed(method: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
+def _followed(lookup: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
     """What a method was looked up on, with others called on it in place of it."""
     if not suffix:
-        return method.value
+        return lookup.value
     if suffix == ALIAS:
-        return libcst.parse_expression(f"receiver{suffix}").with_changes(value=method.value)
-    return _put(libcst.parse_expression(f"receiver{suffix}"), method)
+        return libcst.parse_expression(f"receiver{suffix}").with_changes(value=lookup.value)
+    return _put(libcst.parse_expression(f"receiver{suffix}"), lookup)
 
 
 def _put(chain: libcst.BaseExpression, called: libcst.Attribute) -> libcst.BaseExpression:
@@ -95,9 +95,9 @@ def _sizes(pairs: libcst.BaseExpression) -> libcst.BaseExpression:
     return _in_place("tuple(size for _, size in named)", pairs)
 
 
-def _in_place(text: str, named: libcst.BaseExpression) -> libcst.BaseExpression:
+def _in_place(text: str, cst: libcst.BaseExpression) -> libcst.BaseExpression:
     """An expression with another one in place of ``named``."""
-    return libcst.parse_expression(text).visit(_InPlaceOf("named", named))  # type: ignore[return-value]
+    return libcst.parse_expression(text).visit(_InPlaceOf("named", cst))  # type: ignore[return-value]
 
 
 class _InPlaceOf(libcst.CSTTransformer):
@@ -119,11 +119,11 @@ def _second(element: libcst.BaseElement) -> libcst.BaseExpression | None:
     return None
 
 
-def _in_place_of(argument: libcst.Arg, text: str) -> list[libcst.Arg]:
+def _in_place_of(cst_argument: libcst.Arg, text: str) -> list[libcst.Arg]:
     parsed = libcst.parse_expression(f"f({text})")
     assert isinstance(parsed, libcst.Call)
     new = list(parsed.args)
     if len(new) == 1 and new[0].keyword is None:
-        return [argument.with_changes(value=new[0].value)]
-    new[-1] = new[-1].with_changes(comma=argument.comma)
+        return [cst_argument.with_changes(value=new[0].value)]
+    new[-1] = new[-1].with_changes(comma=cst_argument.comma)
     return new

@@ -59,17 +59,17 @@ def indices(value: Any, dims: Dims, *, unordered: bool) -> tuple[str, ...]:
     return tuple(options)
 
 
-def ends(value: Sequence[Any], dims: Dims, *, keywords: bool) -> Iterator[str]:
+def ends(flattened: Sequence[Any], dims: Dims, *, keywords: bool) -> Iterator[str]:
     """What may replace a list of names that stand side by side: the first and the last of them."""
-    pairs = [places(word, dims) for word in (value[0], value[-1])]
+    pairs = [places(word, dims) for word in (flattened[0], flattened[-1])]
     for side in range(2):
         start, end = (pair[side] for pair in pairs)
         if start is not None and end is not None:
             yield f"start_dim={start}, end_dim={end}" if keywords else f"{start}, {end}"
 
 
-def _tuple(texts: Sequence[str]) -> str:
-    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+def _tuple(numerals: Sequence[str]) -> str:
+    return f"({numerals[0]},)" if len(numerals) == 1 else f"({', '.join(numerals)})"
 
 
 def alignment(dims: Dims, layout: Sequence[Any]) -> str:

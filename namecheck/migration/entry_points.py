@@ -89,13 +89,15 @@ def has_main(tree: ast.Module) -> bool:
     )
 
 
-def _may_need(node: ast.Import | ast.ImportFrom, source: Source, files: ProjectFiles) -> bool:
+def _may_need(importing: ast.Import | ast.ImportFrom, source: Source, files: ProjectFiles) -> bool:
     """Whether what an import brings, or runs, depends on the names being on torch."""
-    if isinstance(node, ast.ImportFrom):
-        if not node.level and (node.module or "").split(".")[0] == "torch":
-            return any(_is_operator(f"{node.module}.{alias.name}") for alias in node.names)
-        return node.level > 0 or _is_found(node.module or "", source, files)
-    return any(_is_found(alias.name, source, files) for alias in node.names)
+    if isinstance(importing, ast.ImportFrom):
+        if not importing.level and (importing.module or "").split(".")[0] == "torch":
+            return any(
+                _is_operator(f"{importing.module}.{alias.name}") for alias in importing.names
+            )
+        return importing.level > 0 or _is_found(importing.module or "", source, files)
+    return any(_is_found(alias.name, source, files) for alias in importing.names)
 
 
 def _is_found(module: str, source: Source, files: ProjectFiles) -> bool:

@@ -10,7 +10,7 @@ from namecheck.migration.compilation import LeftPlace
 from namecheck.project import Entry
 
 
-class Input(NamedTuple):
+class InputFile(NamedTuple):
     """A file of a run that is migrated, with its contents."""
 
     entry: Entry

@@ -11,7 +11,7 @@ from namecheck.core import syntax
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import CannotWrite, Document
 from namecheck.migration import name_uses
-from namecheck.migration.migrated import Input, Migrated
+from namecheck.migration.migrated import InputFile, Migrated
 from namecheck.migration.name_arguments import is_of_names
 from namecheck.migration.observations import Observations
 from namecheck.migration.to_namecheck import to_namecheck
@@ -33,28 +33,28 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
 
     With `unsafe`, names that operators keep are not stripped for these operators.
     """
-    outcomes: list[Migrated] = []
-    inputs: list[Input] = []
+    migrated: list[Migrated] = []
+    input_files: list[InputFile] = []
     for task in project.tasks_of(entries, ProjectFiles()):
         entry = task.entry
         try:
             document = _read(task)
         except (Refused, OSError) as error:
-            outcomes.append(Migrated(entry.path, None, None, failure=_reason(error)))
+            migrated.append(Migrated(entry.path, None, None, failure=_reason(error)))
         else:
-            inputs += [] if document is None else [Input(entry, document)]
-    trees = [document.source.tree for _, document in inputs]
+            input_files += [] if document is None else [InputFile(entry, document)]
+    trees = [document.source.tree for _, document in input_files]
     uses = any(map(name_uses.uses_names, trees))
     if uses or (road is Road.TORCH and any(map(name_uses.may_be_left, trees))):
         observations = Observations(doubts=uses)
-        for entry, document in inputs:
+        for entry, document in input_files:
             observations.observe(document.source, entry.settings)
-        inputs += _reached(entries, inputs, observations)
+        input_files += _reached(entries, input_files, observations)
         if road is Road.NAMECHECK:
-            outcomes += to_namecheck(inputs, observations, unsafe=unsafe)
+            migrated += to_namecheck(input_files, observations, unsafe=unsafe)
         else:
-            outcomes += to_torch(inputs, observations)
-    return sorted(outcomes, key=lambda one: one.path)
+            migrated += to_torch(input_files, observations)
+    return sorted(migrated, key=lambda one: one.path)
 
 
 def write(one: Migrated) -> Migrated:
@@ -88,12 +88,12 @@ def _reason(problem: Refused | OSError) -> str:
 
 
 def _reached(
-    entries: Sequence[Entry], inputs: Sequence[Input], observations: Observations
-) -> Iterator[Input]:
+    entries: Sequence[Entry], input_files: Sequence[InputFile], observations: Observations
+) -> Iterator[InputFile]:
     """The files that name nothing themselves, and are handed tensors that have names."""
-    read = {entry.location for entry, _ in inputs}
+    read = {entry.location for entry, _ in input_files}
     for entry in entries:
         location = entry.location
         if location not in read and any(map(is_of_names, observations.in_file(location))):
             with open(location, "rb") as file:
-                yield Input(entry, Document.of(file.read(), location))
+                yield InputFile(entry, Document.of(file.read(), location))

@@ -83,10 +83,10 @@ def has_unknown(application: Application) -> bool:
 
 def has_names(application: Application) -> bool:
     """Whether there are texts among the arguments that were given here, or new names."""
-    pairs: list[tuple[Key, Any]] = [*enumerate(application.given), *application.keywords]
+    keyed: list[tuple[Key, Any]] = [*enumerate(application.given), *application.keywords]
     return any(
         key in NEW_NAMES or _has_text(value)
-        for key, value in pairs
+        for key, value in keyed
         if is_early(key, application) == application.early
     )
 

@@ -61,7 +61,7 @@ def own_names(tree: ast.AST) -> frozenset[str]:
 
 
 def doubt(
-    expression: ast.Call | ast.Attribute,
+    use: ast.Call | ast.Attribute,
     observed: Observed,
     labels: frozenset[str],
     defined: frozenset[str],
@@ -71,11 +71,11 @@ def doubt(
     `labels` are the names that tensors have in the file, `defined` what it defines itself.
     """
     decisive = observed.decisive
-    if isinstance(expression, ast.Call) and _makes(expression, labels, defined):
+    if isinstance(use, ast.Call) and _makes(use, labels, defined):
         return "no call of what is made here is seen"
     if decisive.otherwise and not (decisive.unknown or decisive.open):
         return None
-    if not _uses_names(expression, labels):
+    if not _uses_names(use, labels):
         return None
     if not decisive.otherwise:
         return "the analysis does not reach it"
@@ -84,18 +84,18 @@ def doubt(
     return "what this is called on is not known"
 
 
-def _uses_names(expression: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
-    if isinstance(expression, ast.Attribute):
-        return expression.attr == "names" and may_be_tensor(expression.value)
-    called = expression.func
+def _uses_names(use: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
+    if isinstance(use, ast.Attribute):
+        return use.attr == "names" and may_be_tensor(use.value)
+    called = use.func
     if not isinstance(called, ast.Attribute):
         return False
     if called.attr in _OF_TENSORS:
         return True
     if called.attr == "rename":
-        return may_be_tensor(called.value) and _renames(expression)
+        return may_be_tensor(called.value) and _renames(use)
     return called.attr in operators.table() and any(
-        _is_of_labels(argument, labels) for argument in (*expression.args, *_values(expression))
+        _is_of_labels(argument, labels) for argument in (*use.args, *_values(use))
     )
 
 

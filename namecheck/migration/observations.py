@@ -179,8 +179,8 @@ class Observations:
             yield places.setdefault(where, Observed()), applied
 
 
-def _add(total: Applications, more: Applications) -> None:
-    total.otherwise |= more.otherwise
-    total.unknown |= more.unknown
-    total.open |= more.open
-    total.each += [one for one in more.each if one not in total.each]
+def _add(collected: Applications, more: Applications) -> None:
+    collected.otherwise |= more.otherwise
+    collected.unknown |= more.unknown
+    collected.open |= more.open
+    collected.each += [one for one in more.each if one not in collected.each]

@@ -104,23 +104,23 @@ class _Options:
 
 
 def _agreed(
-    options: Sequence[_Options], counted: Sequence[Application], plan: _Plan
+    requests: Sequence[_Options], counted: Sequence[Application], plan: _Plan
 ) -> Replacement | None:
     """What all times agree on; None where they do not."""
-    whole = {(one.text, one.suffix) for one in options}
+    whole = {(one.text, one.suffix) for one in requests}
     if len(whole) > 1:
         return None
     [(text, suffix)] = whole
     texts: dict[Key, str | None] = {}
-    for key in dict.fromkeys(key for one in options for key in one.arguments):
-        lists = [one.arguments.get(key, ()) for one in options]
+    for key in dict.fromkeys(key for one in requests for key in one.arguments):
+        lists = [one.arguments.get(key, ()) for one in requests]
         common = [option for option in lists[0] if all(option in listed for listed in lists)]
         if not common:
             common = _looked_up(key, counted)
         if not common:
             return None
         texts[plan.place(key)] = common[0]
-    dims = [one.dims for one in options]
+    dims = [one.dims for one in requests]
     same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
     return Replacement(text, suffix, texts, same)
 
@@ -249,27 +249,27 @@ class _Plan:
         if not names_it and not name_arguments.has_names(application):
             return None
         options = self._arguments(application)
-        texts = dict(options.arguments)
+        replacing = dict(options.arguments)
         for key, value, parameter in given:
             if parameter is not None and parameter.name == "dims":
                 dims, by_keyword = reference_dims(application), isinstance(key, str)
-                texts[key] = tuple(dim_indices.ends(value, dims, keywords=by_keyword))
-        return _Options(texts, dims=options.dims)
+                replacing[key] = tuple(dim_indices.ends(value, dims, keywords=by_keyword))
+        return _Options(replacing, dims=options.dims)
 
     def unflattened(self, application: Application) -> _Options | None:
         """``unflatten``: of sizes with names the sizes are left."""
         has_names = name_arguments.has_names(application)
         options = self._arguments(application) if has_names else _Options({})
         assert isinstance(self._node, ast.Call)
-        texts = dict(options.arguments)
+        replacing = dict(options.arguments)
         for key, value, parameter in name_arguments.arguments_of(application, self._rows):
             sizes = parameter is not None and "sizes" in (parameter.name, parameter.role)
             if not sizes or not self._is_written(key, application):
                 continue
             if isinstance(value, Mapping) or _has_pairs(value):
                 self._take(application)
-                texts[key] = (VALUES if isinstance(value, Mapping) else SIZES,)
-        return _Options(texts, dims=options.dims) if texts else None
+                replacing[key] = (VALUES if isinstance(value, Mapping) else SIZES,)
+        return _Options(replacing, dims=options.dims) if replacing else None
 
     def _reduces(self, application: Application) -> bool:
         """Whether it makes no difference in which order several dims are given."""
@@ -280,28 +280,28 @@ class _Plan:
 
     def _arguments(self, application: Application) -> _Options:
         self._take(application)
-        texts: dict[Key, tuple[str | None, ...]] = {}
+        replacing: dict[Key, tuple[str | None, ...]] = {}
         dims = None
         for key, value, parameter in name_arguments.arguments_of(application, self._rows):
             if not self._is_written(key, application):
                 continue
             if parameter is None:
                 if name_arguments.is_name(value, application):
-                    raise Unsettled("its arguments are not all written there")
+                    raise Unsettled("its arguments are not all spelled there")
                 continue
             if parameter.name in name_arguments.NEW_NAMES:
                 if "tensor" not in parameter.kinds:
-                    texts[key] = (None,)
+                    replacing[key] = (None,)
                     dims = _dims(application.result)
             elif name_arguments.is_dim(parameter) and value is not None:
-                texts[key] = self._indices(value, application)
+                replacing[key] = self._indices(value, application)
         node = self._node
         assert isinstance(node, ast.Call)
-        keys: set[Key | None] = {keyword.arg for keyword in node.keywords}
-        keys |= {place + self._offset for place in range(_first_star(node))}
-        if not keys.issuperset(texts):
-            raise Unsettled("its arguments are not all written there")
-        return _Options(texts, dims=dims)
+        spelled: set[Key | None] = {keyword.arg for keyword in node.keywords}
+        spelled |= {place + self._offset for place in range(_first_star(node))}
+        if not spelled.issuperset(replacing):
+            raise Unsettled("its arguments are not all spelled there")
+        return _Options(replacing, dims=dims)
 
     def _indices(self, value: Any, application: Application) -> tuple[str, ...]:
         if value is UNKNOWN:

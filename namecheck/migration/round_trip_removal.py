@@ -33,8 +33,8 @@ Again: TypeAlias = Callable[[Source], Observations]
 class RoundTripRemoval:
     """The round trips of one file that go; `again` observes the files with it changed."""
 
-    def __init__(self, file: ObservedFile, again: Again) -> None:
-        self._file = file
+    def __init__(self, observed_file: ObservedFile, again: Again) -> None:
+        self._file = observed_file
         self._again = again
 
     def edits(self) -> tuple[Edit, ...]:
@@ -102,11 +102,11 @@ class RoundTripRemoval:
         return all(map(self._file.is_pure, arguments))
 
 
-def _gives_the_same(observed: Observed, before: Observed) -> bool:
-    """Whether the names that a call gives are there when it is called, and are those of before."""
+def _gives_the_same(observed: Observed, stripped: Observed) -> bool:
+    """Whether a call gives names that are there already, and are those of before."""
     names = {_names(one) for one in observed.decisive.each}
     return observed.always(_gives_what_is_there) and names == {
-        _names(one) for one in before.decisive.each
+        _names(one) for one in stripped.decisive.each
     }
 
 
@@ -148,12 +148,12 @@ class _Without(ast.NodeTransformer):
     def __init__(self, calls: AbstractSet[ast.Call]) -> None:
         self._calls = calls
 
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        if node in self._calls:
-            assert isinstance(node.func, ast.Attribute)
-            return node.func.value
-        return node
+    def visit_Call(self, call: ast.Call) -> ast.expr:
+        self.generic_visit(call)
+        if call in self._calls:
+            assert isinstance(call.func, ast.Attribute)
+            return call.func.value
+        return call
 
 
 # Which statements go with the calls

@@ -49,11 +49,11 @@ class RoundTrips:
         return {strip for strips in self.restores.values() for strip in strips} - self.needed
 
 
-def round_trips(file: ObservedFile) -> Iterator[RoundTrips]:
+def round_trips(observed_file: ObservedFile) -> Iterator[RoundTrips]:
     """The round trips of every scope of a file."""
-    for scope in ast.walk(file.source.tree):
+    for scope in ast.walk(observed_file.source.tree):
         if isinstance(scope, Scope):
-            result = _Flow(scope, file).round_trips()
+            result = _Flow(scope, observed_file).round_trips()
             if result.strips:
                 yield result
 
@@ -61,9 +61,9 @@ def round_trips(file: ObservedFile) -> Iterator[RoundTrips]:
 class _Flow:
     """Follows the variables of one scope."""
 
-    def __init__(self, scope: Scope, file: ObservedFile) -> None:
+    def __init__(self, scope: Scope, observed_file: ObservedFile) -> None:
         self._scope = scope
-        self._file = file
+        self._file = observed_file
         self._shared = frozenset(_shared(scope))
         self._environment: dict[str, Strips] = {}
         # The environments in which the loops are left early, and in which a handler may start.
@@ -82,8 +82,8 @@ class _Flow:
             self._need(*self._environment.values())
         return self._result
 
-    def _need(self, *each: Strips) -> None:
-        self._result.needed.update(*each)
+    def _need(self, *strips: Strips) -> None:
+        self._result.needed.update(*strips)
 
     # Statements
 
@@ -148,13 +148,13 @@ class _Flow:
     def _loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> None:
         """The body, until the environment does not change any more."""
         self._exits.append([])
-        start: Environment | None = None
-        while start != self._environment:
-            start = dict(self._environment)
+        previous: Environment | None = None
+        while previous != self._environment:
+            previous = dict(self._environment)
             self._block(loop.body)
             if isinstance(loop, ast.While):
                 self._of(loop.test)
-            self._environment = _join([start, self._environment, *self._exits[-1]])
+            self._environment = _join([previous, self._environment, *self._exits[-1]])
         self._exits.pop()
         self._block(loop.orelse)
 
@@ -172,41 +172,41 @@ class _Flow:
 
     # Variables
 
-    def _assign(self, variable: ast.expr, expression: ast.expr) -> None:
+    def _assign(self, assignee: ast.expr, assigned: ast.expr) -> None:
         if (
-            isinstance(variable, (ast.Tuple, ast.List))
-            and isinstance(expression, (ast.Tuple, ast.List))
-            and len(variable.elts) == len(expression.elts)
+            isinstance(assignee, (ast.Tuple, ast.List))
+            and isinstance(assigned, (ast.Tuple, ast.List))
+            and len(assignee.elts) == len(assigned.elts)
         ):
-            each = [self._of(one) for one in expression.elts]
-            for one, strips in zip(variable.elts, each, strict=True):
+            each = [self._of(one) for one in assigned.elts]
+            for one, strips in zip(assignee.elts, each, strict=True):
                 self._bind(one, strips)
         else:
-            self._bind(variable, self._of(expression))
+            self._bind(assignee, self._of(assigned))
 
-    def _bind(self, variable: ast.expr, strips: Strips) -> None:
-        if isinstance(variable, ast.Name):
-            self._environment.pop(variable.id, None)
+    def _bind(self, assignee: ast.expr, strips: Strips) -> None:
+        if isinstance(assignee, ast.Name):
+            self._environment.pop(assignee.id, None)
             if strips:
-                self._environment[variable.id] = strips
-            if variable.id in self._shared:
+                self._environment[assignee.id] = strips
+            if assignee.id in self._shared:
                 self._need(strips)
-        elif isinstance(variable, (ast.Tuple, ast.List)):
-            for one in variable.elts:
+        elif isinstance(assignee, (ast.Tuple, ast.List)):
+            for one in assignee.elts:
                 self._bind(one, strips)
-        elif isinstance(variable, ast.Subscript):
+        elif isinstance(assignee, ast.Subscript):
             self._need(strips)
-            self._of(variable)
+            self._of(assignee)
         else:
-            self._need(strips, *map(self._of, _expressions(variable)))
+            self._need(strips, *map(self._of, _expressions(assignee)))
 
-    def _augmented(self, variable: ast.expr, expression: ast.expr) -> None:
+    def _augmented(self, assignee: ast.expr, assigned: ast.expr) -> None:
         """``y += z``: what is written to keeps its names, as all of its dims have one."""
-        strips = self._of(expression)
-        if isinstance(variable, ast.Name) and variable.id in self._environment:
-            self._bind(variable, self._environment[variable.id] | strips)
+        strips = self._of(assigned)
+        if isinstance(assignee, ast.Name) and assignee.id in self._environment:
+            self._bind(assignee, self._environment[assignee.id] | strips)
         else:
-            self._need(strips, self._of(variable))
+            self._need(strips, self._of(assignee))
 
     # Expressions
 

@@ -8,16 +8,16 @@ from namecheck.core.syntax import Source
 from namecheck.editing.edits import Edit, applied
 from namecheck.migration import name_uses, verification
 from namecheck.migration.entry_points import install_edit, is_installed, is_shared
-from namecheck.migration.migrated import Input, Migrated
+from namecheck.migration.migrated import InputFile, Migrated
 from namecheck.migration.observations import Observations
 from namecheck.migration.observed_file import ObservedFile
 from namecheck.migration.round_trip_removal import RoundTripRemoval
-from namecheck.migration.verification import Candidate
+from namecheck.migration.verification import Draft
 from namecheck.project.files import ProjectFiles
 
 
 def to_namecheck(
-    inputs: Sequence[Input], observations: Observations, *, unsafe: bool
+    input_files: Sequence[InputFile], observations: Observations, *, unsafe: bool
 ) -> Iterator[Migrated]:
     """Each file with the call that installs the names, if a program starts from it.
 
@@ -26,11 +26,11 @@ def to_namecheck(
     files = ProjectFiles()
     imported = {
         location
-        for entry, document in inputs
+        for entry, document in input_files
         for location in files.imported(entry.location, document.data)
     }
-    installed = any(is_installed(document.source, files) for _, document in inputs)
-    for one in inputs:
+    installed = any(is_installed(document.source, files) for _, document in input_files)
+    for one in input_files:
         entry, document = one
         fault = observations.fault(entry.location)
         edits: list[Edit] = []
@@ -38,22 +38,22 @@ def to_namecheck(
             shared = is_shared(entry.location, imported)
             edit = install_edit(document.source, observations, files, shared=shared)
             edits += [] if edit is None else [edit]
-            edits += _without_round_trips(one, inputs, observations) if unsafe else ()
+            edits += _without_round_trips(one, input_files, observations) if unsafe else ()
         after = applied(document, edits)
         waits = not installed and name_uses.uses_names(document.source.tree)
         yield Migrated(entry.path, document, after, len(edits), failure=fault, waits=waits)
 
 
 def _without_round_trips(
-    one: Input, inputs: Sequence[Input], observations: Observations
+    input_file: InputFile, input_files: Sequence[InputFile], observations: Observations
 ) -> tuple[Edit, ...]:
     """The edits that leave the names on, if they bring no finding."""
-    entry, document = one
+    entry, document = input_file
 
     def again(changed: Source) -> Observations:
         fresh = Observations()
         fresh.put(changed)
-        for each in inputs:
+        for each in input_files:
             source = changed if each.entry is entry else each.document.source
             fresh.observe(source, each.entry.settings)
         return fresh
@@ -63,6 +63,6 @@ def _without_round_trips(
         edits = RoundTripRemoval(file, again).edits()
     except ValueError:
         return ()
-    candidates = {entry.location: Candidate(applied(document, edits))}
+    drafts = {entry.location: Draft(applied(document, edits))}
     known = verification.findings(entry, {}) if edits else ()
-    return () if edits and verification.fault(entry, known, candidates) else edits
+    return () if edits and verification.fault(entry, known, drafts) else edits

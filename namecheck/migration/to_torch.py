@@ -10,25 +10,25 @@ from namecheck.editing.documents import CannotWrite, Document
 from namecheck.editing.edits import applied
 from namecheck.migration import verification
 from namecheck.migration.compilation import Compilation, LeftPlace
-from namecheck.migration.migrated import Input, Migrated
+from namecheck.migration.migrated import InputFile, Migrated
 from namecheck.migration.observations import Observations
 from namecheck.migration.observed_file import ObservedFile
 from namecheck.migration.unused_constants import without_unused
-from namecheck.migration.verification import Candidate
+from namecheck.migration.verification import Draft
 
 
-def to_torch(inputs: Sequence[Input], observations: Observations) -> Iterator[Migrated]:
+def to_torch(input_files: Sequence[InputFile], observations: Observations) -> Iterator[Migrated]:
     """Each file without names; whether it brings findings is asked with all others as they become.
 
     Annotations are left out where they bring findings.
     """
-    candidates: dict[str, Candidate] = {}
-    compiled: list[Input] = []
-    for one in inputs:
+    drafts: dict[str, Draft] = {}
+    compiled: list[InputFile] = []
+    for one in input_files:
         fault = observations.fault(one.entry.location)
         try:
             if not fault:
-                candidates[one.entry.location] = _candidate(one, observations, annotate=True)
+                drafts[one.entry.location] = _draft(one, observations, annotate=True)
         except (ValueError, CannotWrite) as error:
             fault = str(error)
         if fault:
@@ -36,41 +36,43 @@ def to_torch(inputs: Sequence[Input], observations: Observations) -> Iterator[Mi
         else:
             compiled.append(one)
     for one in compiled:
-        yield _settled(one, observations, candidates)
+        yield _settled(one, observations, drafts)
 
 
-def _settled(one: Input, observations: Observations, candidates: dict[str, Candidate]) -> Migrated:
+def _settled(
+    input_file: InputFile, observations: Observations, drafts: dict[str, Draft]
+) -> Migrated:
     """The file as it becomes; as it is where it would bring findings."""
-    entry, document = one
-    candidate = candidates[entry.location]
-    if candidate.after == document and not candidate.left:
+    entry, document = input_file
+    draft = drafts[entry.location]
+    if draft.after == document and not draft.left:
         return Migrated(entry.path, document, document)
     known = verification.findings(entry, {})
-    fault = verification.fault(entry, known, candidates)
+    fault = verification.fault(entry, known, drafts)
     if fault:
-        candidate = candidates[entry.location] = _candidate(one, observations, annotate=False)
-        fault = verification.fault(entry, known, candidates)
+        draft = drafts[entry.location] = _draft(input_file, observations, annotate=False)
+        fault = verification.fault(entry, known, drafts)
     if fault:
-        candidates[entry.location] = Candidate(document)
+        drafts[entry.location] = Draft(document)
         # What is left may be what brings the findings.
-        return Migrated(entry.path, document, document, left=candidate.left, failure=fault)
-    after = without_unused(document, candidate.after)
-    return Migrated(entry.path, document, after, candidate.sites, candidate.left)
+        return Migrated(entry.path, document, document, left=draft.left, failure=fault)
+    after = without_unused(document, draft.after)
+    return Migrated(entry.path, document, after, draft.sites, draft.left)
 
 
-def _candidate(one: Input, observations: Observations, *, annotate: bool) -> Candidate:
+def _draft(input_file: InputFile, observations: Observations, *, annotate: bool) -> Draft:
     """One file without names; raises `ValueError` and `CannotWrite`."""
-    entry, document = one
+    entry, document = input_file
     file = ObservedFile(document, observations, entry.settings.rows())
     compiled = Compilation(file, annotate=annotate).compiled()
     after = applied(document, compiled.edits)
     if not compiled.edits and not compiled.left:
-        return Candidate(document)
+        return Draft(document)
     spans = {place.span for place in compiled.left}
     contradicted = [
         place for place in _contradicted(document, observations) if place.span not in spans
     ]
-    return Candidate(after, compiled.sites, tuple(sorted([*compiled.left, *contradicted])))
+    return Draft(after, compiled.sites, tuple(sorted([*compiled.left, *contradicted])))
 
 
 def _contradicted(document: Document, observations: Observations) -> Iterator[LeftPlace]:

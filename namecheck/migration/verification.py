@@ -17,7 +17,7 @@ from namecheck.project import Entry
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Draft:
     """What a file would become, how many places are rewritten, and which are left."""
 
     after: Document
@@ -25,31 +25,30 @@ class Candidate:
     left: tuple[LeftPlace, ...] = ()
 
 
-def findings(entry: Entry, candidates: Mapping[str, Candidate]) -> tuple[Finding, ...]:
+def findings(entry: Entry, drafts: Mapping[str, Draft]) -> tuple[Finding, ...]:
     """The findings of a file, with those contents of files, by location, that they would have."""
-    overlay = {location: candidate.after.data for location, candidate in candidates.items()}
+    overlay = {location: draft.after.data for location, draft in drafts.items()}
     return project.check([entry], jobs=1, overlay=overlay).findings
 
 
-def fault(entry: Entry, known: Sequence[Finding], candidates: Mapping[str, Candidate]) -> str:
-    """What is wrong with a candidate, of which these findings are known; empty where nothing is.
+def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft]) -> str:
+    """What is wrong with a draft, given the findings of before; empty where nothing is.
 
     What is left may be wrong from now on, as there are no more names where they came from.
     """
     try:
         sources = {
-            os.path.realpath(location): candidate.after.source
-            for location, candidate in candidates.items()
+            os.path.realpath(location): draft.after.source for location, draft in drafts.items()
         }
     except Refused as refused:
         return f"what would become of it is no Python: {refused.finding.message}"
     left = {
-        os.path.realpath(location): {_called(place.source) for place in candidate.left}
-        for location, candidate in candidates.items()
+        os.path.realpath(location): {_called(place.source) for place in draft.left}
+        for location, draft in drafts.items()
     }
-    counts = Counter(finding.code for finding in known)
+    counts = Counter(finding.code for finding in earlier)
     new = []
-    for finding in findings(entry, candidates):
+    for finding in findings(entry, drafts):
         location = os.path.realpath(finding.filename)
         text = sources[location].segment(finding.span) if location in sources else ""
         if _called(text) not in left.get(location, ()):

@@ -40,6 +40,6 @@ def test_what_the_page_shows_is_what_fixes_change(block: re.Match[str], tmp_path
     mending = mend([entry], found, Wishes(unsafe="unsafe" in block["flags"]))
     assert not mending.left
     [change] = mending.changes
-    found_lines = unified(change.before, change.after, "example.py", context=0)
+    found_lines = unified(change.before, change.after, "example.py", context_lines=0)
     lines = [line.decode() for line in found_lines][2:]
     assert [line for line in lines if not line.startswith("@@")] == block["diff"].splitlines()

@@ -20,8 +20,8 @@ from namecheck.fixing.registry import FixError, by_code, discover, fixers
 EXAMPLE = Example("x\n", "y\n")
 
 
-def declared(*codes: str, order: int = 0, example: Example | None = EXAMPLE) -> Fixer:
-    @fix(*codes, safety=Safety.NEVER, order=order, examples=(example,) if example else ())
+def declared(*codes: str, precedence: int = 0, example: Example | None = EXAMPLE) -> Fixer:
+    @fix(*codes, safety=Safety.NEVER, precedence=precedence, examples=(example,) if example else ())
     def propose(finding: Finding, site: Site) -> Iterator[Proposal]:
         """Says something. And more."""
         yield from ()
@@ -46,7 +46,7 @@ def test_the_order_of_the_fixes_of_a_code() -> None:
         "summand_transpose",
         "other_dim",
     ]
-    late, early = declared("NC101", order=2), declared("NC101", order=1)
+    late, early = declared("NC101", precedence=2), declared("NC101", precedence=1)
     assert by_code([late, early]) == {"NC101": (early, late)}
 
 
@@ -60,7 +60,7 @@ def test_the_first_paragraph_of_the_docstring_is_the_summary() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ([declared("NC101"), declared("NC101")], "two fixes of NC101 have the same order 0"),
+        ([declared("NC101"), declared("NC101")], "two fixes of NC101 have the same precedence 0"),
         ([declared("NC999")], "there is no code NC999"),
         ([declared()], "no code, no example or no docstring"),
         ([declared("NC101", example=None)], "no code, no example or no docstring"),

@@ -69,7 +69,7 @@ class Fixer:
     """One fix, as it is declared.
 
     `codes` are those of the findings that it may remove; of the fixes for one code those of lower
-    `order` are tried first. One that `searches` tries many ways: it is for the finding itself,
+    `precedence` are tried first. One that `searches` tries many ways: it is for the finding itself,
     never for one that shows once another is gone.
     """
 
@@ -77,7 +77,7 @@ class Fixer:
     codes: tuple[str, ...]
     safety: Safety
     examples: tuple[Example, ...]
-    order: int
+    precedence: int
     searches: bool
     summary: str
     propose: Propose
@@ -94,10 +94,10 @@ class Fixer:
 
 
 def fix(
-    *codes: str,
+    *serves: str,
     safety: Safety,
     examples: tuple[Example, ...],
-    order: int = 0,
+    precedence: int = 0,
     searches: bool = False,
 ) -> Callable[[Propose], Fixer]:
     """Declare a function as the fix of its module.
@@ -109,6 +109,6 @@ def fix(
         name = propose.__module__.rpartition(".")[2]
         first = (propose.__doc__ or "").split("\n\n")[0]
         summary = " ".join(first.split()).replace("``", "`")
-        return Fixer(name, codes, safety, examples, order, searches, summary, propose)
+        return Fixer(name, serves, safety, examples, precedence, searches, summary, propose)
 
     return declare

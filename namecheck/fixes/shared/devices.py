@@ -18,12 +18,12 @@ WITHOUT_DATA: Final = ("", "meta", HOST)
 def operands_on_host(finding: Finding, site: Site) -> Iterator[tuple[ast.expr, str]]:
     """The operands that are on the CPU, each with how the device of another is written."""
     given = finding.facts.given if finding.facts else ()
-    seen: set[Given] = set()
+    yielded: set[Given] = set()
     for own, model in permutations(given, 2):
         node, other = site.expression(own.span), site.expression(model.span)
-        if node is None or other is None or own in seen or not is_stable(other):
+        if node is None or other is None or own in yielded or not is_stable(other):
             continue
         elsewhere = model.device not in WITHOUT_DATA and " or " not in model.device
         if own.device == HOST and elsewhere:
-            seen.add(own)
+            yielded.add(own)
             yield node, f"{site.text(other)}.device"

@@ -24,14 +24,12 @@ def operands(finding: Finding, site: Site, rules: tuple[str, ...]) -> Sequence[G
     return facts.given if facts and row is not None and row.names.startswith(rules) else ()
 
 
-def align_by_labels(
-    operand: Given, model: Given, site: Site, *, certain: bool
-) -> Iterator[Proposal]:
+def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> Iterator[Proposal]:
     """Give an operand the order of another that has all of its names, by ``align_as``."""
-    node, other = site.expression(operand.span), site.expression(model.span)
-    if node is None or other is None or operand.names is None or model.names is None:
+    node, other = site.expression(own.span), site.expression(model.span)
+    if node is None or other is None or own.names is None or model.names is None:
         return
-    if None in operand.names or not set(operand.names) <= set(model.names):
+    if None in own.names or not set(own.names) <= set(model.names):
         return
     if is_stable(other):
         call = f".align_as({site.text(other)})"
@@ -53,6 +51,6 @@ def _in_place_of_another(node: ast.expr, call: str, site: Site) -> tuple[Edit, .
     return (Edit(ending, call),) if aligns else ()
 
 
-def appended(what: str, changes: tuple[Edit, ...], code: str, *, certain: bool) -> Proposal:
+def appended(what: str, insertion: tuple[Edit, ...], code: str, *, certain: bool) -> Proposal:
     """A proposal to put some code behind an operand."""
-    return Proposal(f"{' '.join(what.split())}: `{code}`.", changes, certain)
+    return Proposal(f"{' '.join(what.split())}: `{code}`.", insertion, certain)

@@ -17,13 +17,13 @@ def string_edits(node: ast.expr, word: str, nearest: str, site: Site) -> Iterato
             yield site.replaced(string, quoted(nearest, text))
 
 
-def nearest_word(word: str, candidates: Collection[str]) -> str | None:
+def nearest_word(word: str, vocabulary: Collection[str]) -> str | None:
     """The one word that is nearly this one; None where there is none, or more than one."""
-    same = [other for other in candidates if other.lower() == word.lower()]
+    same = [other for other in vocabulary if other.lower() == word.lower()]
     if len(same) == 1:
         return same[0]
     limit = (len(word) + 1) // 3
-    distances = sorted((_distance(word, other, limit), other) for other in candidates)
+    distances = sorted((_distance(word, other, limit), other) for other in vocabulary)
     if not distances or distances[0][0] > limit:
         return None
     alone = len(distances) == 1 or distances[1][0] > distances[0][0]

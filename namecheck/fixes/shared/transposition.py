@@ -13,12 +13,12 @@ from namecheck.fixes.shared.declaration import Proposal
 PRODUCTS: Final = frozenset({"matmul", "mm", "bmm"})
 
 
-def transposed(operand: Given, site: Site) -> Iterator[Proposal]:
+def transposed(own: Given, site: Site) -> Iterator[Proposal]:
     """Swap the last two dims of an operand."""
-    node = site.expression(operand.span)
+    node = site.expression(own.span)
     if node is None:
         return
-    if _ends_transposed(node, len(operand.names or ())):
+    if _ends_transposed(node, len(own.names or ())):
         yield from _without_swap(node, site)
     else:
         text = site.line(node)
