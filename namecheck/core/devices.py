@@ -37,9 +37,9 @@ CPU: Final = "cpu"
 META: Final = "meta"
 STANDARD_DEVICE: Final = CPU
 
-# So many devices may be meant; of more nothing is known.
+# A tensor is known to be on one of so many devices at most; beyond that nothing is known.
 _MOST: Final = 4
-# Of these there is one alone, whatever index is written.
+# The types of which there is a single device, whatever its index.
 _ONLY: Final = frozenset({CPU, META})
 TYPES: Final = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
@@ -60,26 +60,26 @@ def parted(device: str) -> tuple[str, int | None]:
 
 def is_word(text: object) -> bool:
     """Whether a value is a string that torch takes for a device of a type it knows."""
-    found = _FORM.fullmatch(text) if isinstance(text, str) else None
-    return found is not None and found[1] in _KNOWN
+    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    return match is not None and match[1] in _KNOWN
 
 
 def refusal(word: str) -> Contradiction | None:
-    """What torch says of a string that names no device; None where it may name one.
+    """The refusal of a string that names no device; None where it may name one.
 
     A package may teach torch a type of its own: only what is spelt almost like one that torch has,
     or is a dtype's word, is certainly none.
     """
     if not word:
         return _refused("Device string must not be empty", None)
-    found = _FORM.fullmatch(word)
+    match = _FORM.fullmatch(word)
     near = nearest(word)
-    if found is None:
+    if match is None:
         return _refused(f"Invalid device string: '{word}'", near)
-    if found[1] in _KNOWN or near is None:
+    if match[1] in _KNOWN or near is None:
         return None
     return _refused(
-        f"Expected one of {TYPES} device type at start of device string: {found[1]}", near
+        f"Expected one of {TYPES} device type at start of device string: {match[1]}", near
     )
 
 
@@ -89,12 +89,12 @@ def _refused(message: str, near: str | None) -> Contradiction:
 
 
 def negative() -> Contradiction:
-    """What torch says of an index below zero."""
+    """The refusal of an index below zero."""
     return Contradiction("NC402", "Device index must not be negative")
 
 
 def spelt_index() -> Contradiction:
-    """What torch says of an index that is a string."""
+    """The refusal of an index that is a string."""
     return Contradiction(
         "NC402",
         "device(): argument 'index' (position 2) must be int, not str",
@@ -104,7 +104,7 @@ def spelt_index() -> Contradiction:
 
 
 def twice(word: str) -> Contradiction | None:
-    """What torch says of a string with an index where an index is given beside it."""
+    """The refusal of a string with an index beside an argument `index`; None where it has none."""
     if ":" not in word:
         return None
     return Contradiction(
@@ -117,9 +117,9 @@ def twice(word: str) -> Contradiction | None:
 @cache
 def nearest(word: str) -> str | None:
     """The device that is spelt most like a word; None where none is spelt almost like it."""
-    told = word.strip().lower()
-    joined = _INDEXED.fullmatch(told)
-    kind, index = (joined[1], f":{int(joined[2])}") if joined else (told.partition(":")[0], "")
+    text = word.strip().lower()
+    joined = _INDEXED.fullmatch(text)
+    kind, index = (joined[1], f":{int(joined[2])}") if joined else (text.partition(":")[0], "")
     if kind not in _KNOWN:
         kind = _ALIASES.get(kind) or _like(kind) or ""
     return f"{kind}{index}" if kind else None
@@ -134,13 +134,13 @@ def _like(kind: str) -> str | None:
 
 
 def of_tensor(device: str) -> str:
-    """The device that a tensor says it is on: there is one CPU alone."""
+    """The device as a tensor reports it: the CPU has no index."""
     kind, _, _ = device.partition(":")
     return kind if kind in _ONLY else device
 
 
 def possible(device: Device) -> frozenset[Single]:
-    """All devices that may be meant, of nothing known none."""
+    """All devices that it may be; none where nothing is known."""
     if isinstance(device, frozenset):
         return device
     return frozenset() if isinstance(device, Unknown) else frozenset({device})
@@ -158,7 +158,7 @@ def join(device: Device, other_device: Device) -> Device:
 
 
 def covers(general: Device, specific: Device) -> bool:
-    """Whether the first says nothing that the second contradicts."""
+    """Whether `general` says nothing that `specific` contradicts."""
     if isinstance(general, Unknown) or general == specific:
         return True
     singles = possible(specific)
@@ -176,10 +176,10 @@ def _covers(general: Single, specific: Single) -> bool:
 
 @cache
 def differ(device: Device, other_device: Device) -> bool:
-    """Whether two devices are certainly two, at least on some machine.
+    """Whether two devices certainly differ, at least on some machine.
 
     A program that chooses another device than the CPU where there is one fails there if it forgets
-    that choice: on a path that nothing tells otherwise the choice is not the CPU.
+    that choice: unless the path says otherwise, the choice is taken to be that other device.
     """
     pairs = [(one, other) for one in possible(device) for other in possible(other_device)]
     return bool(pairs) and all(_differ(one, other) for one, other in pairs)
@@ -216,7 +216,7 @@ def is_whole(device: str) -> bool:
 
 
 def meet(device: Device, other_device: Device) -> Device:
-    """What both say together, where they may be one device: ``cuda:0`` of that and ``cuda``."""
+    """The device that satisfies both, ``cuda:0`` of it and ``cuda``; UNKNOWN if none does."""
     if device == other_device:
         return device
     if isinstance(device, str) and isinstance(other_device, str):
@@ -227,7 +227,7 @@ def meet(device: Device, other_device: Device) -> Device:
 
 
 def spoken(device: Device) -> str:
-    """A device as torch's messages have it: the current one of a type is taken for the first."""
+    """A device as torch's messages print it; the current one of a type is printed as the first."""
     single = next(iter(possible(device)), CPU)
     if isinstance(single, Chosen):
         single = next((name for name in single.names if name != CPU), CPU)

@@ -24,7 +24,7 @@ Size: TypeAlias = int | Expression | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Dim:
-    """One dimension: its name, its size, and whether a size of 1 was put there on purpose.
+    """One dimension: its name, its size, and whether a size of 1 was made on purpose.
 
     Purposeful are ``x[:, None]``, ``unsqueeze``, ``keepdim=True`` and ``view(1, …)``
     (docs/semantics.md, "Two kinds of name").
@@ -288,7 +288,7 @@ def new_dim(size: Size) -> Dim:
 
 
 def named_by(size: Size) -> Name:
-    """The axis that a size tells of: ``t`` of ``t-1``, ``h*w`` in any order, ``s+t`` of a sum."""
+    """The axis that a size names: ``t`` of ``t-1``, ``h*w`` in any order, ``s+t`` of a sum."""
     if not isinstance(size, Expression):
         return None
     words = symbols(size)
@@ -303,7 +303,7 @@ def named_by(size: Size) -> Name:
 def merged(dims: Sequence[Dim]) -> Dim:
     """The dimension that several in a row are merged into, the first of them outermost.
 
-    Axes make one that tells its factors; what has a label is merged into one without a name.
+    Axes become an axis that lists its factors; with a label among them the result has no name.
     """
     labelled = any(isinstance(dim.name, str) for dim in dims)
     left = [dim for dim in dims if dim.size != 1] or list(dims[:1])

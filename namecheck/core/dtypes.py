@@ -1,7 +1,8 @@
 """dtypes as a small lattice, and torch's promotion of them as data (tensor_attributes.rst).
 
 What is known of the elements of a tensor is a dtype, one of several (jaxtyping's ``Float``), or
-nothing. Every question is asked of single dtypes; `each` asks it of all that may be meant.
+nothing. A question about dtypes is a function of single dtypes; `each` asks it of all that are
+possible.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DType: TypeAlias = str | frozenset[str] | Unknown
 
 
 class Category(enum.IntEnum):
-    """The categories, by which scalars and tensors without dims are told from others."""
+    """The categories of dtypes, of which promotion asks first, in their order."""
 
     BOOL = 0
     INTEGRAL = 1
@@ -167,10 +168,10 @@ class Around:
 STANDARD: Final = Around()
 
 
-class Untold(Exception):
+class Undefined(Exception):
     """What torch does with these dtypes is not defined, or differs between machines.
 
-    `dtype` is that of the result wherever there is one.
+    `dtype` is that of the result where torch gives one.
     """
 
     def __init__(self, dtype: str | None = None) -> None:
@@ -185,7 +186,7 @@ def named(word: str) -> str | None:
 
 
 def missing(word: str) -> Contradiction | None:
-    """What torch says of a word that can only be meant for a dtype, and is none."""
+    """The refusal of a word that is almost a dtype; None of any other."""
     if word in KINDS or word in ALIASES or word in _FURTHER or not _is_meant_for_one(word):
         return None
     near = nearest(word)
@@ -197,7 +198,7 @@ def missing(word: str) -> Contradiction | None:
     )
 
 
-# Dtypes of torch that the document does not tell of; more of these may come than are known here.
+# Dtypes of torch that the document does not list; there may be more.
 _FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
 _LOOKS: Final = re.compile(
     r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])|float(8_e(4m3|5m2|8m0)|4_e2m1)\w*"
@@ -232,7 +233,7 @@ def _is_meant_for_one(word: str) -> bool:
 
 
 def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction:
-    """What torch says of a string where a dtype has to stand."""
+    """The refusal of a string in place of a dtype."""
     near = nearest(word.removeprefix("torch."))
     help_ = f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`."
     return Contradiction("NC306", message, error=error, help=help_)
@@ -246,7 +247,7 @@ def nearest(word: str) -> str | None:
 
 @cache
 def possible(dtype: DType) -> tuple[str, ...]:
-    """All dtypes that may be meant, of nothing known none; those met most often first."""
+    """All dtypes that it may be, the most common first; none where nothing is known."""
     if isinstance(dtype, str):
         return (dtype,)
     return () if isinstance(dtype, Unknown) else tuple(kind for kind in KINDS if kind in dtype)
@@ -271,7 +272,7 @@ def join(dtype: DType, other_dtype: DType) -> DType:
 
 @cache
 def meet(dtype: DType, other_dtype: DType) -> DType:
-    """What both say together; what the first says where they contradict each other."""
+    """The dtypes that satisfy both; the first where none does."""
     if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
         return other_dtype if isinstance(dtype, Unknown) else dtype
     both = set(possible(dtype)) & set(possible(other_dtype))
@@ -286,7 +287,7 @@ def may_be_one(dtype: DType, other_dtype: DType) -> bool:
 
 
 def covers(dtype: DType, covered_dtype: DType) -> bool:
-    """Whether the first says nothing that the second contradicts."""
+    """Whether `dtype` says nothing that `covered_dtype` contradicts."""
     if isinstance(dtype, Unknown) or dtype == covered_dtype:
         return True
     return bool(possible(covered_dtype)) and set(possible(covered_dtype)) <= set(possible(dtype))
@@ -295,10 +296,10 @@ def covers(dtype: DType, covered_dtype: DType) -> bool:
 @cache
 def is_among(dtype: DType, dtypes: frozenset[str]) -> Answer:
     """Whether a dtype is one of these."""
-    told = {each in dtypes for each in possible(dtype)}
-    if len(told) != 1:
+    memberships = {each in dtypes for each in possible(dtype)}
+    if len(memberships) != 1:
         return Answer.MAYBE
-    return Answer.YES if told.pop() else Answer.NO
+    return Answer.YES if memberships.pop() else Answer.NO
 
 
 def category(dtype: str) -> Category:
@@ -336,12 +337,12 @@ def complex_of(dtype: str) -> str:
     if category(dtype) is Category.COMPLEX:
         return dtype
     if dtype not in _COMPLEX_OF and dtype != "bfloat16":
-        raise Untold
+        raise Undefined
     return _COMPLEX_OF.get(dtype, "complex64")
 
 
 def limited(dtype: str, *, floating: bool) -> Contradiction | None:
-    """What torch says of a dtype whose limits are asked for as those of floats, or of integers."""
+    """The refusal of `finfo` of an integer dtype, or of `iinfo` of another; None of others."""
     name, other = ("finfo", "iinfo") if floating else ("iinfo", "finfo")
     kind = category(dtype)
     if kind is Category.BOOL and not floating:
@@ -360,26 +361,26 @@ _DEFAULTS: Final = "only floating-point types are supported as the default type"
 
 
 def unfit(default: str) -> Contradiction | None:
-    """What torch says of a dtype that cannot be the default dtype."""
+    """The refusal of a dtype that cannot be the default dtype; None where it can."""
     if category(default) is Category.FLOATING:
         return None
     return Contradiction("NC304", _DEFAULTS, error="TypeError", help=f"The dtype is {default}.")
 
 
 def unfit_text(default: str) -> Contradiction:
-    """What torch says of a string as the default dtype."""
+    """The refusal of a string as the default dtype."""
     return misspelt(default, f"invalid dtype object: {_DEFAULTS}")
 
 
 def property_of(dtype: str, name: str) -> bool | None:
     """``dtype.is_floating_point`` and the like; None of a word that is no such property."""
     kind = category(dtype)
-    told = {
+    properties = {
         "is_floating_point": kind is Category.FLOATING,
         "is_complex": kind is Category.COMPLEX,
         "is_signed": kind is not Category.BOOL and not dtype.startswith("uint"),
     }
-    return told.get(name)
+    return properties.get(name)
 
 
 def real_of(dtype: str) -> str:
@@ -399,13 +400,13 @@ def of_number(number: complex, default: str = STANDARD_DEFAULT) -> str:
 def promote(first_dtype: str, second_dtype: str) -> str:
     """The smallest dtype of which both are part (torch.promote_types).
 
-    Raises `Contradiction` where torch refuses, `Untold` where promotion is not defined.
+    Raises `Contradiction` where torch refuses, `Undefined` where promotion is not defined.
     """
-    found = PROMOTIONS.get((first_dtype, second_dtype))
-    if found is not None or first_dtype == second_dtype:
-        return found or first_dtype
+    promoted = PROMOTIONS.get((first_dtype, second_dtype))
+    if promoted is not None or first_dtype == second_dtype:
+        return promoted or first_dtype
     if any(dtype.startswith("float4") for dtype in (first_dtype, second_dtype)):
-        raise Untold
+        raise Undefined
     kinds = "Float8 Types"
     if not any(dtype.startswith("float8") for dtype in (first_dtype, second_dtype)):
         floating = [
@@ -445,13 +446,13 @@ def result_type(operands: Iterable[Operand]) -> str:
     """
     groups: dict[Priority, str] = {}
     for operand in operands:
-        held = groups.get(operand.priority)
-        groups[operand.priority] = promote(held, operand.dtype) if held else operand.dtype
+        dtype = groups.get(operand.priority)
+        groups[operand.priority] = promote(dtype, operand.dtype) if dtype else operand.dtype
     combined: str | None = None
     for priority in Priority:
         combined = _combine(groups.get(priority), combined)
     if combined is None:
-        raise Untold
+        raise Undefined
     return combined
 
 
@@ -469,24 +470,24 @@ _MOST: Final = 400
 
 
 def each(question: Callable[..., str], *choices: Sequence[Any]) -> DType:
-    """The answers for all arguments that may be meant; a contradiction only where all have one.
+    """The answers for all possible arguments; a contradiction only where all have one.
 
     Where there is nothing to choose from, or too much, nothing is known.
     """
     if not 0 < math.prod(map(len, choices)) <= _MOST:
         return UNKNOWN
     answers: list[str] = []
-    untold: list[str | None] = []
+    undefined: list[str | None] = []
     refusals: list[Contradiction] = []
     for chosen in itertools.product(*choices):
         try:
             answers.append(question(*chosen))
-        except Untold as doubt:
-            untold.append(doubt.dtype)
+        except Undefined as doubt:
+            undefined.append(doubt.dtype)
         except Contradiction as refusal:
             refusals.append(refusal.alone())
-    if untold and not answers:
+    if undefined and not answers:
         return UNKNOWN
     if not answers:
         raise refusals[0]
-    return UNKNOWN if None in untold else one_of((*answers, *filter(None, untold)))
+    return UNKNOWN if None in undefined else one_of((*answers, *filter(None, undefined)))

@@ -1,6 +1,6 @@
 """Layouts and memory formats: the words of torch (tensor_attributes.rst, the last two sections).
 
-A layout tells how the elements of a tensor are kept: one by one (``strided``), or only those that
+A layout is how the elements of a tensor are stored: all of them (``strided``), or only those that
 are not 0, with their indices. What is known of the layout of a tensor is one of these, or nothing.
 """
 
@@ -34,7 +34,7 @@ def nearest(word: str) -> str | None:
 
 
 def missing(word: str) -> Contradiction | None:
-    """What torch says of a word that can only be meant for one of these, and is none."""
+    """The refusal of a word that is almost a layout or memory format; None of any other."""
     near = nearest(word)
     if near is None or near == word:
         return None

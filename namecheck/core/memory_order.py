@@ -1,12 +1,12 @@
 """The order in which a dense tensor keeps its dimensions in memory, and what follows from it.
 
 A memory order lists the dims from the outermost to the innermost: ``(0, 2, 3, 1)`` is what torch
-calls `channels_last`; that of the dims as they stand is CONTIGUOUS, which is empty and so serves
-at any rank. Where a dim of size 1 stands in it means nothing. What is left of a dense tensor by
-slices, or is stretched, is `Gapped`: an order, and the strides. From order and sizes follow the
-strides, the answer to ``is_contiguous``, and whether torch can lay a view out
-(tensor_attributes.rst, torch.layout and torch.memory_format). A symbol is taken for a size like any
-other, which is not 1 by chance nor made up of others.
+calls `channels_last`; that of a tensor whose dims are in order is CONTIGUOUS, the empty tuple, at
+any rank. The place of a dim of size 1 in it means nothing. A slice of a dense tensor, or a
+stretched one, is `Gapped`: an order, and the strides. From order and sizes follow the strides, the
+answer to ``is_contiguous``, and whether torch can make a view (tensor_attributes.rst, torch.layout
+and torch.memory_format). A symbol is a size like any other, taken to be neither 1 nor a product of
+other sizes.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _stays_dense(
     sizes: Sequence[Size],
     cut: Mapping[int, Size],
 ) -> bool:
-    """What is left out or cut is outermost, or of size 1; nothing is taken at a distance."""
+    """Whether what is left out or cut is outermost or of size 1, and no step is above 1."""
     inside = False
     for place in places_of(memory, len(sizes)):
         partly = place in cut or place not in sources
@@ -112,12 +112,12 @@ def _reordered(
     if isinstance(order, Unknown):
         return UNKNOWN
     targets = {source: target for target, source in enumerate(sources) if source is not None}
-    left = [targets[place] for place in places_of(order, rank) if place in targets]
+    places = [targets[place] for place in places_of(order, rank) if place in targets]
     for target in reversed(range(len(sources))):
         if sources[target] is None:
             last = target + 1 == len(sources)
-            left.insert(len(left) if last else left.index(target + 1), target)
-    return ordered(left)
+            places.insert(len(places) if last else places.index(target + 1), target)
+    return ordered(places)
 
 
 def laid(
@@ -129,25 +129,27 @@ def laid(
     """
     if 0 in sizes:
         return UNKNOWN
-    told = tuple(UNKNOWN if size == 1 else step for step, size in zip(steps, sizes, strict=True))
-    left = _without(range(len(sizes)), sizes, {1})
+    significant = tuple(
+        UNKNOWN if size == 1 else step for step, size in zip(steps, sizes, strict=True)
+    )
+    remaining = _without(range(len(sizes)), sizes, {1})
     dense: list[int] = []
     step: Size = 1
-    while left:
-        inner = next((place for place in left if _equal(told[place], step)), None)
+    while remaining:
+        inner = next((place for place in remaining if _equal(significant[place], step)), None)
         if inner is None:
-            return Gapped(told, order)
+            return Gapped(significant, order)
         dense.insert(0, inner)
-        left.remove(inner)
+        remaining.remove(inner)
         step = times(step, sizes[inner])
     if not isinstance(order, Unknown):
         return order
-    # Where a dim of size 1 comes in the order is told by its own stride alone.
-    return Gapped(told) if 1 in sizes else ordered(dense)
+    # The place of a dim of size 1 in the order follows from its own stride alone.
+    return Gapped(significant) if 1 in sizes else ordered(dense)
 
 
 def stretched(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory:
-    """The order of a tensor whose dims of size 1 are stretched, and new ones put in on the left."""
+    """The order of a tensor whose dims of size 1 are stretched, with new ones on the left."""
     if isinstance(memory, Unknown):
         return UNKNOWN
     fresh = len(new) - len(sizes)
@@ -169,17 +171,17 @@ def _stretched_step(own_step: Size, old_size: Size, new_size: Size) -> Size:
 
 
 def computed(memory: Memory, sizes: Sequence[Size]) -> Memory:
-    """The order of a new tensor that is made as one lies that may have gaps.
+    """The order of a new tensor that is computed element by element from one of this order.
 
-    Where a dim is stretched, it stands in no order to the others.
+    The new tensor has no gaps; a stretched dim has no place in the order of the others.
     """
     if not isinstance(memory, Gapped):
         return memory
-    told = all(
+    plain = all(
         size == 1 or not (isinstance(step, Unknown) or step == 0)
         for step, size in zip(memory.steps, sizes, strict=True)
     )
-    return memory.order if told or memory.order == CONTIGUOUS else UNKNOWN
+    return memory.order if plain or memory.order == CONTIGUOUS else UNKNOWN
 
 
 def strides(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> tuple[Size, ...]:
@@ -216,7 +218,7 @@ def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[
 
 
 def overlaps(gapped: Gapped, sizes: Sequence[Size]) -> bool:
-    """Whether certainly several elements are one in memory, for a dim is stretched."""
+    """Whether certainly several elements share memory, because a dim is stretched."""
     return any(
         step == 0 and not isinstance(size, Unknown) and size != 1
         for step, size in zip(gapped.steps, sizes, strict=True)
@@ -230,7 +232,7 @@ def order_of(steps: Sequence[int], shape: Sequence[int]) -> Memory:
 
 
 def agrees(known_memory: Memory, actual_memory: Memory, sizes: Sequence[Size]) -> bool:
-    """Whether a tensor of these sizes that is seen may be the one that is told of."""
+    """Whether a tensor of these sizes with the actual order may be one with the known order."""
     if isinstance(known_memory, Unknown) or isinstance(actual_memory, Unknown):
         return True
     pairs = zip(strides(known_memory, sizes), strides(actual_memory, sizes), strict=False)
@@ -284,7 +286,7 @@ def viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory
 def _blocks(
     seams: Sequence[int], sizes: Sequence[Size], new: Sequence[Size]
 ) -> Mapping[int, range]:
-    """Each block of dims that are one in memory, by its first, and the new dims that it becomes."""
+    """Each block of dims without a seam, by its first dim, and the new dims that it becomes."""
     shares, whole = _shares(new), _shares(sizes)
     firsts = [
         max(place for place, share in enumerate(shares) if _equal(whole[seam], share))
@@ -296,7 +298,7 @@ def _blocks(
 
 
 def _seams(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> Mapping[int, bool]:
-    """The dims that are not one in memory with the one left of them, and whether certainly not."""
+    """The dims that do not continue the one left of them in memory, and whether certainly not."""
     logical = _without(range(len(sizes)), sizes, {1})
     if isinstance(memory, Gapped):
         steps = memory.steps
@@ -310,7 +312,7 @@ def _seams(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> Mapping[i
 
 
 def _shares(sizes: Sequence[Size]) -> list[Size]:
-    """How many elements each dim makes up with all right of it; 1 stands right of the last."""
+    """How many elements each dim spans with all dims right of it; 1 at the end."""
     shares: list[Size] = [1]
     for size in reversed(sizes):
         shares.append(times(shares[-1], size))
@@ -327,7 +329,7 @@ def plus(size: Size, other_size: Size) -> Size:
 
 
 def times(size: Size, other_size: Size) -> Size:
-    """The product of two sizes; -1 is one that is not told."""
+    """The product of two sizes; -1 stands for a size that torch computes."""
     if 0 in (size, other_size):
         return 0
     if isinstance(size, Unknown) or isinstance(other_size, Unknown) or other_size == -1:

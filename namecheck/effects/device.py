@@ -120,7 +120,7 @@ def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
 
 
 def _is_modelled(arguments: Mapping[str, Any]) -> bool:
-    """Whether a tensor is given that tells where a new one is made."""
+    """Whether a tensor is given on whose device a new one is made."""
     return any(isinstance(arguments.get(name), Tensor) for name in ("input", "data"))
 
 

@@ -19,7 +19,7 @@ from namecheck.core.dtypes import (
     Category,
     Operand,
     Priority,
-    Untold,
+    Undefined,
     category,
     promote,
     result_type,
@@ -50,10 +50,10 @@ class DtypeWord:
         """The dtype in which torch computes, and that of the result."""
         try:
             common = self.common(default, operands)
-        except Untold as doubt:
+        except Undefined as doubt:
             if doubt.dtype is None:
                 raise
-            raise Untold(self.result(doubt.dtype, default)) from None
+            raise Undefined(self.result(doubt.dtype, default)) from None
         return common, self.result(common, default)
 
 
@@ -72,7 +72,7 @@ def _last(default: str, operands: Sequence[Operand]) -> str:
 def _promoted(default: str, operands: Sequence[Operand]) -> str:
     dtype = result_type(operands)
     if KINDS[dtype].shell:
-        raise Untold(dtype)
+        raise Undefined(dtype)
     return dtype
 
 
@@ -86,7 +86,7 @@ def _common(default: str, operands: Sequence[Operand]) -> str:
     """The dtype that all have; of different ones it depends on how torch computes."""
     different = {operand.dtype for operand in operands}
     if len(different) > 1:
-        raise Untold
+        raise Undefined
     return different.pop()
 
 
@@ -99,7 +99,7 @@ def _gathered(default: str, operands: Sequence[Operand]) -> str:
     """Promoted; integers may be added up on the way, and are int64 then (torch.sum)."""
     dtype = _promoted(default, operands)
     if dtype in INTEGRALS:
-        raise Untold
+        raise Undefined
     return dtype
 
 
@@ -220,7 +220,7 @@ def _weighed(default: str, operands: Sequence[Operand]) -> str:
 def _ranged(default: str, operands: Sequence[Operand]) -> str:
     """Numbers evenly spaced between two others; between tensors it depends (torch.linspace)."""
     if any(operand.priority > Priority.SCALAR for operand in operands):
-        raise Untold
+        raise Undefined
     complexes = any(category(operand.dtype) is Category.COMPLEX for operand in operands)
     return dtypes.complex_of(default) if complexes else default
 
@@ -235,7 +235,7 @@ def _angle(common: str, default: str) -> str:
 
 def _complex(common: str, default: str) -> str:
     if common in ("float16", "bfloat16") or KINDS[common].shell:
-        raise Untold
+        raise Undefined
     return dtypes.complex_of(default if common in INTEGRALS else common)
 
 

@@ -197,7 +197,7 @@ def _stretched(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 def _strided(
     view: Callable[[Tensor, Dims, Arguments], Memory],
 ) -> Callable[[Any, MemoryEffect, Operands], Memory]:
-    """Of a view whose strides the call tells."""
+    """The order of a view whose strides follow from the call."""
 
     def of_view(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
         tensor = _operand(memory_effect, call_operands)
@@ -271,7 +271,7 @@ def check_rank(dims: Dims, word: str) -> None:
 def _suggested(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
     """Channels last if all operands are, and as the dims stand if these are so.
 
-    Which of the two it is cannot be told from sizes of 1.
+    With sizes of 1 both are the same, and nothing is known.
     """
     tensors = _tensors(call_operands, memory_effect.tensors[:1])
     if not tensors or any(each is None or not _is_plain(each) for each in tensors):

@@ -1,4 +1,4 @@
-"""The order in memory of views whose strides the call tells: windows, diagonals, indices, as asked.
+"""The memory order of views whose strides follow from the call: windows, diagonals, indices.
 
 Held against torch 2.13 by tests/runtime/test_memory.py, through `namecheck.operators.infer`.
 """

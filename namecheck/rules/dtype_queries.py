@@ -45,7 +45,7 @@ def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
         return UNKNOWN
     try:
         return _constant(dtypes.promote(type1.name, type2.name))
-    except dtypes.Untold:
+    except dtypes.Undefined:
         return UNKNOWN
 
 
