@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from namecheck.core import dtypes as attributes
+from namecheck.core import dtypes
 from namecheck.core import tensors as values
 from namecheck.core.dims import SCALAR, Dim, Dims, axis, told_apart
 from namecheck.core.dtypes import DType
@@ -76,10 +76,10 @@ def relatives(draw: st.DrawFn, base: Dims) -> Dims:
 
 def concrete_tensors(base: Dims) -> st.SearchStrategy[Tensor]:
     """Tensors of which names, sizes and dtypes are all known."""
-    return st.builds(Tensor, relatives(base), dtypes())
+    return st.builds(Tensor, relatives(base), single_dtypes())
 
 
-def dtypes() -> st.SearchStrategy[str]:
+def single_dtypes() -> st.SearchStrategy[str]:
     """Dtypes, those most often that fit most operators."""
     return st.sampled_from((*["float32"] * 6, "float64", "float16", "int64", "uint8", "bool"))
 
@@ -90,7 +90,7 @@ def forgotten_dtype(draw: st.DrawFn, dtype: DType) -> DType:
     how = draw(st.integers(0, 3))
     if how == 0:
         return UNKNOWN
-    return attributes.join(dtype, draw(dtypes())) if how == 1 else dtype
+    return dtypes.join(dtype, draw(single_dtypes())) if how == 1 else dtype
 
 
 def names_of_any_kind() -> st.SearchStrategy[Name]:

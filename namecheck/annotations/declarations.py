@@ -15,8 +15,7 @@ from namecheck.annotations import wording
 from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
 from namecheck.annotations.wording import Site
-from namecheck.core import devices
-from namecheck.core import dtypes as attributes
+from namecheck.core import devices, dtypes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 
@@ -179,8 +178,8 @@ def _meet_one(
 def _check_dtype(declared: Declaration, value: Tensor, function: str, site: Site) -> None:
     if declared.dtypes is None:
         return
-    if attributes.is_among(value.dtype, declared.dtypes) is Answer.NO:
-        given = attributes.show(value.dtype)
+    if dtypes.is_among(value.dtype, declared.dtypes) is Answer.NO:
+        given = dtypes.show(value.dtype)
         raise wording.dtype(function, site, given, declared.word)
 
 
@@ -326,7 +325,7 @@ def _read_tensor(
         return ANYTHING
     listed = [_dotted(other) for other in others]
     dtype = next((name for name in listed if name and name.startswith("torch.")), None)
-    named = attributes.named(dtype.removeprefix("torch.")) if dtype else None
+    named = dtypes.named(dtype.removeprefix("torch.")) if dtype else None
     device = next(filter(None, map(_device, others)), None)
     declared = tensor(text, frozenset({named}) if named else None, dtype or "", device)
     if len(names) == 2 and "None" in words:

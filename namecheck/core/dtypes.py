@@ -154,18 +154,18 @@ class Operand(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What holds where a call stands: the default dtype, and whether autocast may change dtypes.
+class Defaults:
+    """What torch falls back on where a call names none: the default dtype and the default device.
 
-    `device` is the default device.
+    `autocast` is whether it may be on, so that torch casts the operands of some operators.
     """
 
-    default: DType = STANDARD_DEFAULT
+    dtype: DType = STANDARD_DEFAULT
     autocast: bool = False
     device: Device = STANDARD_DEVICE
 
 
-STANDARD: Final = Around()
+STANDARD: Final = Defaults()
 
 
 class Undefined(Exception):

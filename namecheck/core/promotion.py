@@ -8,21 +8,21 @@ from typing import Any, Final
 
 from namecheck.core import dtypes
 from namecheck.core.dims import Dims
-from namecheck.core.dtypes import STANDARD, Around, DType, Operand, Priority
+from namecheck.core.dtypes import STANDARD, Defaults, DType, Operand, Priority
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Many, SomeNumber, Tensor
 
 
-def operands_in(argument: Any, around: Around = STANDARD) -> Iterator[tuple[Operand, ...]]:
+def operands_in(argument: Any, defaults: Defaults = STANDARD) -> Iterator[tuple[Operand, ...]]:
     """What each tensor and each number in an argument may be; () where nothing is known."""
     if isinstance(argument, (tuple, list)):
         for part in argument:
-            yield from operands_in(part, around)
+            yield from operands_in(part, defaults)
     elif argument is not None and not isinstance(argument, str):
-        yield operand_of(argument, around)
+        yield operand_of(argument, defaults)
 
 
-def operand_of(leaf: Any, around: Around = STANDARD) -> tuple[Operand, ...]:
+def operand_of(leaf: Any, defaults: Defaults = STANDARD) -> tuple[Operand, ...]:
     """What one tensor or one number may be; () where nothing is known of it."""
     if isinstance(leaf, Tensor):
         return _choices(leaf.dtype, _priorities(leaf.dims))
@@ -32,7 +32,7 @@ def operand_of(leaf: Any, around: Around = STANDARD) -> tuple[Operand, ...]:
     if isinstance(leaf, Expression):
         return (Operand("int64", Priority.SCALAR),)
     if isinstance(leaf, (bool, int, float, complex)):
-        return tuple(_of_number(leaf, around))
+        return tuple(_of_number(leaf, defaults))
     return ()
 
 
@@ -54,7 +54,7 @@ _ZERO_DIM: Final = (Priority.ZERO_DIM,)
 _EITHER: Final = (Priority.DIMENSIONED, Priority.ZERO_DIM)
 
 
-def _of_number(number: complex, around: Around) -> Iterator[Operand]:
+def _of_number(number: complex, defaults: Defaults) -> Iterator[Operand]:
     for example in number.examples if isinstance(number, SomeNumber) else (number,):
-        for default in dtypes.possible(around.default):
+        for default in dtypes.possible(defaults.dtype):
             yield Operand(dtypes.of_number(example, default), Priority.SCALAR)

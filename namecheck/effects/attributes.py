@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
-from namecheck.core.dtypes import Around
+from namecheck.core.dtypes import Defaults
 from namecheck.core.tensors import Many, Tensor
 from namecheck.effects import device, dtype, layout, memory_order, operands, overlap
 from namecheck.effects.device import DeviceEffect
@@ -41,23 +41,23 @@ def attributed(
     answer: Any,
     effects: Effects,
     arguments: Mapping[str, Any],
-    around: Around | None,
+    defaults: Defaults | None,
     target: Any = None,
 ) -> Any:
     """A result with its attributes; raises `Contradiction` where torch refuses the operands'.
 
-    Where `around` is None no attribute is checked, and none is known of the result. `target` is
+    Where `defaults` is None no attribute is checked, and none is known of the result. `target` is
     the tensor that is written to, in place or as ``out=``, if there is one.
     """
-    if around is None:
+    if defaults is None:
         return answer
     if target is not None and effects.refuses_overlap:
         overlap.check(answer, target)
     call_operands = operands.walk(arguments, effects.parameters)
     return _made(
         answer,
-        dtype.of_result(answer, effects.dtype, call_operands, around, target),
-        device.of_result(effects.device, call_operands, around, target),
+        dtype.of_result(answer, effects.dtype, call_operands, defaults, target),
+        device.of_result(effects.device, call_operands, defaults, target),
         layout.of_result(effects.layout, call_operands, writes=target is not None),
         memory_order.of_result(answer, effects.memory, call_operands),
     )

@@ -77,18 +77,18 @@ class Overload:
     switches: tuple[str, ...]
 
 
-def read(cells: Row, place: int, overload: Overload) -> Effects:
+def read(columns: Row, place: int, overload: Overload) -> Effects:
     """What a row says of attributes for its overload at a place; raises `WordError`."""
-    traits = registry.traits_of(cells.names)
+    traits = registry.traits_of(columns.names)
     of_dtype = dtype.read(
-        cells.dtype,
-        cells.needs,
-        _at(cells.lacks, place),
-        _at(cells.into, place),
+        columns.dtype,
+        columns.needs,
+        _at(columns.lacks, place),
+        _at(columns.into, place),
         is_layer=overload.layer,
     )
     of_device = device.read(
-        cells.device,
+        columns.device,
         overload.operands,
         broadcasts=traits.broadcasts,
         makes=overload.makes,
@@ -96,27 +96,29 @@ def read(cells: Row, place: int, overload: Overload) -> Effects:
         switches=overload.switches,
     )
     of_memory = memory_order.read(
-        cells.memory,
-        cells.names,
+        columns.memory,
+        columns.names,
         overload.tensors,
         formats=overload.formats,
-        copies=not cells.may_be,
+        copies=not columns.may_be,
     )
-    of_layout = layout.read(cells.layout, cells.refuses, overload.tensors, formats=overload.formats)
+    of_layout = layout.read(
+        columns.layout, columns.refuses, overload.tensors, formats=overload.formats
+    )
     parameters = {*of_dtype.parameters, *of_device.parameters, *of_layout.counted}
     return Effects(
         of_dtype,
         of_device,
         of_memory,
         of_layout,
-        not cells.overlaps and traits.overlaps == "refused",
+        not columns.overlaps and traits.overlaps == "refused",
         tuple(sorted(parameters)),
     )
 
 
-def _at(cells: tuple[str, ...], place: int) -> str:
+def _at(texts: tuple[str, ...], place: int) -> str:
     """What is said of one overload; the last cell holds for all further ones."""
-    return cells[min(place, len(cells) - 1)] if cells else ""
+    return texts[min(place, len(texts) - 1)] if texts else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from namecheck.core import devices
 from namecheck.core.devices import CPU, META, Chosen, Device
-from namecheck.core.dtypes import Around
+from namecheck.core.dtypes import Defaults
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.operands import Operands
@@ -47,7 +47,7 @@ class DeviceEffect:
 
 
 def read(
-    cell: str,
+    text: str,
     parameters: ParameterNames,
     *,
     broadcasts: bool,
@@ -56,7 +56,7 @@ def read(
     switches: tuple[str, ...],
 ) -> DeviceEffect:
     """What the column `device` says; `parameters` count where it names none."""
-    word = read_word(cell)
+    word = read_word(text)
     return DeviceEffect(
         word.name or "alike",
         word.arguments or tuple(parameters),
@@ -67,16 +67,16 @@ def read(
     )
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `device` that cannot be read."""
-    word = read_word(cell)
+    word = read_word(text)
     if word.name and word.name not in WORDS:
         raise WordError(f"unknown word '{word.name}'", WORDS)
     check_parameters(word.arguments, parameters)
 
 
 def of_result(
-    effect: DeviceEffect, call_operands: Operands, around: Around, target: Any = None
+    effect: DeviceEffect, call_operands: Operands, defaults: Defaults, target: Any = None
 ) -> Device:
     """The device of a result; raises `Contradiction` where torch refuses those of the operands."""
     arguments = call_operands.arguments
@@ -102,7 +102,7 @@ def of_result(
     elif word == "cast":
         return _of_class(arguments.get("dtype"), tensors)
     if asked is None and effect.makes and word != "cuda" and not _is_modelled(arguments):
-        return UNKNOWN if tensors else around.device
+        return UNKNOWN if tensors else defaults.device
     return _device(word, tensors, asked, effect.broadcasts)
 
 

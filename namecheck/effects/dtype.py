@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck.core import dtypes
-from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Around, DType, Operand
+from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, DType, Operand
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.promotion import operand_of
 from namecheck.core.tensors import Constant, Tensor
@@ -90,10 +90,10 @@ def _alternatives(result_dtype: ResultDtype | ChosenDtype) -> Collection[ResultD
 
 
 def read(
-    cell: str, needed: Mapping[str, str], lacks: str, into: str, *, is_layer: bool
+    text: str, needed: Mapping[str, str], lacks: str, into: str, *, is_layer: bool
 ) -> DtypeEffect:
     """What the columns `dtype`, `needs`, `lacks` and `into` say, of a layer or a function."""
-    items = read_items(cell)
+    items = read_items(text)
     # A kernel is that of the first result; of further ones torch may say something else.
     count = max(len(items), len(read_cell(into).messages), 2 if lacks else 1)
     results = [
@@ -133,9 +133,9 @@ def _result(column_word: Word, place: int, lacks: str, into: str, is_layer: bool
     )
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `dtype` that cannot be read."""
-    items = read_items(cell)
+    items = read_items(text)
     choices = [item.parameter for item in items if isinstance(item, Choice)]
     check_parameters(choices, parameters)
     for word in words_in(items):
@@ -154,13 +154,13 @@ def check_cell(cell: str, parameters: ParameterNames | None) -> None:
             )
 
 
-def check_kernel(cell: str, parameters: ParameterNames | None) -> None:
+def check_kernel(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `lacks` that cannot be read."""
-    lacks = read_cell(cell)
+    lacks = read_cell(text)
     for word in words_in(lacks.items):
         if word.name not in KINDS and word.name not in CATEGORIES:
             raise WordError(f"unknown word '{word.name}'", (*CATEGORIES, *KINDS))
-    if cell and not lacks.kernel and not lacks.messages:
+    if text and not lacks.kernel and not lacks.messages:
         raise WordError("the kernel, or what torch says, is missing")
 
 
@@ -168,7 +168,7 @@ def of_result(
     answer: Any,
     effect: DtypeEffect,
     call_operands: Operands,
-    around: Around,
+    defaults: Defaults,
     target: Any = None,
 ) -> DType | list[DType]:
     """The dtype of a result, of several results a list; raises `Contradiction` where torch refuses.
@@ -176,21 +176,24 @@ def of_result(
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
     for need in effect.needs:
-        needs.check(need, call_operands, around)
+        needs.check(need, call_operands, defaults)
     if not effect.results:
         return _of_asked(call_operands.arguments)
     if not isinstance(answer, (tuple, list)):
-        return _of_one(effect.results[0], call_operands, around, target)
+        return _of_one(effect.results[0], call_operands, defaults, target)
     targets = target if isinstance(target, (tuple, list)) else ()
     last = len(effect.results) - 1
     return [
-        _of_one(effect.results[min(place, last)], call_operands, around, out)
+        _of_one(effect.results[min(place, last)], call_operands, defaults, out)
         for place, (_, out) in enumerate(itertools.zip_longest(answer, targets[: len(answer)]))
     ]
 
 
 def _of_one(
-    result_dtype: ResultDtype | ChosenDtype, call_operands: Operands, around: Around, target: Any
+    result_dtype: ResultDtype | ChosenDtype,
+    call_operands: Operands,
+    defaults: Defaults,
+    target: Any,
 ) -> DType:
     if isinstance(result_dtype, ChosenDtype):
         chosen = result_dtype.results.get(str(call_operands.arguments.get(result_dtype.parameter)))
@@ -198,7 +201,7 @@ def _of_one(
             return _of_asked(call_operands.arguments)
         result_dtype = chosen
     out = target.dtype if isinstance(target, Tensor) else UNKNOWN
-    dtype = _dtype(result_dtype, call_operands, around, out)
+    dtype = _dtype(result_dtype, call_operands, defaults, out)
     if call_operands.arguments.get("requires_grad") is True:
         refusal = without_gradient(dtype, in_place=target is not None)
         if refusal is not None:
@@ -250,7 +253,7 @@ _CLOSE: Final = 0.85
 
 
 def _dtype(
-    result_dtype: ResultDtype, call_operands: Operands, around: Around, out_dtype: DType
+    result_dtype: ResultDtype, call_operands: Operands, defaults: Defaults, out_dtype: DType
 ) -> DType:
     """The dtype of one result."""
     asking = _asking(call_operands.arguments) if result_dtype.asks else None
@@ -261,12 +264,12 @@ def _dtype(
         return UNKNOWN
     word = result_dtype.word
     choices = [
-        operand_of(leaf, around)
+        operand_of(leaf, defaults)
         for parameter in result_dtype.parameters
         for leaf in call_operands.leaves[parameter]
         if not isinstance(leaf, str)
     ]
-    if around.autocast and any(_may_float(choice) for choice in choices):
+    if defaults.autocast and any(_may_float(choice) for choice in choices):
         return asked or word.constant or UNKNOWN
     if not choices and not word.bare:
         return asked or UNKNOWN
@@ -276,7 +279,7 @@ def _dtype(
     return _evaluated(
         result_dtype,
         asked,
-        dtypes.possible(around.default),
+        dtypes.possible(defaults.dtype),
         dtypes.possible(out_dtype) or (None,),
         tuple(choices),
     )
@@ -305,7 +308,7 @@ def _may_float(choice: Sequence[Operand]) -> bool:
 def _evaluated(
     result_dtype: ResultDtype,
     asked_dtype: str | None,
-    defaults: tuple[str, ...],
+    default_dtypes: tuple[str, ...],
     targets: tuple[str | None, ...],
     operand_choices: tuple[tuple[Operand, ...], ...],
 ) -> DType:
@@ -322,7 +325,7 @@ def _evaluated(
             raise _without_kernel(result_dtype.refusal, common)
         return dtype
 
-    return dtypes.each(question, defaults, targets, *operand_choices)
+    return dtypes.each(question, default_dtypes, targets, *operand_choices)
 
 
 def _without_kernel(refusal: Message | None, dtype: str) -> Contradiction:

@@ -37,17 +37,17 @@ class LayoutEffect:
 
 
 def read(
-    cell: str, refuses: Mapping[str, str], tensor_parameters: tuple[str, ...], *, formats: bool
+    text: str, refuses: Mapping[str, str], tensor_parameters: tuple[str, ...], *, formats: bool
 ) -> LayoutEffect:
     """What the columns `layout` and `refuses` say; `formats` if it takes a memory format."""
-    word = read_word(cell).name or ("first" if formats and tensor_parameters else "")
-    refusals = {layout: _refusal(layout, text) for layout, text in refuses.items()}
+    word = read_word(text).name or ("first" if formats and tensor_parameters else "")
+    refusals = {layout: _refusal(layout, words) for layout, words in refuses.items()}
     return LayoutEffect(word, refusals, tensor_parameters, tensor_parameters or ("data",))
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `layout` that cannot be read."""
-    word = read_word(cell)
+    word = read_word(text)
     if word.name and word.name not in WORDS:
         raise WordError(f"unknown word '{word.name}'", WORDS)
 

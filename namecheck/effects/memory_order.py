@@ -43,17 +43,17 @@ class MemoryEffect:
 
 
 def read(
-    cell: str, rule: str, tensor_parameters: tuple[str, ...], *, formats: bool, copies: bool
+    text: str, rule: str, tensor_parameters: tuple[str, ...], *, formats: bool, copies: bool
 ) -> MemoryEffect:
     """What the column `memory` says, or the rule; `formats` if the call takes a memory format."""
-    word = read_word(cell or ("formats" if formats else registry.traits_of(rule).memory))
+    word = read_word(text or ("formats" if formats else registry.traits_of(rule).memory))
     name = "" if word.name == "unknown" else word.name
     return MemoryEffect(name, "".join(word.arguments), tensor_parameters, rule, copies)
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `memory` that cannot be read."""
-    word = read_word(cell)
+    word = read_word(text)
     if word.name and word.name not in WORDS and word.name != "unknown":
         raise WordError(f"unknown word '{word.name}'", (*sorted(WORDS), "unknown"))
     for setting in word.arguments:

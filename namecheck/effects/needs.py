@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import dtypes
-from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Around, can_cast, promote, spoken
+from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, can_cast, promote, spoken
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.dtype_words import (
@@ -64,9 +64,9 @@ class Need:
 
 
 @cache
-def read(subject: str, cell: str) -> Need:
+def read(subject: str, text: str) -> Need:
     """An entry of `needs` of a row."""
-    need = read_cell(cell)
+    need = read_cell(text)
     names = [word.name for word in words_in(need.items)]
     relation = names[0] if names[0] in _RELATIONS else ""
     allowed = dtypes_of(names[1:] if relation else names)
@@ -76,9 +76,9 @@ def read(subject: str, cell: str) -> Need:
 _NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
-def check_entry(subject: str, cell: str, parameters: ParameterNames | None) -> None:
+def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for an entry of `needs` that cannot be read."""
-    need = read_cell(cell)
+    need = read_cell(text)
     names = [word.name for word in words_in(need.items)]
     relation = names[0] if names and names[0] in _RELATIONS else ""
     for name in names[bool(relation) :]:
@@ -89,12 +89,12 @@ def check_entry(subject: str, cell: str, parameters: ParameterNames | None) -> N
     check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)
 
 
-def check(need: Need, call_operands: Operands, around: Around) -> None:
+def check(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse arguments that certainly are not of the dtypes that they must have."""
     if need.subject.relation and not _counts(need.subject, call_operands):
         return
     if need.relation:
-        _RELATIONS[need.relation](need, call_operands, around)
+        _RELATIONS[need.relation](need, call_operands, defaults)
         return
     for tensor in call_operands.tensors(need.parameters[:1]):
         if dtypes.is_among(tensor.dtype, need.allowed) is Answer.NO:
@@ -189,7 +189,7 @@ def _argument(parameter: str, arguments: Mapping[str, Any]) -> Any:
 _OF_LAYERS: Final = dtypes.one_of(FLOATINGS | dtypes.COMPLEXES)
 
 
-def _check_alike(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_alike(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse two tensors of different dtypes, where autocast does not make them alike."""
     one, other = _pair(need, call_operands)
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
@@ -197,7 +197,7 @@ def _check_alike(need: Need, call_operands: Operands, around: Around) -> None:
     if dtypes.may_be_one(one.dtype, other.dtype):
         return
     pair = dtypes.possible(one.dtype)[0], dtypes.possible(other.dtype)[0]
-    if around.autocast and FLOATINGS.issuperset(pair):
+    if defaults.autocast and FLOATINGS.issuperset(pair):
         return
     error, text = need.message.about(*pair)
     raise mismatch(text, error)
@@ -206,13 +206,13 @@ def _check_alike(need: Need, call_operands: Operands, around: Around) -> None:
 _HALVES: Final = frozenset({"float16", "bfloat16"})
 
 
-def _check_mixed(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_mixed(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse parameters of another float than the input: halves go with float32, too.
 
     Recorded: layer_norm, group_norm and batch_norm on the CPU, of all pairs of floats.
     """
     one, other = _pair(need, call_operands)
-    if around.autocast or not isinstance(one, Tensor) or not isinstance(other, Tensor):
+    if defaults.autocast or not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
     inputs, parameters = dtypes.possible(one.dtype), dtypes.possible(other.dtype)
     if not inputs or not parameters or not FLOATINGS.issuperset(inputs):
@@ -236,21 +236,21 @@ def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, .
     return combinations
 
 
-def _check_some(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_some(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse tensors of which certainly none has one of some dtypes."""
     combinations = _combinations(need, call_operands.arguments)
     if combinations and not any(need.allowed.intersection(each) for each in combinations):
         raise _refused(need.message, reduce(promote, combinations[0]))
 
 
-def _check_subtracted(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_subtracted(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse bools where torch subtracts."""
     bools = [_is_bool(_argument(name, call_operands.arguments)) for name in need.parameters]
     if any(bools):
         raise subtraction_of_bools(both=all(bools))
 
 
-def _check_negated(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_negated(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse bools where torch negates."""
     if _is_bool(call_operands.arguments.get(need.parameters[0])):
         raise negation_of_bools()
@@ -260,14 +260,14 @@ def _is_bool(argument: Any) -> bool:
     return isinstance(argument, Tensor) and argument.dtype == "bool"
 
 
-def _check_averaged(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_averaged(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse integers where torch takes the mean of what is computed of the tensors."""
     combinations = _combinations(need, call_operands.arguments)
     if combinations and all(INTEGRALS.issuperset(each) for each in combinations):
         raise mean_of_integers(reduce(promote, combinations[0]))
 
 
-def _check_taken(need: Need, call_operands: Operands, around: Around) -> None:
+def _check_taken(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse a first tensor that does not take what is computed of it and the others."""
     combinations = _combinations(need, call_operands.arguments)
     wrong = [each for each in combinations if not can_cast(reduce(promote, each), each[0])]
@@ -277,7 +277,7 @@ def _check_taken(need: Need, call_operands: Operands, around: Around) -> None:
         raise mismatch(text + spoken(wrong[0][0]))
 
 
-_Check: TypeAlias = Callable[[Need, Operands, Around], None]
+_Check: TypeAlias = Callable[[Need, Operands, Defaults], None]
 
 _RELATIONS: Final[Mapping[str, _Check]] = MappingProxyType(
     {

@@ -51,9 +51,9 @@ _MESSAGES: Final = MappingProxyType(
 
 
 @cache
-def read(cell: str, word: str, place: int) -> Output:
+def read(text: str, word: str, place: int) -> Output:
     """How an output takes a result, by `into` of the row, else by the word for its dtype."""
-    into = read_cell(cell)
+    into = read_cell(text)
     names = [each.name for each in words_in(into.items)] or [word]
     fills = names[0] == "made"
     taken = names[1:] if fills and len(names) > 1 else names
@@ -61,9 +61,9 @@ def read(cell: str, word: str, place: int) -> Output:
     return Output(how, frozenset() if how else dtypes_of(taken), into.message(place), fills)
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `into` that cannot be read."""
-    into = read_cell(cell)
+    into = read_cell(text)
     names = [word.name for word in words_in(into.items)]
     if names and (len(names) > 1 or names[0] not in _MESSAGES):
         for name in names[names[0] == "made" :]:

@@ -22,10 +22,10 @@ from namecheck.rules import registry
 from namecheck.rules.dim_map import same_shape
 
 
-def check_cell(cell: str, parameters: ParameterNames | None) -> None:
+def check_cell(text: str, parameters: ParameterNames | None) -> None:
     """Raises `WordError` for a cell of `overlaps` that cannot be read."""
-    if read_word(cell).name not in ("", "taken"):
-        raise WordError(f"unknown word '{cell}'", ("taken",))
+    if read_word(text).name not in ("", "taken"):
+        raise WordError(f"unknown word '{text}'", ("taken",))
 
 
 def check(answer: Any, target: Any) -> None:

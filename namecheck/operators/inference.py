@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
-from namecheck.core.dtypes import STANDARD, Around
+from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.faults import TableError
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
@@ -61,12 +61,12 @@ def infer(
     *args: Any,
     semantics: Semantics = Semantics.NAMECHECK,
     rows: Mapping[str, Operator] | None = None,
-    around: Around | None = STANDARD,
+    defaults: Defaults | None = STANDARD,
     **kwargs: Any,
 ) -> Inference:
     """What calling `operator` on these arguments gives, by the table and its rule.
 
-    `around` is what holds where the call stands; with None nothing is asked of attributes.
+    `defaults` are the default dtype and device; with None no attribute is checked or inferred.
 
     `operator` is a key of the table, with a trailing underscore for the in-place form. Qualified
     as ``torch.x`` or ``Tensor.x`` it means the function or the method alone, where they differ.
@@ -76,7 +76,7 @@ def infer(
     form, key = _form(operator)
     row, inplace = _find(key, rows)
     try:
-        return _apply(row, Call(key, form, inplace), args, kwargs, semantics, around)
+        return _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
     except signatures.Unbound:
         written: dict[int | str, Any] = {}
         if "out" in kwargs:
@@ -85,9 +85,9 @@ def infer(
             written[0] = _forgotten(args[0])
         return Inference(UNKNOWN, written, fits=False)
     except Contradiction as contradiction:
-        if around is not None and is_of_attributes(contradiction.code):
+        if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes speak first, also those of what is written to.
-            plain = infer(operator, *args, semantics=semantics, rows=rows, around=None, **kwargs)
+            plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
         told = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
@@ -149,7 +149,7 @@ def _apply(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     semantics: Semantics,
-    around: Around | None,
+    defaults: Defaults | None,
 ) -> Inference:
     native = semantics is Semantics.NATIVE
     name = row.native_rule if native else row.names
@@ -192,7 +192,7 @@ def _apply(
                     clause.check(row.key, {**arguments, "result": answer})
             written = args[0] if call.inplace and args else out
             answers.append(
-                attributes.attributed(answer, row.effects(overload), arguments, around, written)
+                attributes.attributed(answer, row.effects(overload), arguments, defaults, written)
             )
         except Contradiction as contradiction:
             answers.append(contradiction.alone())

@@ -17,9 +17,9 @@ from typing import Any, Final
 import pytest
 import torch
 
-from namecheck.core import dtypes as attributes
+from namecheck.core import dtypes
 from namecheck.core.dims import Dims
-from namecheck.core.dtypes import KINDS, Around
+from namecheck.core.dtypes import KINDS, Defaults
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 from namecheck.operators import infer, python_operators
@@ -103,8 +103,8 @@ def really(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> str:
     return name_of(result.dtype)
 
 
-def inferred(key: str, left: Any, right: Any, around: Around) -> str | Unknown:
-    answer = infer(key, known(left), known(right), around=around)
+def inferred(key: str, left: Any, right: Any, defaults: Defaults) -> str | Unknown:
+    answer = infer(key, known(left), known(right), defaults=defaults)
     if answer.contradiction is not None:
         return answer.contradiction.message
     dtype = answer.result.dtype if isinstance(answer.result, Tensor) else UNKNOWN
@@ -128,12 +128,12 @@ def agrees(left: Any, right: Any, real: str, told: str | Unknown, *, in_place: b
 
 
 def disagreements(
-    key: str, compute: Callable[[Any, Any], Any], pairs: list[tuple[Any, Any]], around: Around
+    key: str, compute: Callable[[Any, Any], Any], pairs: list[tuple[Any, Any]], defaults: Defaults
 ) -> Iterator[str]:
     for left, right in pairs:
         in_place = key[-1] == "_" and key not in python_operators().values()
         target = left.clone() if in_place else left
-        real, told = really(compute, target, right), inferred(key, left, right, around)
+        real, told = really(compute, target, right), inferred(key, left, right, defaults)
         if not agrees(left, right, real, told, in_place=in_place):
             what = [(v.dtype, v.dim()) if isinstance(v, torch.Tensor) else v for v in (left, right)]
             yield f"{key}{what}: torch {real!r}, told {told!r}"
@@ -144,7 +144,7 @@ def test_operators_of_python(name: str) -> None:
     key = python_operators()[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        wrong = list(disagreements(key, BINARY[name], PAIRS, attributes.STANDARD))
+        wrong = list(disagreements(key, BINARY[name], PAIRS, dtypes.STANDARD))
     assert not wrong, "\n".join(wrong[:20])
 
 
@@ -161,7 +161,7 @@ def test_operators_in_place(name: str) -> None:
     written = [(left, right) for left, right in PAIRS if can_hold(left, right)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        wrong = list(disagreements(key, IN_PLACE[name], written, attributes.STANDARD))
+        wrong = list(disagreements(key, IN_PLACE[name], written, dtypes.STANDARD))
     assert not wrong, "\n".join(wrong[:20])
 
 
@@ -173,7 +173,7 @@ def test_another_default_dtype(default: str) -> None:
             text
             for name in ("Add", "Div", "Pow", "Lt")
             for text in disagreements(
-                python_operators()[name], BINARY[name], PAIRS, Around(default=default)
+                python_operators()[name], BINARY[name], PAIRS, Defaults(dtype=default)
             )
         ]
     finally:
@@ -184,16 +184,16 @@ def test_another_default_dtype(default: str) -> None:
 def test_promote_types_and_can_cast() -> None:
     for left, right in itertools.product(KINDS, KINDS):
         one, other = getattr(torch, left), getattr(torch, right)
-        assert attributes.can_cast(left, right) == torch.can_cast(one, other)
+        assert dtypes.can_cast(left, right) == torch.can_cast(one, other)
         try:
             real = name_of(torch.promote_types(one, other))
         except RuntimeError as error:
             real = str(error).partition("\n")[0].strip()
         try:
-            told = attributes.promote(left, right)
+            told = dtypes.promote(left, right)
         except Contradiction as refusal:
             told = refusal.message
-        except attributes.Undefined:
+        except dtypes.Undefined:
             assert "float4_e2m1fn_x2" in (left, right)
             continue
         assert told == real
@@ -202,14 +202,14 @@ def test_promote_types_and_can_cast() -> None:
 def test_every_dtype_of_torch_is_there_under_its_words() -> None:
     for name, kind in KINDS.items():
         dtype = getattr(torch, name)
-        assert dtype.is_floating_point == (kind.category is attributes.Category.FLOATING)
-        assert dtype.is_complex == (kind.category is attributes.Category.COMPLEX)
-    for alias, name in attributes.ALIASES.items():
+        assert dtype.is_floating_point == (kind.category is dtypes.Category.FLOATING)
+        assert dtype.is_complex == (kind.category is dtypes.Category.COMPLEX)
+    for alias, name in dtypes.ALIASES.items():
         assert getattr(torch, alias) is getattr(torch, name)
 
 
 def test_no_word_of_torch_is_taken_for_a_misspelt_dtype() -> None:
-    assert [word for word in dir(torch) if attributes.missing(word)] == []
+    assert [word for word in dir(torch) if dtypes.missing(word)] == []
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_no_word_of_torch_is_taken_for_a_misspelt_dtype() -> None:
     ],
 )
 def test_a_slip_in_a_word_for_a_dtype_is_one(word: str, meant: str) -> None:
-    wrong = attributes.missing(word)
+    wrong = dtypes.missing(word)
     assert wrong is not None
     assert wrong.help == f"Did you mean `torch.{meant}`?"
     with pytest.raises(AttributeError, match=wrong.message):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from namecheck.core.devices import Device
-from namecheck.core.dtypes import Around
+from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Given, Place
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
@@ -201,7 +201,7 @@ class TorchDevices(Protocol):
 class TorchDefaults(Protocol):
     """Tells the default dtype and device, and hears of what changes them."""
 
-    def around(self, store: Store) -> Around:
+    def at(self, store: Store) -> Defaults:
         """What holds on this path, in the code that is being run."""
 
     def dtype(self, store: Store) -> Value:

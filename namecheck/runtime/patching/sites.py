@@ -257,7 +257,7 @@ class Site:
     def _infer(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, sized: bool) -> Inference:
         values, named = self._abstract(args, kwargs, sized=sized)
         return operators.infer(
-            self.target.operator, *values, semantics=self.semantics, around=None, **named
+            self.target.operator, *values, semantics=self.semantics, defaults=None, **named
         )
 
     def _abstract(

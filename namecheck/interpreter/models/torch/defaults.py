@@ -13,11 +13,11 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
-from namecheck.core import dtypes as attributes
-from namecheck.core.dtypes import STANDARD, Around, DType
+from namecheck.core import dtypes
+from namecheck.core.dtypes import STANDARD, Defaults, DType
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant
-from namecheck.effects import dtype as dtypes
+from namecheck.effects.dtype import without_gradient
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
@@ -37,23 +37,23 @@ class TorchDefaults:
         self.interpreter = interpreter
         self.checked = interpreter.source.text
 
-    def around(self, store: Store) -> Around:
+    def at(self, store: Store) -> Defaults:
         """What holds on this path, in the code that is being run."""
         texts = (self.checked, self.interpreter.source.text)
         standard = _spoken(*texts)
         if standard.device is not STANDARD.device:
             device = self.interpreter.torch_devices.default(standard.device, store)
             standard = replace(standard, device=device)
-        if standard.default == STANDARD.default:
+        if standard.dtype == STANDARD.dtype:
             return standard
         written: Value | None = store.get(_DEFAULT)
         if isinstance(written, Const) and isinstance(written.value, Constant):
-            return replace(standard, default=written.value.name)
+            return replace(standard, dtype=written.value.name)
         return standard
 
     def dtype(self, store: Store) -> Value:
         """The default dtype on this path."""
-        dtype = self.around(store).default
+        dtype = self.at(store).dtype
         if isinstance(dtype, str):
             return Const(Constant("dtype", dtype))
         return self.interpreter.fresh("dtype")
@@ -74,7 +74,7 @@ class TorchDefaults:
 def set_default_dtype(interpreter: Interpreter, call: Call) -> Value:
     """``torch.set_default_dtype(torch.float64)``."""
     dtype = call.argument(0, "d")
-    _check(interpreter, dtype, attributes.unfit, attributes.unfit_text, call)
+    _check(interpreter, dtype, dtypes.unfit, dtypes.unfit_text, call)
     call.store.write(_DEFAULT, NONE, dtype)
     return NONE
 
@@ -102,8 +102,8 @@ def _limits(interpreter: Interpreter, name: str, call: Call) -> Value:
     _check(
         interpreter,
         call.argument(0, "type"),
-        partial(attributes.limited, floating=name == "finfo"),
-        partial(attributes.misspelt, message=text),
+        partial(dtypes.limited, floating=name == "finfo"),
+        partial(dtypes.misspelt, message=text),
         call,
     )
     return interpreter.fresh("limits")
@@ -133,20 +133,20 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
     if not isinstance(data, TensorValue):
         return interpreter.fresh("parameter")
     if call.argument(1, "requires_grad", Const(True)) == Const(True):
-        wrong = dtypes.without_gradient(joins.held(data, call.store).tensor.dtype)
+        wrong = without_gradient(joins.held(data, call.store).tensor.dtype)
         if wrong is not None:
             interpreter.report(wrong, call.node, call.store, call.frame)
     return interpreter.torch_defaults.of_module(data, call.store)
 
 
 @lru_cache(maxsize=64)
-def _spoken(checked: str, running: str) -> Around:
+def _spoken(checked: str, running: str) -> Defaults:
     """What the texts of two files leave open."""
     texts = {checked, running}
     autocast = any("autocast" in text for text in texts)
-    default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.default
+    default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.dtype
     device = UNKNOWN if any(map(_OF_DEVICES.search, texts)) else STANDARD.device
-    return Around(default, autocast, device)
+    return Defaults(default, autocast, device)
 
 
 _OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
@@ -160,9 +160,9 @@ _OF_DEVICES: Final = re.compile(
 
 def castable(dtype: DType) -> DType:
     """The dtypes that a parameter or a buffer of a module may be cast to (nn.Module.to)."""
-    possible = set(attributes.possible(dtype))
-    if possible & attributes.FLOATINGS:
-        return attributes.one_of(possible | LAYERS)
-    if possible & attributes.COMPLEXES:
-        return attributes.one_of(attributes.COMPLEXES)
+    possible = set(dtypes.possible(dtype))
+    if possible & dtypes.FLOATINGS:
+        return dtypes.one_of(possible | LAYERS)
+    if possible & dtypes.COMPLEXES:
+        return dtypes.one_of(dtypes.COMPLEXES)
     return dtype

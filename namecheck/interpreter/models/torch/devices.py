@@ -176,7 +176,7 @@ class TorchDevices:
             self.lay(layer.address, order, call.store, call.frame)
 
     def _standing(self, store: Store) -> Value:
-        device = self.interpreter.torch_defaults.around(store).device
+        device = self.interpreter.torch_defaults.at(store).device
         if isinstance(device, str):
             return Const(Constant("device", device))
         written: Value | None = store.get(_DEFAULT)

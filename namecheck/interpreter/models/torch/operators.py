@@ -10,7 +10,7 @@ from namecheck import operators
 from namecheck.core import devices, dtypes
 from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dims
-from namecheck.core.dtypes import Around
+from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes
 from namecheck.core.names import UNKNOWN, Axis, Contradiction
 from namecheck.core.sizes import Expression
@@ -115,7 +115,7 @@ class TorchOperators:
         # It may raise an error that cannot be told: of names, or of sizes that do not fit.
         interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
         answer = self._infer(
-            operator, lowered, lowered_keywords, interpreter.torch_defaults.around(store)
+            operator, lowered, lowered_keywords, interpreter.torch_defaults.at(store)
         )
         recorder = interpreter.context.recorder
         if recorder is not None:
@@ -268,10 +268,10 @@ class TorchOperators:
         operator: str,
         lowered: Sequence[Any],
         lowered_keywords: Mapping[str, Any],
-        around: Around,
+        defaults: Defaults,
     ) -> operators.Inference:
         """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
-        key = (operator, around, *map(_frozen, (lowered, tuple(lowered_keywords.items()))))
+        key = (operator, defaults, *map(_frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self.interpreter.context
         answer = context.inferences.get(key)
         if answer is None:
@@ -280,7 +280,7 @@ class TorchOperators:
                 *lowered,
                 semantics=context.semantics,
                 rows=context.rows,
-                around=around,
+                defaults=defaults,
                 **lowered_keywords,
             )
         return answer
