@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +23,50 @@ settings.register_profile(
 )
 settings.register_profile("long", max_examples=2_000, deadline=None, suppress_health_check=_PATIENT)
 settings.load_profile("everyday")
+
+TESTS: Final = Path(__file__).parent
+
+# What `pytest -m quick` runs: what a contributor breaks most, in under a minute. Of a folder or a
+# file every so-manieth test is taken; what is not listed is not even collected.
+QUICK: Final = {
+    "annotations": 1,
+    "core": 1,
+    "fixtures": 12,
+    "house/test_contributing_pages.py": 1,
+    "house/test_floors.py": 1,
+    "house/test_words.py": 1,
+    "interpreter": 1,
+    "laws": 8,
+    "lints": 1,
+    "operators": 1,
+    "report": 1,
+    "rules": 1,
+}
+
+
+def share_of(path: Path) -> int:
+    """How many tests of a file go by for each that is quick; 0 where none is."""
+    inside = path.relative_to(TESTS)
+    places = (inside.as_posix(), *(folder.as_posix() for folder in inside.parents))
+    return next((QUICK[place] for place in places if place in QUICK), 0)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``-m quick`` the files without quick tests are not imported."""
+    if config.option.markexpr != "quick" or not collection_path.is_relative_to(TESTS):
+        return None
+    is_test = collection_path.name.startswith("test_")
+    return True if is_test and not share_of(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the quick tests."""
+    seen: dict[Path, int] = {}
+    for item in items:
+        number = seen[item.path] = seen.get(item.path, -1) + 1
+        share = share_of(item.path) if item.path.is_relative_to(TESTS) else 0
+        if share and not number % share:
+            item.add_marker(pytest.mark.quick)
 
 
 @pytest.fixture
