@@ -116,14 +116,14 @@ _NO_SEVERAL: Final = Several()
 
 
 def bind(
-    pattern: Pattern, dims: Dims, bindings: Bindings, value: str, *, returned: bool = False
+    pattern: Pattern, dims: Dims, bindings: Bindings, spelling: str, *, returned: bool = False
 ) -> Bindings:
     """The bindings after a tensor of these dims was met where the pattern is declared.
 
-    `value` is the tensor as a reader would write it (``x``, ``pair[0]``); `returned` if it is (of)
-    the result, which may have its labels from the annotation too. Raises `Contradiction`.
+    `spelling` is the tensor as a reader would write it (``x``, ``pair[0]``); `returned` if it is
+    the result or a part of it, whose labels may come from the annotation. Raises `Contradiction`.
     """
-    site = Site(value, returned, pattern, dims)
+    site = Site(spelling, returned, pattern, dims)
     _check_rank(bindings.function, site)
     pairs, middle = _aligned(pattern, dims)
     _check_order(bindings, site, pairs, middle)
@@ -247,12 +247,12 @@ def _check_places(bindings: Bindings, site: Site, pairs: Sequence[Pair]) -> None
                 raise wording.order(bindings.function, site, axis, position, place)
 
 
-def bind_number(bindings: Bindings, axis: str, size: Size, value: str) -> Bindings:
+def bind_number(bindings: Bindings, axis: str, size: Size, spelling: str) -> Bindings:
     """The bindings after an argument that is the size of an axis: it is called like the axis.
 
     Raises `Contradiction`.
     """
-    site = Site(value, False, Pattern(), Dims(), number=size)
+    site = Site(spelling, False, Pattern(), Dims(), number=size)
     name = named_by(size)
     if name is not None and bindings.axes.get(axis, Bound()).name is UNKNOWN:
         bound = bindings.axes.get(axis, Bound())
@@ -260,13 +260,17 @@ def bind_number(bindings: Bindings, axis: str, size: Size, value: str) -> Bindin
     return bindings if size is UNKNOWN else _bind_axis_size(bindings, axis, size, site)
 
 
-def _bind_name(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
-    axis, name = item.name, dim.name
+def _bind_name(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -> Bindings:
+    axis, name = dimension.name, dim.name
     if axis is None:
-        return bindings if item.fixed is not None else _bind_computed(bindings, item, dim, site)
-    if name is None and site.returned and dim.purposeful and _is_stretched(bindings, item):
+        return (
+            bindings
+            if dimension.fixed is not None
+            else _bind_computed(bindings, dimension, dim, site)
+        )
+    if name is None and site.returned and dim.purposeful and _is_stretched(bindings, dimension):
         raise wording.lost(bindings.function, site, axis)
-    if item.broadcast and dim.size in (1, UNKNOWN):
+    if dimension.broadcast and dim.size in (1, UNKNOWN):
         return bindings
     if name is None:
         return _bind_nameless(bindings, axis)
@@ -296,16 +300,16 @@ def _bind_nameless(bindings: Bindings, axis: str) -> Bindings:
     return bindings.bound(axis, replace(bound, name=None))
 
 
-def _is_stretched(bindings: Bindings, item: Dimension) -> bool:
+def _is_stretched(bindings: Bindings, dimension: Dimension) -> bool:
     """Whether a declared dimension is an axis that certainly is more than a size 1."""
-    bound = bindings.axes.get(item.name or "", Bound())
-    return not item.broadcast and is_whole(Dim(bound.name, bound.size))
+    bound = bindings.axes.get(dimension.name or "", Bound())
+    return not dimension.broadcast and is_whole(Dim(bound.name, bound.size))
 
 
-def _bind_computed(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
+def _bind_computed(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -> Bindings:
     """The bindings after a dimension whose axis is computed: ``heads*dim``, ``t+s``, ``seq-1``."""
-    expression, name = item.size, dim.name
-    if expression is None or item.broadcast:
+    expression, name = dimension.size, dim.name
+    if expression is None or dimension.broadcast:
         return bindings
     factors = expression.factors
     if isinstance(name, Axis) and name.ordered and len(name.factors) == len(factors) > 1:
@@ -314,7 +318,7 @@ def _bind_computed(bindings: Bindings, item: Dimension, dim: Dim, site: Site) ->
                 bindings = bindings.bound(factor, Bound(symbol(part), Axis(part), site, site))
     if not expression.axes <= bindings.axes.keys():
         return bindings.unsure()
-    declared = bindings.dims_of(Pattern((item,)))[0]
+    declared = bindings.dims_of(Pattern((dimension,)))[0]
     if clash(declared, dim):
         raise wording.computed_name(bindings.function, site, expression, name, declared.name)
     if agree(declared.size, dim.size) is Answer.NO and not isinstance(declared.size, int):
@@ -322,26 +326,26 @@ def _bind_computed(bindings: Bindings, item: Dimension, dim: Dim, site: Site) ->
     return bindings
 
 
-def _bind_size(bindings: Bindings, item: Dimension, dim: Dim, site: Site) -> Bindings:
-    if item.name is None and item.size is None:
+def _bind_size(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -> Bindings:
+    if dimension.name is None and dimension.size is None:
         return bindings
     size = dim.size
-    if isinstance(size, Unknown) or (item.broadcast and not isinstance(size, int)):
+    if isinstance(size, Unknown) or (dimension.broadcast and not isinstance(size, int)):
         return bindings.unsure()
-    if item.broadcast and size == 1:
+    if dimension.broadcast and size == 1:
         return bindings
-    if item.fixed is not None:
-        if agree(item.fixed, size) is Answer.NO:
-            raise wording.fixed_size(bindings.function, site, item, size)
-        if item.fixed != size:
+    if dimension.fixed is not None:
+        if agree(dimension.fixed, size) is Answer.NO:
+            raise wording.fixed_size(bindings.function, site, dimension, size)
+        if dimension.fixed != size:
             bindings = bindings.unsure()
-    if item.name is not None:
-        bindings = _bind_axis_size(bindings, item.name, size, site)
-    if item.size is None or item.fixed is not None:
+    if dimension.name is not None:
+        bindings = _bind_axis_size(bindings, dimension.name, size, site)
+    if dimension.size is None or dimension.fixed is not None:
         return bindings
     if not isinstance(size, int):
         return bindings.unsure()
-    return replace(bindings, pending=(*bindings.pending, Pending(item, size, site)))
+    return replace(bindings, pending=(*bindings.pending, Pending(dimension, size, site)))
 
 
 def _bind_axis_size(bindings: Bindings, axis: str, size: Size, site: Site) -> Bindings:
@@ -355,38 +359,42 @@ def _bind_axis_size(bindings: Bindings, axis: str, size: Size, site: Site) -> Bi
 
 
 def _bind_run(
-    bindings: Bindings, several: Several, dims: tuple[Dim, ...] | None, site: Site
+    bindings: Bindings, several: Several, run_dims: tuple[Dim, ...] | None, site: Site
 ) -> Bindings:
     """The bindings after the dims that ``*name`` stands for; None where they are not known."""
     assert several.name is not None
-    if dims is None:
+    if run_dims is None:
         return bindings.unsure()
     run = bindings.runs.get(several.name)
-    met = Run(dims, several.broadcast, site)
+    met = Run(run_dims, several.broadcast, site)
     if run is None:
         return replace(bindings, runs={**bindings.runs, several.name: met})
     joint = _joint(run, met)
     if joint is None:
-        raise wording.run(bindings.function, several.name, site, dims, run.site, run.dims)
-    unsure = any(UNKNOWN in (dim.name, dim.size) for dim in (*dims, *run.dims))
+        raise wording.run(bindings.function, several.name, site, run_dims, run.site, run.dims)
+    unsure = any(UNKNOWN in (dim.name, dim.size) for dim in (*run_dims, *run.dims))
     bindings = replace(bindings, runs={**bindings.runs, several.name: joint})
     return bindings.unsure() if unsure else bindings
 
 
-def _joint(one: Run, other: Run) -> Run | None:
+def _joint(first_run: Run, second_run: Run) -> Run | None:
     """What two meetings of one ``*name`` leave, None where they contradict each other.
 
     Of two that may broadcast it is the broadcast of both; one that may must broadcast to one
     that may not; two that may not are the same.
     """
-    if one.broadcast and other.broadcast:
-        longer, shorter = sorted((one, other), key=lambda run: len(run.dims), reverse=True)
-    elif one.broadcast or other.broadcast:
-        longer, shorter = (other, one) if one.broadcast else (one, other)
+    if first_run.broadcast and second_run.broadcast:
+        longer, shorter = sorted(
+            (first_run, second_run), key=lambda run: len(run.dims), reverse=True
+        )
+    elif first_run.broadcast or second_run.broadcast:
+        longer, shorter = (
+            (second_run, first_run) if first_run.broadcast else (first_run, second_run)
+        )
         if len(shorter.dims) > len(longer.dims):
             return None
     else:
-        longer, shorter = one, other
+        longer, shorter = first_run, second_run
         if len(longer.dims) != len(shorter.dims):
             return None
     extra = len(longer.dims) - len(shorter.dims)
@@ -394,7 +402,7 @@ def _joint(one: Run, other: Run) -> Run | None:
     if None in joint:
         return None
     dims = longer.dims[:extra] + tuple(dim for dim in joint if dim is not None)
-    return Run(dims, one.broadcast and other.broadcast, longer.site)
+    return Run(dims, first_run.broadcast and second_run.broadcast, longer.site)
 
 
 def _met(longer: Run, shorter: Run, extra: int) -> Iterator[Dim | None]:

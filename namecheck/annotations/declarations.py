@@ -154,14 +154,14 @@ def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, 
 
 
 def _meet_one(
-    declared: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
+    alternatives: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
 ) -> Bindings:
     """The first refusal is told if every option refuses; one fitting option alone binds."""
     if value is None:
         return bindings
     fitting: list[Bindings] = []
     refusals: list[Contradiction] = []
-    for option in declared.options:
+    for option in alternatives.options:
         if isinstance(option, Undeclared):
             if option.tensor or not isinstance(value, (Tensor, tuple, Mapping)):
                 return bindings.unsure()
@@ -175,19 +175,19 @@ def _meet_one(
     return fitting[0] if len(fitting) == 1 else bindings.unsure()
 
 
-def _check_dtype(declared: Declaration, value: Tensor, function: str, site: Site) -> None:
+def _check_dtype(declared: Declaration, tensor: Tensor, function: str, site: Site) -> None:
     if declared.dtypes is None:
         return
-    if dtypes.is_among(value.dtype, declared.dtypes) is Answer.NO:
-        given = dtypes.show(value.dtype)
+    if dtypes.is_among(tensor.dtype, declared.dtypes) is Answer.NO:
+        given = dtypes.show(tensor.dtype)
         raise wording.dtype(function, site, given, declared.word)
 
 
-def _check_device(declared: Declaration, value: Tensor, function: str, site: Site) -> None:
-    if declared.device is None or not isinstance(value.device, str):
+def _check_device(declared: Declaration, tensor: Tensor, function: str, site: Site) -> None:
+    if declared.device is None or not isinstance(tensor.device, str):
         return
-    if not _may_be_on(value.device, declared.device):
-        raise wording.device(function, site, value.device, declared.device)
+    if not _may_be_on(tensor.device, declared.device):
+        raise wording.device(function, site, tensor.device, declared.device)
 
 
 def _may_be_on(device: str, declared: str) -> bool:
@@ -280,19 +280,19 @@ def _read(node: ast.expr, resolve: Resolve, depth: int) -> Declared:
     return NO_TENSOR if name in _NO_TENSORS else ANYTHING
 
 
-def _read_subscript(node: ast.Subscript, resolve: Resolve, depth: int) -> Declared:
-    name = _dotted(node.value)
+def _read_subscript(subscript: ast.Subscript, resolve: Resolve, depth: int) -> Declared:
+    name = _dotted(subscript.value)
     if name is None:
         return ANYTHING
     word = _word(name, resolve)
-    arguments = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    members = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else [subscript.slice]
     if word == "Annotated" or word in DTYPES:
-        return _read_tensor(word, arguments, resolve, depth)
-    parts = [_read(argument, resolve, depth + 1) for argument in arguments]
+        return _read_tensor(word, members, resolve, depth)
+    parts = [_read(argument, resolve, depth + 1) for argument in members]
     if word in _UNIONS:
         return union([*parts, NOTHING] if word == "Optional" else parts)
     if word in ("tuple", "Tuple"):
-        if len(arguments) == 2 and _is_ellipsis(arguments[1]):
+        if len(members) == 2 and _is_ellipsis(members[1]):
             return Every(parts[0])
         return Items(tuple(parts))
     if word in _SEQUENCES and len(parts) == 1:
@@ -308,11 +308,9 @@ def _word(name: str, resolve: Resolve) -> str:
     return (followed or name).rpartition(".")[2]
 
 
-def _read_tensor(
-    word: str, arguments: Sequence[ast.expr], resolve: Resolve, depth: int
-) -> Declared:
+def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth: int) -> Declared:
     """``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, of an optional tensor too."""
-    inner, *others = arguments
+    inner, *others = members
     texts = [other.value for other in others if isinstance(other, ast.Constant)]
     text = next((text for text in texts if isinstance(text, str)), None)
     if text is None:
@@ -365,16 +363,20 @@ def _is_ellipsis(node: ast.expr) -> bool:
 
 def _options(node: ast.expr, resolve: Resolve) -> list[ast.expr]:
     """The members of a union, an alias at its own place."""
-    parts: Sequence[ast.expr] = ()
+    members: Sequence[ast.expr] = ()
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        parts = (node.left, node.right)
+        members = (node.left, node.right)
     elif isinstance(node, ast.Subscript):
         name = _dotted(node.value)
         if name is not None and name.rpartition(".")[2] in _UNIONS:
-            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            members = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     elif (name := _dotted(node)) is not None and (alias := resolve(name)) is not None:
         return [alias]
-    return [option for part in parts for option in _options(part, resolve)] if parts else [node]
+    return (
+        [option for member in members for option in _options(member, resolve)]
+        if members
+        else [node]
+    )
 
 
 def tensor(

@@ -42,18 +42,18 @@ class Expression:
         """The axes that it is the product of, in their order; none where it is anything else."""
         return _factors(self.term) or ()
 
-    def value(self, sizes: Mapping[str, int]) -> int | None:
+    def value(self, axis_sizes: Mapping[str, int]) -> int | None:
         """The size under these sizes of axes; None where one is missing or it has no value."""
-        return _value(self.term, sizes)
+        return _value(self.term, axis_sizes)
 
-    def solution(self, axis: str, size: int, sizes: Mapping[str, int]) -> Solution | None:
+    def solution(self, axis: str, goal_size: int, axis_sizes: Mapping[str, int]) -> Solution | None:
         """What `axis` must be for this size; None where the expression is not linear in it."""
-        line = _line(self.term, axis, sizes)
+        line = _line(self.term, axis, axis_sizes)
         if line is None or line[0] == 0:
             return None
         slope, rest = line
-        found, remainder = divmod(size - rest, slope)
-        return Solution(None if remainder or found < 0 else found)
+        solution, remainder = divmod(goal_size - rest, slope)
+        return Solution(None if remainder or solution < 0 else solution)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _term(node: ast.expr) -> Term:
     return None
 
 
-def symbolic(term: Term, sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
+def symbolic(term: Term, axis_sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
     """The size that a term says, under these sizes of axes; an axis has its symbol else.
 
     Unknown where it cannot be said.
@@ -110,18 +110,18 @@ def symbolic(term: Term, sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
     if term is None or isinstance(term, Unknown):
         return UNKNOWN
     if isinstance(term, str):
-        return sizes.get(term, symbol(term))
+        return axis_sizes.get(term, symbol(term))
     if not isinstance(term, Operation):
         return term
-    left, right = symbolic(term.left, sizes), symbolic(term.right, sizes)
+    left, right = symbolic(term.left, axis_sizes), symbolic(term.right, axis_sizes)
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
     if term.operator in ("//", "%") and right == 0:
         return UNKNOWN
     if term.operator == "**" and not _is_exponent(right):
         return UNKNOWN
-    result: Size = _COMPUTED[term.operator](left, right)
-    return result
+    symbolic_size: Size = _COMPUTED[term.operator](left, right)
+    return symbolic_size
 
 
 def _is_exponent(value: Any) -> bool:
@@ -143,12 +143,12 @@ def _factors(term: Term) -> tuple[str, ...] | None:
     return None if left is None or right is None else left + right
 
 
-def _value(term: Term, sizes: Mapping[str, int]) -> int | None:
+def _value(term: Term, axis_sizes: Mapping[str, int]) -> int | None:
     if isinstance(term, str):
-        return sizes.get(term)
+        return axis_sizes.get(term)
     if not isinstance(term, Operation):
         return term
-    left, right = _value(term.left, sizes), _value(term.right, sizes)
+    left, right = _value(term.left, axis_sizes), _value(term.right, axis_sizes)
     if left is None or right is None:
         return None
     if term.operator in ("//", "%") and right == 0:
@@ -159,14 +159,14 @@ def _value(term: Term, sizes: Mapping[str, int]) -> int | None:
     return computed
 
 
-def _line(term: Term, axis: str, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, int] | None:
     """The slope and the rest of a term that is linear in `axis`."""
     if term == axis:
         return 1, 0
     if not isinstance(term, Operation) or axis not in _axes(term):
-        known = _value(term, sizes)
+        known = _value(term, axis_sizes)
         return None if known is None else (0, known)
-    left, right = _line(term.left, axis, sizes), _line(term.right, axis, sizes)
+    left, right = _line(term.left, axis, axis_sizes), _line(term.right, axis, axis_sizes)
     if left is None or right is None:
         return None
     if term.operator == "+":

@@ -88,11 +88,11 @@ class Pattern:
     @property
     def axes(self) -> frozenset[str]:
         """The names of all axes in it, those in expressions too."""
-        found: set[str] = set()
+        axis_names: set[str] = set()
         for item in self.before + self.after:
-            found |= {item.name} if item.name else set()
-            found |= item.size.axes if item.size else set()
-        return frozenset(found)
+            axis_names |= {item.name} if item.name else set()
+            axis_names |= item.size.axes if item.size else set()
+        return frozenset(axis_names)
 
     def dims(
         self,
@@ -120,18 +120,18 @@ class Pattern:
         )
 
 
-def _declared(item: Dimension, axes: Mapping[str, Dim]) -> Dim:
-    if item.broadcast or (item.name is None and item.size is None):
+def _declared(dimension: Dimension, axes: Mapping[str, Dim]) -> Dim:
+    if dimension.broadcast or (dimension.name is None and dimension.size is None):
         return ANY_DIM
-    if item.size is None:
-        return _axis(str(item.name), axes)
-    found = _computed(item.size.term, axes)
-    if item.name is None:
-        return found
-    name = _axis(item.name, axes).name
-    if isinstance(name, Axis) and word(name) == item.name:
-        name = replace(name, size=item.fixed)  # it is no part of a larger one
-    return replace(found, name=name)
+    if dimension.size is None:
+        return _axis(str(dimension.name), axes)
+    computed = _computed(dimension.size.term, axes)
+    if dimension.name is None:
+        return computed
+    name = _axis(dimension.name, axes).name
+    if isinstance(name, Axis) and word(name) == dimension.name:
+        name = replace(name, size=dimension.fixed)  # it is no part of a larger one
+    return replace(computed, name=name)
 
 
 def _axis(name: str, axes: Mapping[str, Dim]) -> Dim:
@@ -159,11 +159,11 @@ def _dimension(dim: Dim) -> Dimension:
     return _called(dim.name, None if dim.size is UNKNOWN else expressions.read(str(dim.size)))
 
 
-def _called(name: Name, size: Expression | None) -> Dimension:
-    called = word(name)
-    if called is None or called.isidentifier():
-        return Dimension(called, size)
-    return Dimension(None, size or expressions.read(called))
+def _called(name: Name, expression: Expression | None) -> Dimension:
+    text = word(name)
+    if text is None or text.isidentifier():
+        return Dimension(text, expression)
+    return Dimension(None, expression or expressions.read(text))
 
 
 _MARKS: Final = re.compile(r"[#*?_]*")
@@ -172,12 +172,12 @@ _MARKS: Final = re.compile(r"[#*?_]*")
 @cache
 def parse(text: str) -> Pattern:
     """The pattern that a string says, ``""`` for a scalar; raises `AnnotationError`."""
-    before: list[Dimension] = []
-    after: list[Dimension] = []
+    leading: list[Dimension] = []
+    trailing: list[Dimension] = []
     several: Several | None = None
     for item in _items(text):
         if isinstance(item, Dimension):
-            (after if several else before).append(item)
+            (trailing if several else leading).append(item)
         elif several is None:
             several = item
         else:
@@ -185,7 +185,7 @@ def parse(text: str) -> Pattern:
                 f"'{several.text}' and '{item.text}' in \"{text}\": only one item can stand for "
                 "several dimensions"
             )
-    return Pattern(tuple(before), several, tuple(after))
+    return Pattern(tuple(leading), several, tuple(trailing))
 
 
 def _items(text: str) -> Iterator[Item]:

@@ -71,11 +71,13 @@ def rank(function: str, site: Site) -> Contradiction:
     return _contradiction("NC211", message, [site], help=help + (further if more else ""))
 
 
-def order(function: str, site: Site, label: str, position: int, declared: int) -> Contradiction:
+def order(
+    function: str, site: Site, label: str, position: int, declared_position: int
+) -> Contradiction:
     """A label that the annotation has at another place."""
     message = (
         f"{function}(): dimension {position} of {site.phrase} is called '{label}', "
-        f"but '{label}' is declared at dimension {declared}"
+        f"but '{label}' is declared at dimension {declared_position}"
     )
     items = site.pattern.items
     wanted = [item.name for item in items if isinstance(item, Dimension)]
@@ -86,7 +88,7 @@ def order(function: str, site: Site, label: str, position: int, declared: int) -
         help = f"Bring it into the declared order: {site.value}.align_to({listed})."
         if site.returned:
             help = f"Bring it into the declared order with align_to({listed})."
-    return _contradiction("NC112", message, [site], names=[label], help=help)
+    return _contradiction("NC112", message, [site], words=[label], help=help)
 
 
 def axis_name(
@@ -101,7 +103,7 @@ def axis_name(
         f"but '{there}' in {first.phrase}"
     )
     help = f"One axis is one dimension: pass '{there}' at both places, or declare two axes."
-    return _contradiction("NC112", message, [first, site], names=[here, there], help=help)
+    return _contradiction("NC112", message, [first, site], words=[here, there], help=help)
 
 
 def lost(function: str, site: Site, axis: str) -> Contradiction:
@@ -110,62 +112,69 @@ def lost(function: str, site: Site, axis: str) -> Contradiction:
 
 
 def computed_name(
-    function: str, site: Site, expression: Expression, name: Name, declared: Name
+    function: str, site: Site, expression: Expression, name: Name, declared_name: Name
 ) -> Contradiction:
     """A dimension that is another one than its expression says."""
-    here, there = str(naming.word(name)), str(naming.word(declared))
-    told = f"{expression.text}" if there == expression.text else f"{expression.text} ({there})"
-    return _declared(function, site, f"is '{here}'", told, [here, there])
+    here, there = str(naming.word(name)), str(naming.word(declared_name))
+    declaration = expression.text
+    if there != expression.text:
+        declaration = f"{expression.text} ({there})"
+    return _declared(function, site, f"is '{here}'", declaration, [here, there])
 
 
 def computed_axis(
-    function: str, site: Site, expression: Expression, declared: Size
+    function: str, site: Site, expression: Expression, declared_size: Size
 ) -> Contradiction:
     """A dimension that has another size than its expression says of the axes of the call."""
-    told = expression.text if str(declared) == expression.text else f"{expression.text}={declared}"
+    declaration = (
+        expression.text
+        if str(declared_size) == expression.text
+        else f"{expression.text}={declared_size}"
+    )
     words = sorted(expression.axes)
-    wrong = _declared(function, site, f"has size {_size(site)}", told, words)
-    return _contradiction("NC210", wrong.message.splitlines()[0], [site], names=words)
+    wrong = _declared(function, site, f"has size {_size(site)}", declaration, words)
+    return _contradiction("NC210", wrong.message.splitlines()[0], [site], words=words)
 
 
 def _declared(
-    function: str, site: Site, fact: str, declared: str, names: Sequence[str]
+    function: str, site: Site, fact: str, declared: str, words: Sequence[str]
 ) -> Contradiction:
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} {fact}, "
         f"but '{declared}' is declared"
     )
     help = f"Give it the dimensions of {_quoted(site.pattern)}, or declare what it is."
-    return _contradiction("NC112", message, [site], names=names, help=help)
+    return _contradiction("NC112", message, [site], words=words, help=help)
 
 
 def axis_size(
-    function: str, axis: str, site: Site, size: Size, first: Site, bound: Size
+    function: str, axis: str, site: Site, size: Size, first: Site, bound_size: Size
 ) -> Contradiction:
     """An axis that has two different sizes."""
     if site.returned and str(first.number) == axis:  # its own size, which no argument gives
-        told = _declared(function, site, f"has size {size}", axis, [axis])
-        return _contradiction("NC210", told.message.splitlines()[0], [site], names=[axis])
+        mismatch = _declared(function, site, f"has size {size}", axis, [axis])
+        return _contradiction("NC210", mismatch.message.splitlines()[0], [site], words=[axis])
     same = first.value == site.value and first.returned == site.returned
     places = (
-        f"at dimension {site.position} of {site.phrase}, but {bound} at dimension {first.position}"
+        f"at dimension {site.position} of {site.phrase}, "
+        f"but {bound_size} at dimension {first.position}"
         if same
-        else f"in {site.phrase}, but {bound} in {first.phrase}"
+        else f"in {site.phrase}, but {bound_size} in {first.phrase}"
     )
     message = f"{function}(): axis '{axis}' has size {size} {places}"
     help = "One axis has one size; dimensions that may differ are declared under two names."
-    return _contradiction("NC210", message, [first, site], names=[axis], help=help)
+    return _contradiction("NC210", message, [first, site], words=[axis], help=help)
 
 
-def fixed_size(function: str, site: Site, item: Dimension, size: Size) -> Contradiction:
+def fixed_size(function: str, site: Site, dimension: Dimension, size: Size) -> Contradiction:
     """A dimension that has not the size that is written in the annotation."""
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} has size {size}, "
-        f"but {item.fixed} is declared"
+        f"but {dimension.fixed} is declared"
     )
-    names = [item.name] if item.name else []
+    names = [dimension.name] if dimension.name else []
     help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
-    return _contradiction("NC210", message, [site], names=names, help=help)
+    return _contradiction("NC210", message, [site], words=names, help=help)
 
 
 def computed_size(
@@ -185,7 +194,7 @@ def computed_size(
     ]
     sites = list({origin.value: origin for _, origin in axes.values() if origin}.values())
     help = f"{'; '.join(origins)}." if origins else None
-    return _contradiction("NC210", message, [*sites, site], names=list(axes), help=help)
+    return _contradiction("NC210", message, [*sites, site], words=list(axes), help=help)
 
 
 def no_solution(function: str, site: Site, expression: Expression, axis: str) -> Contradiction:
@@ -195,25 +204,25 @@ def no_solution(function: str, site: Site, expression: Expression, axis: str) ->
         f"which is {expression.text} for no size of '{axis}'"
     )
     help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
-    return _contradiction("NC210", message, [site], names=[axis], help=help)
+    return _contradiction("NC210", message, [site], words=[axis], help=help)
 
 
 def run(
     function: str,
     name: str,
     site: Site,
-    dims: tuple[Dim, ...],
+    run_dims: tuple[Dim, ...],
     first: Site,
-    bound: tuple[Dim, ...],
+    bound_dims: tuple[Dim, ...],
 ) -> Contradiction:
     """``*name`` that stands for different dimensions."""
     message = (
-        f"{function}(): '*{name}' is {shown(Dims(dims))} in {site.phrase}, "
-        f"but {shown(Dims(bound))} in {first.phrase}"
+        f"{function}(): '*{name}' is {shown(Dims(run_dims))} in {site.phrase}, "
+        f"but {shown(Dims(bound_dims))} in {first.phrase}"
     )
     help = "One name stands for the same dimensions throughout a call, also behind a star."
-    code = "NC210" if _names_match(dims, bound) else "NC112"
-    return _contradiction(code, message, [first, site], names=[name], help=help)
+    code = "NC210" if _names_match(run_dims, bound_dims) else "NC112"
+    return _contradiction(code, message, [first, site], words=[name], help=help)
 
 
 def dtype(function: str, site: Site, given: str, declared: str) -> Contradiction:
@@ -229,10 +238,10 @@ def device(function: str, site: Site, given: str, declared: str) -> Contradictio
     return _contradiction("NC410", message, [], help=f"Move it with `.to('{declared}')`.")
 
 
-def _names_match(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> bool:
-    if len(left) != len(right):
+def _names_match(first_dims: tuple[Dim, ...], second_dims: tuple[Dim, ...]) -> bool:
+    if len(first_dims) != len(second_dims):
         return True
-    pairs = zip(left, right, strict=True)
+    pairs = zip(first_dims, second_dims, strict=True)
     return all(naming.match(a.name, b.name) is not naming.Answer.NO for a, b in pairs)
 
 
@@ -249,7 +258,7 @@ def _contradiction(
     message: str,
     sites: Sequence[Site],
     *,
-    names: Sequence[str] = (),
+    words: Sequence[str] = (),
     help: str | None = None,
 ) -> Contradiction:
     """A contradiction whose further lines tell what was declared and what was given."""
@@ -263,4 +272,4 @@ def _contradiction(
         f"{value:>{width}}: {_quoted(pattern):<{quoted}} got {shown(dims)}"
         for value, pattern, dims in rows
     ]
-    return Contradiction(code, "\n".join([message, *lines]), names=names, help=help)
+    return Contradiction(code, "\n".join([message, *lines]), names=words, help=help)
