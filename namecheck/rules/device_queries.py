@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from namecheck.core import devices
 from namecheck.core.devices import CPU
 from namecheck.core.names import UNKNOWN, Unknown
@@ -10,9 +12,9 @@ from namecheck.rules.registry import rule
 
 
 @rule(patched=False)
-def device_of(input: Tensor) -> Constant | Unknown:
-    """The device of a tensor, with its index (torch.Tensor.device)."""
-    device = input.device
+def device_of(obj: Any) -> Constant | Unknown:
+    """The device of a tensor, with its index (torch.Tensor.device); unknown of other values."""
+    device = obj.device if isinstance(obj, Tensor) else UNKNOWN
     if isinstance(device, str) and devices.is_whole(device):
         return Constant("device", device)
     return UNKNOWN
