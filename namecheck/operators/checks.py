@@ -35,7 +35,7 @@ _OF_FORMS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # The columns with one text for each overload at most.
 _OF_OVERLOADS: Final = ("aten", "aten_out", "lacks", "into")
-# As many allowed words are listed; of more the nearest is told.
+# The longest list of allowed words that a message has; of a longer one it has the nearest word.
 _LISTED: Final = 60
 
 
@@ -75,11 +75,11 @@ def check(row: Any, *, shipped: bool = False) -> None:
     _check_forms(row)
     _check_rules(row)
     overloads = list(_overloads(row))
-    settings = _parsed("ctor", row.get("ctor", ""))
-    _check_signatures(row, overloads, settings)
-    _check_native(row, overloads, settings)
-    _check_effects(row, overloads, settings)
-    _check_holds(row, settings)
+    ctor = _parsed("ctor", row.get("ctor", ""))
+    _check_signatures(row, overloads, ctor)
+    _check_native(row, overloads, ctor)
+    _check_effects(row, overloads, ctor)
+    _check_holds(row, ctor)
 
 
 def _check_column(column: str, cell: Any, shipped: bool) -> None:
@@ -131,11 +131,11 @@ def _check_rules(row: Mapping[str, Any]) -> None:
         if name not in rules:
             raise Fault(column, f"there is no rule '{name}'", (*rules, *others), "rules")
     for name in _rule_names(row):
-        taken = inspect.signature(rules[name]).parameters
+        accepted = inspect.signature(rules[name]).parameters
         for key in row.get("constants", ()):
-            if key not in taken:
+            if key not in accepted:
                 problem = f"'{key}' is no parameter of the rule '{name}'"
-                raise Fault("constants", problem, taken, "parameters")
+                raise Fault("constants", problem, accepted, "parameters")
 
 
 def _rule_names(row: Mapping[str, Any]) -> set[str]:
@@ -168,26 +168,26 @@ def _parsed(column: str, text: str) -> Signature:
 
 
 def _check_signatures(
-    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
     """That a call of each overload gives the rules what they cannot do without."""
     for name in sorted(_rule_names(row)):
-        taken = inspect.signature(registry.load()[name]).parameters
+        accepted = inspect.signature(registry.load()[name]).parameters
         needed = [
             parameter.name
-            for parameter in taken.values()
+            for parameter in accepted.values()
             if parameter.default is parameter.empty
             and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         ]
         for text, signature in overloads:
-            given = _roles(signature) | _roles(settings) | row.get("constants", {}).keys()
-            spare = [parameter for parameter in taken if parameter not in given]
-            for parameter in sorted(given.difference(taken)):
+            received = _roles(signature) | _roles(ctor) | row.get("constants", {}).keys()
+            spare = [parameter for parameter in accepted if parameter not in received]
+            for parameter in sorted(received.difference(accepted)):
                 if difflib.get_close_matches(parameter, spare, 1, 0.8):
                     problem = f"'{parameter}' is no parameter of the rule '{name}'"
-                    raise Fault("params", problem, taken, "parameters")
+                    raise Fault("params", problem, accepted, "parameters")
             for parameter in needed:
-                if parameter not in given:
+                if parameter not in received:
                     raise Fault(
                         "params",
                         f"the rule '{name}' needs '{parameter}', which '{text}' does not give",
@@ -200,36 +200,36 @@ def _roles(signature: Signature) -> set[str]:
 
 
 def _check_native(
-    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
     try:
         names = native.parse(row.get("native", "")).names
     except ValueError as error:
         raise Fault("native", str(error)) from error
-    allowed = _roles(settings).union(*(_roles(signature) for _, signature in overloads))
+    allowed = _roles(ctor).union(*(_roles(signature) for _, signature in overloads))
     for name in sorted(names - allowed - {"each", "result", "out"}):
         raise Fault("native", f"unknown parameter '{name}'", sorted(allowed), "parameters")
 
 
 def _check_effects(
-    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], settings: Signature
+    row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
     """The columns for attributes, of which `namecheck.effects` knows the words."""
     rule = registry.load().get(row["names"])
-    taken = [signature for _, signature in overloads]
-    if not taken and rule is not None:
-        taken = [signatures.of(rule)]
+    declared = [signature for _, signature in overloads]
+    if not declared and rule is not None:
+        declared = [signatures.of(rule)]
     parameters: Collection[str] | None = None
-    if taken:
-        parameters = _roles(settings).union(row.get("constants", ()), *map(_roles, taken))
+    if declared:
+        parameters = _roles(ctor).union(row.get("constants", ()), *map(_roles, declared))
     for column in columns.COLUMNS:
         if column in row and (fault := columns.check(column, row[column], parameters)):
             raise Fault(column, fault.problem, fault.allowed, fault.kind)
 
 
-def _check_holds(row: Mapping[str, Any], settings: Signature) -> None:
+def _check_holds(row: Mapping[str, Any], ctor: Signature) -> None:
     """That the sizes of the tensors of a layer are settings of its class."""
-    names = {parameter.name for parameter in settings}
+    names = {parameter.name for parameter in ctor}
     for tensor, text in row.get("holds", {}).items():
         sizes, _, condition = text.partition(" if ")
         for name in (*sizes.split(), *condition.split()):

@@ -44,8 +44,8 @@ class Inference:
     `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
     `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
     it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN,
-    as it is where the call fits no signature of the table (`fits` is False). `may_be_input` tells
-    that the result may be the input itself.
+    as it is where the call fits no signature of the table (`fits` is False). `may_be_input` is
+    whether the result may be the input itself.
     """
 
     result: Any
@@ -78,42 +78,42 @@ def infer(
     try:
         return _apply(row, Call(key, form, inplace), args, kwargs, semantics, defaults)
     except signatures.Unbound:
-        written: dict[int | str, Any] = {}
+        mutations: dict[int | str, Any] = {}
         if "out" in kwargs:
-            written["out"] = _forgotten(kwargs["out"])
+            mutations["out"] = _forgotten(kwargs["out"])
         if inplace and args:
-            written[0] = _forgotten(args[0])
-        return Inference(UNKNOWN, written, fits=False)
+            mutations[0] = _forgotten(args[0])
+        return Inference(UNKNOWN, mutations, fits=False)
     except Contradiction as contradiction:
         if defaults is not None and is_of_attributes(contradiction.code):
             # Names and sizes speak first, also those of what is written to.
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
-        told = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
-        return Inference(UNKNOWN, contradiction=told or contradiction.alone())
+        misspelling = dtype.misspelt(key, kwargs) if contradiction.code == "NC114" else None
+        return Inference(UNKNOWN, contradiction=misspelling or contradiction.alone())
 
 
 def parameters(
     operator: str,
-    args: Sequence[Any],
+    values: Sequence[Any],
     kwargs: Mapping[str, Any],
     rows: Mapping[str, Operator] | None = None,
 ) -> tuple[list[Parameter | None], dict[str, Parameter]]:
-    """The parameter that each argument of a call is for, by place and by keyword.
+    """The parameter that each argument of a call is for, by position and by keyword.
 
-    Of the overloads the first that the call fits; none where it fits none.
+    They are those of the first overload that the call fits; none where it fits none.
     """
     form, key = _form(operator)
     row, inplace = _find(key, table() if rows is None else rows)
     alternatives = row.alternatives("i" if inplace else form)
-    found = [signature for _, signature in alternatives]
-    given = _given(row, kwargs)
+    overloads = [signature for _, signature in alternatives]
+    keywords = _declared(row, kwargs)
     try:
-        [binding, *_] = signatures.bind(key, found, args, given, by_name=True)
+        [binding, *_] = signatures.bind(key, overloads, values, keywords, by_name=True)
     except (signatures.Unbound, Contradiction):
-        return [None] * len(args), {}
-    return signatures.places(found[binding.overload], len(args), kwargs)
+        return [None] * len(values), {}
+    return signatures.places(overloads[binding.overload], len(values), kwargs)
 
 
 def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
@@ -155,10 +155,10 @@ def _apply(
     name = row.native_rule if native else row.names
     if name == "unknown" and not row.params:
         return Inference(UNKNOWN)
-    rule = _nothing_known if name == "unknown" else _rule(name, row)
-    given = _given(row, kwargs)
+    rule = _unknown if name == "unknown" else _rule(name, row)
+    keywords = _declared(row, kwargs)
     out = kwargs.get("out") if "o" in row.forms else None
-    settings, args, given = _settings(row, call, args, given)
+    settings, args, keywords = _settings(row, call, args, keywords)
     if call.inplace and not (row.key.endswith("_") or {*row.forms} & {*"ij"}):
         raise signatures.Unbound
     alternatives = row.alternatives("i" if call.inplace else call.form) or (
@@ -168,7 +168,7 @@ def _apply(
         call.operator,
         [signature for _, signature in alternatives],
         args,
-        given if "o" in row.forms or row.ctor else kwargs,
+        keywords if "o" in row.forms or row.ctor else kwargs,
         by_name=not native,
     )
     answers: list[Any] = []
@@ -190,9 +190,9 @@ def _apply(
             if native:
                 for clause in row.native_refusals.after:
                     clause.check(row.key, {**arguments, "result": answer})
-            written = args[0] if call.inplace and args else out
+            target = args[0] if call.inplace and args else out
             answers.append(
-                attributes.attributed(answer, row.effects(overload), arguments, defaults, written)
+                attributes.attributed(answer, row.effects(overload), arguments, defaults, target)
             )
         except Contradiction as contradiction:
             answers.append(contradiction.alone())
@@ -214,18 +214,18 @@ def _rule(name: str, row: Operator) -> registry.Rule:
         raise TableError(f"operator '{row.key}': there is no rule '{name}'") from None
 
 
-def _given(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords that the row tells of: it need not tell of ``out=``."""
+def _declared(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords that the parameters of the row have; ``out=`` need not be among these."""
     return {key: value for key, value in kwargs.items() if key != "out" or row.declares_out}
 
 
 def _settings(
     row: Operator, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
-    """What a module was made with, and what it is called with: from the first tensor on.
+    """The arguments of the constructor of a layer, and those of its call.
 
-    A keyword is the constructor's where it names it, or where it takes any and the call's
-    parameters have none of that name.
+    The call's are those from the first tensor on. A keyword is the constructor's where that has a
+    parameter of this name, or where it takes any keyword and the call has no such parameter.
     """
     if not row.ctor:
         return {}, args, kwargs
@@ -251,17 +251,17 @@ def _settings(
 
 
 def _with_effects(
-    written: registry.Writes, signature: Signature, args: tuple[Any, ...]
+    rule_answer: registry.Writes, signature: Signature, args: tuple[Any, ...]
 ) -> Inference:
-    """The answer of a rule that changes arguments itself, these by the way they were passed."""
+    """The answer of a rule that changes arguments itself, each by the way it was passed."""
     positions = {parameter.name: index for index, parameter in enumerate(signature)}
-    after: dict[int | str, Any] = {}
-    for name, dims in written.after.items():
-        after[positions[name] if positions[name] < len(args) else name] = Tensor(dims)
-    return Inference(_wrap(written.result), after)
+    mutations: dict[int | str, Any] = {}
+    for name, dims in rule_answer.after.items():
+        mutations[positions[name] if positions[name] < len(args) else name] = Tensor(dims)
+    return Inference(_wrap(rule_answer.result), mutations)
 
 
-def _nothing_known() -> Unknown:
+def _unknown() -> Unknown:
     return UNKNOWN
 
 
@@ -283,32 +283,32 @@ def _wrap(answer: Any) -> Any:
     return answer
 
 
-def _in_place(row: Operator, result: Any, receiver: Any, *, native: bool) -> Inference:
-    """What an in-place call makes of its receiver.
+def _in_place(row: Operator, result: Any, mutated: Any, *, native: bool) -> Inference:
+    """What an in-place call makes of its receiver, the `mutated` tensor.
 
     By the documents it takes the computed names; natively it must be unnamed, or have them.
     """
-    if not isinstance(receiver, Tensor):
-        receiver = Tensor()
+    if not isinstance(mutated, Tensor):
+        mutated = Tensor()
     if row.inplace == "keeps":
-        return Inference(receiver, {0: receiver})
+        return Inference(mutated, {0: mutated})
     if not isinstance(result, Tensor):
-        return Inference(UNKNOWN, {0: _forgotten(receiver)})
+        return Inference(UNKNOWN, {0: _forgotten(mutated)})
     if row.inplace != "becomes":
-        _check_shape(receiver.dims, result.dims, row.inplace)
+        _check_shape(mutated.dims, result.dims, row.inplace)
         if native:
-            result = replace(result, dims=dim_map.take_names(receiver.dims, result.dims))
-        result = replace(result, dims=dim_map.of_rank_as(result.dims, receiver.dims))
-    result = attributes.written_to(receiver, result, moved=row.inplace == "becomes")
+            result = replace(result, dims=dim_map.take_names(mutated.dims, result.dims))
+        result = replace(result, dims=dim_map.of_rank_as(result.dims, mutated.dims))
+    result = attributes.written_to(mutated, result, moved=row.inplace == "becomes")
     return Inference(result, {0: result})
 
 
-def _check_shape(receiver: Dims, result: Dims, how: str) -> None:
+def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
     """Refuse an in-place result of another shape than the receiver's (recorded: add_, addmm_)."""
-    if dim_map.same_shape(receiver, result) is not Answer.NO:
+    if dim_map.same_shape(own_dims, result) is not Answer.NO:
         return
-    shapes = dim_map.show_sizes(receiver), dim_map.show_sizes(result)
-    if how == "contracts":
+    shapes = dim_map.show_sizes(own_dims), dim_map.show_sizes(result)
+    if word == "contracts":
         text = "Bad in-place call: input tensor size {} and output tensor size {} should match"
     else:
         text = "output with shape {} doesn't match the broadcast shape {}"
@@ -332,21 +332,21 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
             error="TypeError",
             help="Give a tensor for each result.",
         )
-    written: list[Any] = []
+    filled: list[Any] = []
     try:
         for target, computed in zip(outs, results, strict=False):
-            fresh = _write(row, _tensor(target), _tensor(computed), inputs)
-            written.append(attributes.written_to(_tensor(target), fresh))
+            stored = _stored(row, _tensor(target), _tensor(computed), inputs)
+            filled.append(attributes.written_to(_tensor(target), stored))
     except Contradiction as contradiction:
-        after: dict[int | str, Any] = {}
-        if written:
-            after["out"] = (*written, *map(_tensor, outs[len(written) :]))
+        mutations: dict[int | str, Any] = {}
+        if filled:
+            mutations["out"] = (*filled, *map(_tensor, outs[len(filled) :]))
         elif row.out == "reshapes" and contradiction.code != _UNRESIZED:
-            after["out"] = _forgotten(out)  # it has its new shape already
-        return Inference(UNKNOWN, after, contradiction.alone())
+            mutations["out"] = _forgotten(out)  # it has its new shape already
+        return Inference(UNKNOWN, mutations, contradiction.alone())
     several = result if isinstance(out, (Unknown, Many)) else out
     single = not isinstance(several, (tuple, list))
-    value = written[0] if single else tuple(written)
+    value = filled[0] if single else tuple(filled)
     return Inference(value, {"out": value}, fields=row.returns)
 
 
@@ -354,6 +354,7 @@ _UNRESIZED: Final = "NC205"
 
 
 def _forgotten(out: Any) -> Any:
+    """Tensors of which dims and memory order are not known any more."""
     if isinstance(out, (tuple, list)):
         return tuple(map(_forgotten, out))
     return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
@@ -367,10 +368,11 @@ def _tensor(value: Any) -> Tensor:
     return value if isinstance(value, Tensor) else Tensor()
 
 
-def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
+def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
+    """What one tensor given as ``out=`` is after the call; `inputs` is whether these have names."""
     named = out.dims.named() is Answer.YES
     if row.out == "abandoned":
-        return replace(computed, dims=_left(out.dims, computed.dims))
+        return replace(computed, dims=_abandoned(out.dims, computed.dims))
     shaped = row.out not in ("reshapes", "resized")
     unnamed_reshape = row.out == "reshapes" and inputs is Answer.NO
     if shaped or (unnamed_reshape and not _same_rank(out.dims, computed.dims)):
@@ -391,10 +393,11 @@ def _write(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tens
     return replace(computed, dims=dim_map.of_rank_as(dims, out.dims) if named and shaped else dims)
 
 
-def _left(out: Dims, computed: Dims) -> Dims:
+def _abandoned(own_dims: Dims, computed: Dims) -> Dims:
     """A vector written over a tensor of any shape, whose first name stays (recorded)."""
-    named = out.named()
-    first = out[0].name if named is Answer.YES else naming.join(computed[0].name, out[0].name)
+    named = own_dims.named()
+    own = own_dims[0].name
+    first = own if named is Answer.YES else naming.join(computed[0].name, own)
     return computed if named is Answer.NO else computed.rename([first])
 
 

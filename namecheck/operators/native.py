@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -144,16 +144,16 @@ def _names(node: ast.expr) -> frozenset[str]:
     )
 
 
-def _flat(operands: list[Any]) -> Iterator[Any]:
-    for operand in operands:
-        if isinstance(operand, (tuple, list)):
-            yield from operand
+def _flat(values: Sequence[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from value
         else:
-            yield operand
+            yield value
 
 
 def _value(node: ast.expr, arguments: Arguments) -> Any:
-    """What an expression is with these arguments; UNKNOWN where that cannot be told."""
+    """The value of an expression with these arguments, or UNKNOWN."""
     match node:
         case ast.Name(id=name):
             value = arguments.get(name)
@@ -189,13 +189,14 @@ _COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
 }
 
 
-def _compared(comparison: ast.cmpop, one: Any, other: Any) -> bool | Unknown:
-    if isinstance(one, (Unknown, Expression)) or isinstance(other, (Unknown, Expression)):
+def _compared(comparison: ast.cmpop, left_value: Any, right_value: Any) -> bool | Unknown:
+    values = left_value, right_value
+    if any(isinstance(value, (Unknown, Expression)) for value in values):
         return UNKNOWN
     orders = isinstance(comparison, (ast.Lt, ast.Gt))
-    if orders and not (isinstance(one, (int, float)) and isinstance(other, (int, float))):
+    if orders and not all(isinstance(value, (int, float)) for value in values):
         return UNKNOWN
-    return _COMPARISONS[type(comparison)](one, other)
+    return _COMPARISONS[type(comparison)](left_value, right_value)
 
 
 def _rank(value: Any) -> int | Unknown:

@@ -140,7 +140,7 @@ class Operator:
 
     @cached_property
     def declares_out(self) -> bool:
-        """Whether some overload has no ``out=``, so that the table tells which has."""
+        """Whether some overload declares ``out=``, so that the others do not take it."""
         return any(p.name == "out" for signature in self.signatures for p in signature)
 
     def effects(self, overload: int) -> Effects:
@@ -216,17 +216,15 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """The words of the columns that are one of a few; `namecheck.effects` has those of attributes."""
 
 
-def of_cells(key: str, cells: Mapping[str, Any]) -> Operator:
+def of_toml(key: str, toml: Mapping[str, Any]) -> Operator:
     """The row with this key and these columns, as TOML has them."""
-    lists = {name: texts(cells.get(name, ())) for name in LISTS}
-    return Operator(
-        key=key, **{**cells, **lists, "returns": tuple(cells.get("returns", "").split())}
-    )
+    lists = {name: texts(toml.get(name, ())) for name in LISTS}
+    return Operator(key=key, **{**toml, **lists, "returns": tuple(toml.get("returns", "").split())})
 
 
-def texts(cell: str | Iterable[str]) -> tuple[str, ...]:
+def texts(text_or_list: str | Iterable[str]) -> tuple[str, ...]:
     """The texts of a column that may be a single one."""
-    return (cell,) if isinstance(cell, str) else tuple(cell)
+    return (text_or_list,) if isinstance(text_or_list, str) else tuple(text_or_list)
 
 
 def described() -> dict[str, str]:

@@ -7,7 +7,7 @@ than the analysis of most files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -35,17 +35,17 @@ def sections(folder: str = os.path.join(_FOLDER, "table")) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def lines(files: list[str]) -> dict[str, str]:
+def lines(paths: Sequence[str]) -> dict[str, str]:
     """The line of each row in some files; raises `TableError` where two rows have one key."""
-    rows: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     count = 0
-    for file in files:
-        section = dict(_rows(_text(file)))
+    for path in paths:
+        section = dict(_rows(_text(path)))
         count += len(section)
-        rows |= section
-        if len(rows) < count:
-            raise TableError(_duplicate(files))
-    return rows
+        by_key |= section
+        if len(by_key) < count:
+            raise TableError(_duplicate(paths))
+    return by_key
 
 
 @cache
@@ -79,13 +79,13 @@ def _rows(text: str) -> Iterator[tuple[str, str]]:
             yield key.strip('"'), line
 
 
-def _duplicate(files: list[str]) -> str:
+def _duplicate(paths: Sequence[str]) -> str:
     """Where the first key stands that two rows have."""
-    places: dict[str, str] = {}
-    for file in files:
-        for number, line in enumerate(_text(file).splitlines(), 1):
+    homes: dict[str, str] = {}
+    for path in paths:
+        for number, line in enumerate(_text(path).splitlines(), 1):
             for key, _ in _rows(line):
-                if key in places:
-                    return f"{file}:{number}: operator '{key}' has a row already, at {places[key]}"
-                places[key] = f"{file}:{number}"
-    return f"{files[-1]}:1: an operator has two rows"
+                if key in homes:
+                    return f"{path}:{number}: operator '{key}' has a row already, at {homes[key]}"
+                homes[key] = f"{path}:{number}"
+    return f"{paths[-1]}:1: an operator has two rows"

@@ -64,8 +64,8 @@ def parse(text: str) -> Signature:
         mapping = part.startswith("**")
         variadic = part.startswith("*") and not mapping
         head, equals, default = part.lstrip("*").partition("=")
-        spoken, _, kinds = head.partition(":")
-        name, _, role = spoken.partition(">")
+        names, _, kinds = head.partition(":")
+        name, _, role = names.partition(">")
         if not name.strip().isidentifier():
             raise ValueError(f"{part!r} is not a parameter")
         parameters.append(
@@ -109,7 +109,7 @@ def _split(text: str) -> list[str]:
 
 
 @cache
-def of(function: Callable[..., Any]) -> Signature:
+def of(rule: Callable[..., Any]) -> Signature:
     """The signature of a rule, of any kind."""
     return tuple(
         Parameter(
@@ -119,7 +119,7 @@ def of(function: Callable[..., Any]) -> Signature:
             p.kind is inspect.Parameter.KEYWORD_ONLY,
             p.kind is inspect.Parameter.VAR_POSITIONAL,
         )
-        for p in inspect.signature(function).parameters.values()
+        for p in inspect.signature(rule).parameters.values()
     )
 
 
@@ -152,53 +152,53 @@ class Unbound(Exception):
 def bind(
     operator: str,
     signatures: Sequence[Signature],
-    args: Sequence[Any],
+    values: Sequence[Any],
     kwargs: Mapping[str, Any],
     *,
     by_name: bool,
 ) -> list[Binding]:
-    """The alternatives that may be meant, up to the first that certainly is.
+    """The overloads that a call may mean, up to the first that it certainly means.
 
-    An argument of which nothing is known may fit several. Raises `Contradiction` NC114, a
-    TypeError, where it is certain that none fits. With `by_name` only names are our ground: a call
-    without any that fits none raises `Unbound`, for torch may know more overloads than the table.
+    An unknown argument may fit several. Raises `Contradiction` NC114, a TypeError, where the call
+    certainly fits none. With `by_name` that counts only where the call has names: one without any
+    raises `Unbound`, as torch may have more overloads than the table.
     """
     refusal: Contradiction | None = None
-    found: list[Binding] = []
+    fitting: list[Binding] = []
     for overload, signature in enumerate(signatures):
         try:
-            bound, fits = _bind_one(operator, signature, args, kwargs, by_name=by_name)
+            bound, fits = _bind_one(operator, signature, values, kwargs, by_name=by_name)
         except Contradiction as contradiction:
             refusal = refusal or contradiction.alone()
             continue
-        found.append(Binding(overload, bound))
+        fitting.append(Binding(overload, bound))
         if fits is Answer.YES:
             break
-    if found:
-        return found
+    if fitting:
+        return fitting
     assert refusal is not None
-    if by_name and not any(_speaks_of_names(each, args, kwargs) for each in signatures):
+    if by_name and not any(_has_names(each, values, kwargs) for each in signatures):
         raise Unbound(refusal.message)
     if len(signatures) == 1:
         raise refusal
-    shown = [describe(arg) for arg in args] + [
-        f"{key}={describe(arg)}" for key, arg in kwargs.items()
+    shown = [describe(value) for value in values] + [
+        f"{key}={describe(value)}" for key, value in kwargs.items()
     ]
     raise _type_error(
         f"{operator}() received an invalid combination of arguments - got ({', '.join(shown)})"
     )
 
 
-def _speaks_of_names(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether names are given, or a string that is for no parameter that takes any text."""
+def _has_names(signature: Signature, values: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call has names, or a string for a parameter that does not take any text."""
     if "names" in kwargs:
         return True
-    by_place, by_keyword = places(signature, len(args), kwargs)
-    given = [
-        *zip(by_place, args, strict=True),
-        *((by_keyword.get(k), v) for k, v in kwargs.items()),
+    by_position, by_keyword = places(signature, len(values), kwargs)
+    pairs = [
+        *zip(by_position, values, strict=True),
+        *((by_keyword.get(keyword), value) for keyword, value in kwargs.items()),
     ]
-    return any(_holds_text(value) and not _takes_text(parameter) for parameter, value in given)
+    return any(_holds_text(value) and not _takes_text(parameter) for parameter, value in pairs)
 
 
 def _takes_text(parameter: Parameter | None) -> bool:
@@ -214,70 +214,70 @@ def _holds_text(value: Any) -> bool:
 def _bind_one(
     operator: str,
     signature: Signature,
-    args: Sequence[Any],
+    values: Sequence[Any],
     kwargs: Mapping[str, Any],
     *,
     by_name: bool,
 ) -> tuple[dict[str, Any], Answer]:
-    bound: dict[str, Any] = {}
+    assigned: dict[str, Any] = {}
     fits = Answer.YES
-    rest = list(args)
+    rest = list(values)
     remaining = {_spelled(key, signature): value for key, value in kwargs.items()}
     for index, parameter in enumerate(signature):
         if parameter.variadic:
-            bound[parameter.name] = _variadic(rest, remaining, parameter)
+            assigned[parameter.name] = _variadic(rest, remaining, parameter)
             rest = []
         elif parameter.mapping:
-            bound[parameter.name] = remaining
+            assigned[parameter.name] = remaining
             remaining = {}
             continue
         elif rest and not parameter.keyword_only:
-            bound[parameter.name] = rest.pop(0)
+            assigned[parameter.name] = rest.pop(0)
             if parameter.name in remaining and not parameter.positional_only:
                 raise _type_error(
                     f"{operator}() got multiple values for argument '{parameter.name}'"
                 )
         elif parameter.name in remaining and not parameter.positional_only:
-            bound[parameter.name] = remaining.pop(parameter.name)
+            assigned[parameter.name] = remaining.pop(parameter.name)
         elif parameter.default is REQUIRED:
             raise _type_error(
                 f'{operator}() missing 1 required positional arguments: "{parameter.name}"'
             )
         else:
-            bound[parameter.name] = parameter.default
+            assigned[parameter.name] = parameter.default
             continue
-        value = bound[parameter.name]
+        value = assigned[parameter.name]
         one_by_one = parameter.variadic and not parameter.kinds & _LISTS.keys()
         for item in value if one_by_one else (value,):
             fit = _fits(operator, index, parameter, item, by_name=by_name)
             fits = min(fits, fit, key=_strength)
         if one_by_one:
-            bound[parameter.name] = tuple(_assumed(parameter, item) for item in value)
+            assigned[parameter.name] = tuple(_assumed(parameter, item) for item in value)
         else:
-            bound[parameter.name] = _assumed(parameter, value)
+            assigned[parameter.name] = _assumed(parameter, value)
     if rest:
         raise _type_error(
-            f"{operator}() takes {len(signature)} positional arguments but {len(args)} were given"
+            f"{operator}() takes {len(signature)} positional arguments but {len(values)} were given"
         )
     for name in remaining:
         raise _type_error(f"{operator}() got an unexpected keyword argument '{name}'")
-    return bound, fits
+    return assigned, fits
 
 
 def places(
     signature: Signature, count: int, keywords: Iterable[str]
 ) -> tuple[list[Parameter | None], dict[str, Parameter]]:
-    """The parameters that `count` arguments by place, and those by keyword, are for."""
-    by_place: list[Parameter | None] = []
+    """The parameters that `count` positional arguments, and those by keyword, are for."""
+    by_position: list[Parameter | None] = []
     for parameter in signature:
         if parameter.variadic:
-            by_place += [parameter] * (count - len(by_place))
+            by_position += [parameter] * (count - len(by_position))
         elif not parameter.keyword_only and not parameter.mapping:
-            by_place.append(parameter)
-    by_place = [*by_place[:count], *[None] * (count - len(by_place))]
+            by_position.append(parameter)
+    by_position = [*by_position[:count], *[None] * (count - len(by_position))]
     named = {parameter.name: parameter for parameter in signature}
     spelled = {keyword: _spelled(keyword, signature) for keyword in keywords}
-    return by_place, {key: named[word] for key, word in spelled.items() if word in named}
+    return by_position, {key: named[word] for key, word in spelled.items() if word in named}
 
 
 def _spelled(keyword: str, signature: Signature) -> str:
@@ -300,7 +300,7 @@ _NUMPY: Final = {
 
 
 def _assumed(parameter: Parameter, value: Any) -> Any:
-    """A value of which nothing is known is, where a tensor is asked, some tensor."""
+    """A value that is unknown is some tensor where the parameter takes tensors."""
     if isinstance(value, Unknown) and "tensor" in parameter.kinds:
         return Tensor()
     if "tensors" not in parameter.kinds:
@@ -331,7 +331,7 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     Raises `Contradiction` where a string is no name; torch reads names once all kinds fit, those
     of the last argument first (recorded: transpose, flatten).
     """
-    taken: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for parameter in reversed(signature):
         value = arguments[parameter.name]
         if parameter.kinds & _NAMING and not parameter.kinds & {"str", "any"}:
@@ -340,12 +340,12 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
             value = _read(value)
         if parameter.kinds & _COUNTING and not parameter.kinds & _TAKING:
             value = _counted(value)
-        taken[parameter.role or parameter.name] = value
-    return taken
+        converted[parameter.role or parameter.name] = value
+    return converted
 
 
 def _counted(value: Any) -> Any:
-    """Ints; what number a tensor among them holds is not known."""
+    """Ints; the number in a tensor among them is unknown."""
     if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
         return type(value)(map(_counted, value))
     return UNKNOWN if isinstance(value, Tensor) else value

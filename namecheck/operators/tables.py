@@ -15,16 +15,14 @@ from namecheck.operators.shipped import shipped
 
 
 class Table(Mapping[str, Operator]):
-    """Rows by their keys: lines of TOML that are parsed when they are asked for.
+    """Rows by their keys: lines of TOML, of which one is parsed when it is asked for.
 
-    The rows in `own` come before those of the lines.
+    The rows of a user count in place of those of the lines with the same keys.
     """
 
-    def __init__(
-        self, lines: Mapping[str, str], own: Mapping[str, Operator] = MappingProxyType({})
-    ):
-        self._lines = {**lines, **dict.fromkeys(own, "")} if own else lines
-        self._rows = dict(own)
+    def __init__(self, by_key: Mapping[str, str], user_rows: Mapping[str, Operator]) -> None:
+        self._lines = {**by_key, **dict.fromkeys(user_rows, "")} if user_rows else by_key
+        self._rows = dict(user_rows)
 
     def __getitem__(self, key: str) -> Operator:
         row = self._rows.get(key)
@@ -33,11 +31,11 @@ class Table(Mapping[str, Operator]):
                 cells = tomllib.loads(self._lines[key])[key]
             except tomllib.TOMLDecodeError as error:
                 raise TableError(f"operator '{key}': the row does not parse: {error}") from error
-            row = self._rows[key] = rows.of_cells(key, cells)
+            row = self._rows[key] = rows.of_toml(key, cells)
         return row
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._lines
+    def __contains__(self, operator: object) -> bool:
+        return operator in self._lines
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -49,19 +47,18 @@ class Table(Mapping[str, Operator]):
 @cache
 def table() -> Table:
     """All operators that ship with namecheck, by key."""
-    return Table(shipped().rows)
+    return Table(shipped().rows, {})
 
 
-def extended(own: Mapping[str, Operator]) -> Table:
-    """The shipped table with further rows, which count in place of those of the same keys."""
-    return Table(shipped().rows, own)
+def extended(user_rows: Mapping[str, Operator]) -> Table:
+    """The shipped table with the rows of a user, which count in place of those of their keys."""
+    return Table(shipped().rows, user_rows)
 
 
 @cache
 def python_operators() -> Mapping[str, str]:
     """The key of the row for each operator of Python, by the name of its syntax node."""
-    keys: Mapping[str, str] = MappingProxyType(tomllib.loads(shipped().head)["python"])
-    return keys
+    return MappingProxyType(dict(tomllib.loads(shipped().head)["python"]))
 
 
 def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operator]:
@@ -91,7 +88,7 @@ def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operat
             place = f"{filename}:{_line_of(key, text, fault.column)}: operator '{key}'"
             column = f", column '{fault.column}'" if fault.column else ""
             raise TableError(f"{place}{column}: {fault}") from None
-    return {key: rows.of_cells(key, row) for key, row in cells.items()}
+    return {key: rows.of_toml(key, row) for key, row in cells.items()}
 
 
 def _parsed(text: str, filename: str) -> dict[str, Any]:
