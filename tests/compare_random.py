@@ -25,8 +25,8 @@ from dataclasses import dataclass
 
 import torch
 
-from namecheck.compare import attributes as facets
 from namecheck.compare import join
+from namecheck.compare.attributes import ATTRIBUTES
 from namecheck.compare.join import Joined, Verdict
 from namecheck.core import syntax
 from namecheck.core.findings import Finding, Kind, register
@@ -176,7 +176,7 @@ def main() -> int:
     told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.most_common())
     print(f"{arguments.count:,} programs, {wrong:,} of them incorrect; expressions: {told}")
     print(f"Of what ran, the names of {known:.1%} were known in full.")
-    for attribute in facets.ATTRIBUTES:
+    for attribute in ATTRIBUTES:
         word = attribute.word
         every = sum(attributes[word, verdict] for verdict in Verdict)
         agree = attributes[word, Verdict.AGREE] / max(every, 1)

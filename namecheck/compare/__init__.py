@@ -1,4 +1,4 @@
-"""One program on both sides: what the interpreter infers against what a run sees."""
+"""Compares the names that the interpreter infers of a program with those that a run observes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ __all__ = ["CompareError", "Comparison", "Joined", "Verdict", "compare"]
 
 
 class CompareError(Exception):
-    """A script that cannot be compared; the message tells why."""
+    """A script that cannot be compared; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One script on both sides, and how its run ended.
 
-    `end` is where an error ended it, `foreseen` tells that it was inferred there. `lost` is where
-    the program read names that no one knows, since they come of a contradiction: what it did from
-    there on takes no part.
+    `end` is where an error ended it, `foreseen` says that it was inferred there. `lost` is where
+    the program read names that are unknown since they follow from a contradiction: what it did from
+    there on is not compared.
     """
 
     main: str
@@ -66,15 +66,15 @@ class Comparison:
         return self.ended.failed and not self.foreseen
 
 
-def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
+def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
     """Infer the names of a script and of the files that it imports, run it, and join the two.
 
     Raises `CompareError` where the script cannot be read or analysed, where there is no torch, and
     where the environment switches all checks off.
     """
     main = _parsed(path)
-    files = _Files(main, analysis.below(os.path.dirname(os.path.realpath(path))))
-    static = _inferred(files, found)
+    program_files = _ProgramFiles(main, analysis.below(os.path.dirname(os.path.realpath(path))))
+    static = _inferred(program_files, settings)
     try:
         from namecheck.compare import script
         from namecheck.runtime.core import modes
@@ -84,14 +84,14 @@ def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
         raise CompareError(f"a script runs on torch, which cannot be imported: {error}") from error
     if modes.switched_off():
         raise CompareError(f"{modes.SWITCH} in the environment switches all checks off")
-    program = Program(path, tuple(arguments), packages=files.packages, mode="record")
-    with recording(found.semantics) as recorded:
-        recorded.watch(files.sources)
+    program = Program(path, tuple(argv), packages=program_files.packages, mode="record")
+    with recording(settings.semantics) as recorded:
+        recorded.watch(program_files.sources)
         ended = script.run(program)
         end = recorded.ended(ended.error) if isinstance(ended.error, Exception) else None
     return Comparison(
         main.filename,
-        files.sources,
+        program_files.sources,
         join.sides(static, recorded.seen),
         ended,
         end,
@@ -100,7 +100,7 @@ def compare(path: str, arguments: Sequence[str], found: Settings) -> Comparison:
     )
 
 
-class _Files:
+class _ProgramFiles:
     """The files of a program: its main one, and those that it imports as they are found."""
 
     def __init__(self, main: Source, finder: Finder) -> None:
@@ -123,18 +123,20 @@ class _Files:
         return source
 
 
-def _inferred(files: _Files, found: Settings) -> Observations:
-    """What each expression of a program gives."""
+def _inferred(program_files: _ProgramFiles, settings: Settings) -> Observations:
+    """The values that are inferred for each expression of a program."""
     try:
         return analysis.observe(
-            files.main,
-            finder=files.find,
-            semantics=found.semantics,
-            rows=found.rows(),
-            inferences=found.inferences,
+            program_files.main,
+            finder=program_files.find,
+            semantics=settings.semantics,
+            rows=settings.rows(),
+            inferences=settings.inferences,
         )
     except RecursionError as error:
-        raise CompareError(f"{files.main.filename}: the analysis runs out of stack") from error
+        raise CompareError(
+            f"{program_files.main.filename}: the analysis runs out of stack"
+        ) from error
 
 
 def _has_finding(static: Observations, place: Place | None) -> bool:
@@ -151,6 +153,6 @@ def _parsed(path: str) -> Source:
     except OSError as error:
         raise CompareError(f"cannot read {path}: {error.strerror}") from error
     except syntax.Refused as refused:
-        at = refused.finding
-        place = f"{path}:{at.span.line}:{at.span.column}"
-        raise CompareError(f"{place}: {at.code} {at.message}") from refused
+        finding = refused.finding
+        place = f"{path}:{finding.span.line}:{finding.span.column}"
+        raise CompareError(f"{place}: {finding.code} {finding.message}") from refused

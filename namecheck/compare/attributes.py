@@ -1,4 +1,4 @@
-"""What both sides say of an expression's attributes besides its names: the dtype and its kin."""
+"""The attributes of an expression besides its names, as inferred and as observed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from namecheck.core.tensors import Many, Tensor
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute: its word, whether what is told of it covers what is seen, and how it is shown.
+    """One attribute: its word, whether the inferred one covers the observed one, and its text.
 
-    `known` tells whether it is told in full.
+    `known` says whether the inferred one is known in full.
     """
 
     word: str
@@ -29,9 +29,9 @@ def _shown(word: str) -> str:
     return word or "?"
 
 
-def _lies_so(told: Tensor, seen: Tensor) -> bool:
-    """Whether a tensor that is seen lies in memory as was told."""
-    return memory_order.agrees(told.memory, seen.memory, seen.dims.sizes)
+def _agrees_in_memory(inferred: Tensor, observed: Tensor) -> bool:
+    """Whether an observed tensor has the memory order that was inferred."""
+    return memory_order.agrees(inferred.memory, observed.memory, observed.dims.sizes)
 
 
 def _shown_order(order: Memory) -> str:
@@ -47,30 +47,30 @@ def _shown_order(order: Memory) -> str:
 ATTRIBUTES: Final = (
     Attribute(
         "dtype",
-        lambda told, seen: dtypes.covers(told.dtype, seen.dtype),
-        lambda told: isinstance(told.dtype, str),
+        lambda inferred, observed: dtypes.covers(inferred.dtype, observed.dtype),
+        lambda inferred: isinstance(inferred.dtype, str),
         lambda one: _shown(dtypes.show(one.dtype)),
     ),
     Attribute(
         "device",
-        lambda told, seen: devices.covers(told.device, seen.device),
-        lambda told: isinstance(told.device, (str, devices.Chosen)),
+        lambda inferred, observed: devices.covers(inferred.device, observed.device),
+        lambda inferred: isinstance(inferred.device, (str, devices.Chosen)),
         lambda one: _shown(devices.show(one.device)),
     ),
     Attribute(
         "layout",
-        lambda told, seen: told.layout in (UNKNOWN, seen.layout),
-        lambda told: told.layout is not UNKNOWN,
+        lambda inferred, observed: inferred.layout in (UNKNOWN, observed.layout),
+        lambda inferred: inferred.layout is not UNKNOWN,
         lambda one: _shown("" if one.layout is UNKNOWN else str(one.layout)),
     ),
     Attribute(
         "memory",
-        _lies_so,
-        lambda told: told.memory is not UNKNOWN,
+        _agrees_in_memory,
+        lambda inferred: inferred.memory is not UNKNOWN,
         lambda one: _shown_order(one.memory),
     ),
 )
-"""The attributes that are compared, in the order in which a fault is told."""
+"""The attributes that are compared, in the order in which a fault is inferred."""
 
 
 def named(word: str) -> Attribute:
@@ -78,16 +78,16 @@ def named(word: str) -> Attribute:
     return next(attribute for attribute in ATTRIBUTES if attribute.word == word)
 
 
-def is_covered(attribute: Attribute, told: Any, seen: Any) -> bool:
-    """Whether what is told of an attribute, of all tensors in a value, is so in the run."""
-    return all(attribute.covers(one, other) for one, other in _pairs(told, seen))
+def is_covered(attribute: Attribute, inferred: Any, observed: Any) -> bool:
+    """Whether the inferred attribute of all tensors in a value covers the observed one."""
+    return all(attribute.covers(one, other) for one, other in _pairs(inferred, observed))
 
 
-def is_known(attribute: Attribute, told: Any, seen: Any) -> bool:
-    """Whether it is told in full of all tensors in a value that was seen."""
-    if told is UNKNOWN:
+def is_known(attribute: Attribute, inferred: Any, observed: Any) -> bool:
+    """Whether the inferred attribute is known in full for all tensors in an observed value."""
+    if inferred is UNKNOWN:
         return False
-    return all(attribute.known(one) for one, _ in _pairs(told, seen))
+    return all(attribute.known(one) for one, _ in _pairs(inferred, observed))
 
 
 def shown(attribute: Attribute, value: Any) -> str:
@@ -100,13 +100,15 @@ def shown(attribute: Attribute, value: Any) -> str:
     return f"({', '.join(shown(attribute, part) for part in parts)})" if parts else "?"
 
 
-def _pairs(told: Any, seen: Any) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tensors in a value, each as it is told of and as it is seen."""
-    if isinstance(seen, Tensor):
-        if isinstance(told, Tensor):
-            yield told, seen
-    elif isinstance(seen, tuple):
-        parts: Sequence[Any] = (told.each,) * len(seen) if isinstance(told, Many) else told
-        if isinstance(parts, tuple) and len(parts) == len(seen):
-            for one, other in zip(parts, seen, strict=True):
+def _pairs(inferred: Any, observed: Any) -> Iterator[tuple[Tensor, Tensor]]:
+    """The tensors in a value, each as inferred and as observed."""
+    if isinstance(observed, Tensor):
+        if isinstance(inferred, Tensor):
+            yield inferred, observed
+    elif isinstance(observed, tuple):
+        parts: Sequence[Any] = (
+            (inferred.each,) * len(observed) if isinstance(inferred, Many) else inferred
+        )
+        if isinstance(parts, tuple) and len(parts) == len(observed):
+            for one, other in zip(parts, observed, strict=True):
                 yield from _pairs(one, other)

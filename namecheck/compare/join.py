@@ -1,4 +1,4 @@
-"""What the interpreter says of a program against what a run saw, joined by source position."""
+"""Joins what is inferred of a program with what a run observes, by source position."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.compare import attributes as facets
-from namecheck.compare.attributes import Attribute
+from namecheck.compare.attributes import ATTRIBUTES, Attribute, is_covered, is_known, named
+from namecheck.compare.attributes import shown as attribute_text
 from namecheck.core.dims import Dims, covers_dims
 from namecheck.core.findings import Finding, is_of_sizes
 from namecheck.core.names import UNKNOWN, Axis
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class Verdict(enum.Enum):
-    """How the two sides stand to each other at one expression.
+    """The result of comparing the two sides at one expression.
 
     AGREE: all names were known statically, and are those of the run; or both found a
     contradiction. WEAKER: not all were known, and nothing that was known is wrong. UNREACHED: the
-    run did not come there. UNSETTLED: a contradiction on some path, which is none of those that
+    run did not reach it. UNSETTLED: a contradiction on some path, which is none of those that
     the run took. INCORRECT: one side contradicts the other.
     """
 
@@ -39,9 +39,9 @@ class Verdict(enum.Enum):
 class Fault(enum.Enum):
     """What is incorrect about an expression.
 
-    NAMES: it has others than were inferred; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT,
-    MEMORY: it is of another, or lies otherwise. UNFOUNDED: a contradiction was found that there is
-    not. MISSED: there is one that was not found, though the operands were known.
+    NAMES: the run has other names; SIZES: only its sizes differ; DTYPE, DEVICE, LAYOUT, MEMORY:
+    that attribute differs. UNFOUNDED: a contradiction was inferred, and the run has none. MISSED:
+    the run has one that was not inferred, though the operands were known.
     """
 
     NAMES = "names"
@@ -56,10 +56,10 @@ class Fault(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One expression: the verdict, and what the two sides say, for a reader.
+    """One expression: the verdict, and the texts of the two sides for a reader.
 
-    `attributes` has the verdict on each attribute besides names, if a tensor was seen that is one
-    of those that were inferred.
+    `attributes` has the verdict on each attribute besides names, if an observed tensor is one of
+    those that were inferred.
     """
 
     filename: str
@@ -98,19 +98,19 @@ def _joined(
             one = here.get(position)
             if one is None:
                 if _is_of_tensors(observation):
-                    yield Joined(filename, position, Verdict.UNREACHED, _said(observation))
+                    yield Joined(filename, position, Verdict.UNREACHED, _inferred_text(observation))
                 continue
             fault = _fault(observation, one, sizes)
             verdict = _verdict(observation, one) if fault is None else Verdict.INCORRECT
             if fault is Fault.UNFOUNDED and observation.gave:
                 fault, verdict = None, Verdict.UNSETTLED
-            told = _attributes(observation, one) if fault is None else {}
-            wrong = next((word for word in told if told[word] is Verdict.INCORRECT), None)
+            verdicts = _attributes(observation, one) if fault is None else {}
+            wrong = next((word for word in verdicts if verdicts[word] is Verdict.INCORRECT), None)
             if wrong is not None:
                 fault, verdict = Fault(wrong), Verdict.INCORRECT
             if verdict is not None:
-                said, saw = _said(observation, wrong), _saw(one, wrong)
-                yield Joined(filename, position, verdict, said, saw, fault, told)
+                inferred, observed = _inferred_text(observation, wrong), _observed_text(one, wrong)
+                yield Joined(filename, position, verdict, inferred, observed, fault, verdicts)
 
 
 def _attributes(static: Observation, seen: Seen) -> dict[str, Verdict]:
@@ -118,31 +118,31 @@ def _attributes(static: Observation, seen: Seen) -> dict[str, Verdict]:
     if not seen.values or not static.gave:
         return {}
     fitting = [
-        (value, [told for told in static.values if _covers(told, value, sizes=False)])
+        (value, [one for one in static.values if _covers(one, value, sizes=False)])
         for value in seen.values
     ]
-    return {each.word: _on_attribute(each, fitting) for each in facets.ATTRIBUTES}
+    return {each.word: _on_attribute(each, fitting) for each in ATTRIBUTES}
 
 
 def _on_attribute(attribute: Attribute, fitting: Sequence[tuple[Any, list[Any]]]) -> Verdict:
     verdict = Verdict.AGREE
     for value, every in fitting:
-        covering = [told for told in every if facets.is_covered(attribute, told, value)]
+        covering = [one for one in every if is_covered(attribute, one, value)]
         if not covering:
             return Verdict.INCORRECT
-        if not any(facets.is_known(attribute, told, value) for told in covering):
+        if not any(is_known(attribute, one, value) for one in covering):
             verdict = Verdict.WEAKER
     return verdict
 
 
 def _is_of_tensors(observation: Observation) -> bool:
-    """Whether an operator was applied of which tensors come, or a contradiction."""
-    found = bool(observation.findings) or any(map(_has_tensor, observation.values))
-    return observation.operator and found
+    """Whether an operator was applied that gives tensors or a contradiction."""
+    gives = bool(observation.findings) or any(map(_has_tensor, observation.values))
+    return observation.operator and gives
 
 
 def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
-    """What one side says that the other contradicts."""
+    """The fault in which the two sides contradict each other, if they do."""
     if static.gave and not _covers_all(static, seen, sizes=False):
         return Fault.NAMES
     if static.gave and sizes and not _covers_all(static, seen, sizes=True):
@@ -167,8 +167,8 @@ def _verdict(static: Observation, seen: Seen) -> Verdict | None:
         return Verdict.WEAKER
     if not seen.values:
         return None
-    knew = all(any(_knew(told, value) for told in static.values) for value in seen.values)
-    return Verdict.AGREE if knew else Verdict.WEAKER
+    known = all(any(_is_known(one, value) for one in static.values) for value in seen.values)
+    return Verdict.AGREE if known else Verdict.WEAKER
 
 
 def _found(static: Observation) -> bool:
@@ -179,7 +179,7 @@ def _found(static: Observation) -> bool:
 def _covers_all(static: Observation, seen: Seen, *, sizes: bool) -> bool:
     """Whether every value of the run is one that was known to be possible."""
     return all(
-        any(_covers(told, value, sizes=sizes) for told in static.values) for value in seen.values
+        any(_covers(one, value, sizes=sizes) for one in static.values) for value in seen.values
     )
 
 
@@ -204,7 +204,7 @@ def _bare(dims: Dims) -> Dims:
     return dims.rename(UNKNOWN if isinstance(name, Axis) else name for name in dims.names)
 
 
-def _knew(general: Any, value: Any) -> bool:
+def _is_known(general: Any, value: Any) -> bool:
     """Whether a value of the run was known to be possible, with all of its names."""
     return _covers(general, value, sizes=False) and _is_full(general, value)
 
@@ -225,21 +225,22 @@ def _has_tensor(value: Any) -> bool:
     return isinstance(value, (Tensor, Many))
 
 
-def _said(static: Observation, attribute: str | None = None) -> str:
+def _inferred_text(static: Observation, attribute: str | None = None) -> str:
     """What was known of an expression: its value, or an attribute of it; its contradictions."""
-    told = [_finding(finding.code, finding.message) for finding in static.findings]
-    return " | ".join([*(_shown(value, attribute) for value in static.values), *told]) or "?"
+    values = (_shown(value, attribute) for value in static.values)
+    contradictions = (_finding(finding.code, finding.message) for finding in static.findings)
+    return " | ".join([*values, *contradictions]) or "?"
 
 
 def _shown(value: Any, attribute: str | None) -> str:
-    return show(value) if attribute is None else facets.shown(facets.named(attribute), value)
+    return show(value) if attribute is None else attribute_text(named(attribute), value)
 
 
-def _saw(seen: Seen, attribute: str | None = None) -> tuple[str, ...]:
-    told = [_shown(value, attribute) for value in seen.values]
-    told += [_finding(finding.code, finding.message) for finding in seen.findings]
-    told += seen.errors
-    return tuple(dict.fromkeys(told)) or (_NO_CONTRADICTION,)
+def _observed_text(seen: Seen, attribute: str | None = None) -> tuple[str, ...]:
+    texts = [_shown(value, attribute) for value in seen.values]
+    texts += [_finding(finding.code, finding.message) for finding in seen.findings]
+    texts += seen.errors
+    return tuple(dict.fromkeys(texts)) or (_NO_CONTRADICTION,)
 
 
 def _finding(code: str, message: str) -> str:

@@ -16,13 +16,13 @@ from namecheck.report.frame import Label, visible
 from namecheck.report.painter import Painter
 from namecheck.report.wording import counted, locations
 
-_TELLS: Final = {
+_FAULTS: Final = {
     Fault.NAMES: "the run has other names than were inferred",
     Fault.SIZES: "the run has other sizes than were inferred",
     Fault.DTYPE: "the run has another dtype than was inferred",
     Fault.DEVICE: "the run is on another device than was inferred",
     Fault.LAYOUT: "the run has another layout than was inferred",
-    Fault.MEMORY: "the run has another order in memory than was inferred",
+    Fault.MEMORY: "the run has another memory order than was inferred",
     Fault.UNFOUNDED: "a contradiction was found, and the run has none",
     Fault.MISSED: "the run has a contradiction that was not found",
 }
@@ -32,7 +32,7 @@ _OURS: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.
 def as_json(comparison: Comparison) -> str:
     """One object: the counts, the incorrect expressions, the share, and how the run ended."""
     counts = comparison.counts
-    told = {
+    data = {
         "expressions": sum(counts.values()),
         "agree": counts[Verdict.AGREE],
         "weaker": counts[Verdict.WEAKER],
@@ -54,7 +54,7 @@ def as_json(comparison: Comparison) -> str:
         "ended": _ending(comparison),
         "lost": None if comparison.lost is None else _spot(comparison, comparison.lost),
     }
-    return json.dumps(told, indent=2, ensure_ascii=False)
+    return json.dumps(data, indent=2, ensure_ascii=False)
 
 
 def _object(comparison: Comparison, one: Joined) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def as_text(comparison: Comparison, paint: Painter, *, everything: bool = False)
         if one.verdict is Verdict.INCORRECT:
             yield "\n".join(_full(comparison, one, paint)) + "\n"
     if everything:
-        listed = [Verdict.UNSETTLED, Verdict.WEAKER, Verdict.UNREACHED]
-        rows = [one for one in joined if one.verdict in listed]
+        verdicts = [Verdict.UNSETTLED, Verdict.WEAKER, Verdict.UNREACHED]
+        rows = [one for one in joined if one.verdict in verdicts]
         yield from _concise(comparison, rows, paint)
         if rows:
             yield ""
@@ -86,9 +86,9 @@ def as_text(comparison: Comparison, paint: Painter, *, everything: bool = False)
     yield paint("bold" if _incorrect(comparison) else "good", _summary(comparison))
     if comparison.observed:
         yield _share(comparison)
-    told = list(_on_attributes(comparison))
-    if told:
-        yield f"What else was known of them: {', '.join(told)}."
+    shares = list(_on_attributes(comparison))
+    if shares:
+        yield f"What else was known of them: {', '.join(shares)}."
 
 
 def _full(comparison: Comparison, one: Joined, paint: Painter) -> Iterator[str]:
@@ -99,13 +99,13 @@ def _full(comparison: Comparison, one: Joined, paint: Painter) -> Iterator[str]:
     label = Label(span, primary=True)
     gutter = frame.widest({one.filename: [label]})
     pad = " " * gutter
-    yield f"{paint('primary', 'incorrect')}{paint('bold', f': {_TELLS[one.fault]}')}"
+    yield f"{paint('primary', 'incorrect')}{paint('bold', f': {_FAULTS[one.fault]}')}"
     place = _spot(comparison, (one.filename, one.position))
     yield f"{pad}{paint('gutter', '-->')} {visible(place)}"
     yield from frame.frame(source.lines, [label], gutter, paint)
     yield paint("gutter", f"{pad} |")
-    for side, told in sides.items():
-        yield f"{pad} {paint('gutter', '=')} {paint('help', side)}: {visible(told)}"
+    for side, text in sides.items():
+        yield f"{pad} {paint('gutter', '=')} {paint('help', side)}: {visible(text)}"
 
 
 def _concise(comparison: Comparison, rows: Iterable[Joined], paint: Painter) -> Iterator[str]:
@@ -116,8 +116,8 @@ def _concise(comparison: Comparison, rows: Iterable[Joined], paint: Painter) -> 
         code = visible(" ".join(source.segment(span).split()))
         yield f"{paint('bold', place)}: {paint('note', one.verdict.value)}: {code}"
         observed = " | ".join(one.observed)
-        seen = f"; observed {visible(observed)}" if observed else ""
-        yield f"    inferred {visible(one.static)}{seen}"
+        also = f"; observed {visible(observed)}" if observed else ""
+        yield f"    inferred {visible(one.static)}{also}"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _ending(comparison: Comparison) -> str | None:
     if not comparison.ended.failed:
         return None
     at = "" if comparison.end is None else f" at {_spot(comparison, comparison.end)}"
-    return f"the script ended{at} with {comparison.ended.told}"
+    return f"the script ended{at} with {comparison.ended.reason}"
 
 
 def _spot(comparison: Comparison, place: Place) -> str:
@@ -150,12 +150,12 @@ def _spot(comparison: Comparison, place: Place) -> str:
 def _summary(comparison: Comparison) -> str:
     counts = comparison.counts
     files = counted(len({one.filename for one in comparison.joined}), "file")
-    told = [
+    numbers = [
         f"{number:,} {verdict.value}"
         for verdict, number in counts.items()
         if number or verdict is not Verdict.UNSETTLED
     ]
-    return f"{counted(sum(counts.values()), 'expression')} in {files}: {', '.join(told)}."
+    return f"{counted(sum(counts.values()), 'expression')} in {files}: {', '.join(numbers)}."
 
 
 def _share(comparison: Comparison) -> str:
@@ -189,18 +189,18 @@ def failure(comparison: Comparison) -> str:
     """The error that ended the script as Python prints it, without the frames of namecheck."""
     error = comparison.ended.error
     if error is None or isinstance(error, SystemExit):
-        told = getattr(error, "code", None)
-        return f"{told}\n" if isinstance(told, str) else ""
+        message = getattr(error, "code", None)
+        return f"{message}\n" if isinstance(message, str) else ""
     lines = traceback.TracebackException.from_exception(error)
     _cut(lines, comparison.main)
     return "".join(lines.format())
 
 
-def _cut(told: traceback.TracebackException, main: str) -> None:
-    frames = list(told.stack)
+def _cut(trace: traceback.TracebackException, main: str) -> None:
+    frames = list(trace.stack)
     start = next((i for i, one in enumerate(frames) if one.filename == main), 0)
     kept = [one for one in frames[start:] if not one.filename.startswith(_OURS)]
-    told.stack = traceback.StackSummary.from_list(kept)
-    for inner in (told.__cause__, told.__context__):
+    trace.stack = traceback.StackSummary.from_list(kept)
+    for inner in (trace.__cause__, trace.__context__):
         if inner is not None:
             _cut(inner, main)

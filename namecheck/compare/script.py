@@ -1,4 +1,4 @@
-"""Runs a script as ``namecheck run`` does, and tells how it ended."""
+"""Runs a script as ``namecheck run`` does, and returns how it ended."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Ended:
         return self.error is not None
 
     @property
-    def told(self) -> str:
-        """What it ended with, in one line."""
+    def reason(self) -> str:
+        """The error or the status that it ended with, in one line."""
         if isinstance(self.error, SystemExit):
             return f"sys.exit({self.error.code!r})"
         first = str(self.error).partition("\n")[0]
@@ -35,7 +35,7 @@ class Ended:
 
 def run(program: Program) -> Ended:
     """Run a program, and leave the interpreter as it was."""
-    with _kept():
+    with _restored():
         try:
             program.run()
         except (Exception, SystemExit) as error:
@@ -44,8 +44,8 @@ def run(program: Program) -> Ended:
 
 
 @contextmanager
-def _kept() -> Iterator[None]:
-    """What a program that is run leaves behind is put back."""
+def _restored() -> Iterator[None]:
+    """Restore the state of the process that a program may change."""
     argv, path, finders = sys.argv[:], sys.path[:], sys.meta_path[:]
     main, hook, prepare = sys.modules["__main__"], sys.excepthook, spawn.get_preparation_data
     try:
