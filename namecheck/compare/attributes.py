@@ -70,7 +70,7 @@ ATTRIBUTES: Final = (
         lambda one: _shown_order(one.memory),
     ),
 )
-"""The attributes that are compared, in the order in which a fault is inferred."""
+"""The attributes that are compared, in the order in which a fault is reported."""
 
 
 def named(word: str) -> Attribute:
