@@ -159,10 +159,11 @@ class Recording:
             _operands_known.reset(token)
         if self.lost:
             return result
-        if operands_known and seen.contradictions == before:
-            seen.clean = True
-        if gives_value(node):
-            _note_value(seen, result)
+        # The names of the result of a contradiction are unknown, also where it has no dims.
+        if seen.contradictions == before:
+            seen.clean |= operands_known
+            if gives_value(node):
+                _note_value(seen, result)
         return result
 
     def _lose(self, frame: FrameType) -> None:
