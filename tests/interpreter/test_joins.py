@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from namecheck.core.dims import Dims
 from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.origins import Fresh
 from namecheck.interpreter.domain.store import Fact, Store, changed_keys, common
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -42,7 +43,7 @@ def values(draw: st.DrawFn, depth: int = 2) -> Value:
         names = draw(st.lists(st.sampled_from(["N", "C", "T"]), max_size=3, unique=True))
         return tensor(*names)
     if kind == "opaque":
-        return Opaque(("drawn", draw(st.integers(0, 3))))
+        return Opaque(Fresh("drawn", draw(st.integers(0, 3))))
     items = tuple(draw(st.lists(values(depth - 1), max_size=3)))
     if kind == "tuple":
         return TupleValue(items)

@@ -19,6 +19,7 @@ from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.origins import SizeOf
 from namecheck.interpreter.domain.store import EQUAL_SIZES, Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
@@ -126,8 +127,7 @@ def _identity(fact: object) -> object:
 
 def _size(identity: object) -> Known | None:
     if isinstance(identity, Key):
-        size = identity.parts[1] if identity.parts[0] == "size" else None
-        return size if isinstance(size, (int, Expression)) else None
+        return identity.origin.size if isinstance(identity.origin, SizeOf) else None
     return size_of(identity) if isinstance(identity, Const) else None
 
 

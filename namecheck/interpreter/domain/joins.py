@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from namecheck.core import tensors as values
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.origins import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store, Written
 from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
@@ -174,7 +175,7 @@ def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -
 def _told_apart(each: Value, of: tuple[Value, ...], where: Hashable, store: Store) -> Value:
     if isinstance(each, Opaque):
         link = None if each.link is None else Picked(each.link.of, where, store.ledger.new())
-        return Opaque(("item", each.key, where), each.kind, link)
+        return Opaque(Item(each.key, where), each.kind, link)
     if isinstance(each, (TensorValue, ListValue, DictValue)):
         sort = type(each)
         links = [value for value in of if type(value) is sort]
@@ -220,8 +221,8 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
         elif isinstance(choice, Opaque) and choice.link is not None:
             links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
-    failed = filter(has_failed, choices)
-    return Opaque(("join", number, *failed), kinds.pop() if len(kinds) == 1 else None, link)
+    origin = Fresh("join", number, tuple(filter(has_failed, choices)))
+    return Opaque(origin, kinds.pop() if len(kinds) == 1 else None, link)
 
 
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from namecheck.interpreter.domain.origins import Failed, Fresh
 from namecheck.interpreter.domain.values import Facts, Opaque, Picked
 
 ABSENT: Final = object()
@@ -113,7 +114,11 @@ class Ledger:
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
-        return Opaque((reason, self.new()), kind)
+        return Opaque(Fresh(reason, self.new()), kind)
+
+    def failed(self) -> Opaque:
+        """What an operator that found a contradiction would have given."""
+        return Opaque(Failed(self.new()))
 
 
 class Store:

@@ -16,6 +16,7 @@ from namecheck.core import tensors
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.origins import Failed, Origin, SizeOf, Version
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
 if TYPE_CHECKING:
@@ -33,19 +34,19 @@ class Key:
     operator that found a contradiction would have given: nothing follows from it.
     """
 
-    __slots__ = ("_hash", "failed", "foreign", "parts")
+    __slots__ = ("_hash", "failed", "foreign", "origin")
 
-    def __init__(self, parts: tuple[Hashable, ...]) -> None:
-        self.parts = parts
-        inner = list(_keys(parts))
-        self.foreign: bool = parts[:1] == ("version",) or any(key.foreign for key in inner)
-        self.failed: bool = parts[:1] == ("contradiction",) or any(key.failed for key in inner)
-        self._hash = hash(parts)
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        inner = [key for part in origin.parts() for key in _keys(part)]
+        self.foreign: bool = isinstance(origin, Version) or any(key.foreign for key in inner)
+        self.failed: bool = isinstance(origin, Failed) or any(key.failed for key in inner)
+        self._hash = hash(origin)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Key) and self._hash == other._hash and self.parts == other.parts
+        return isinstance(other, Key) and self._hash == other._hash and self.origin == other.origin
 
     def __hash__(self) -> int:
         return self._hash
@@ -85,7 +86,7 @@ class Opaque:
 
     def __init__(
         self,
-        key: Key | tuple[Hashable, ...],
+        key: Key | Origin,
         kind: str | None = None,
         link: Picked | None = None,
     ) -> None:
@@ -133,17 +134,15 @@ FALSE: Final = Const(False)
 
 def sized(size: Known) -> Opaque | Const:
     """A size as a value: an int, or an opaque one that its symbols tell apart."""
-    return Const(size) if isinstance(size, int) else Opaque(("size", size), "int")
+    return Const(size) if isinstance(size, int) else Opaque(SizeOf(size), "int")
 
 
 def size_of(value: Value) -> Known | None:
     """The size that a value is, if it is a known one."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
-    if isinstance(value, Opaque) and value.key.parts[0] == "size":
-        known: Known = value.key.parts[1]  # type: ignore[assignment]
-        return known
-    return None
+    origin = value.key.origin if isinstance(value, Opaque) else None
+    return origin.size if isinstance(origin, SizeOf) else None
 
 
 class Picked:

@@ -16,6 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
+from namecheck.interpreter.domain.origins import Attribute, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -146,7 +147,7 @@ class Attributes:
             return TorchMethod(name, self.interpreter.torch.promote(opaque, store))
         if opaque.link is not None and name in CHANGING:
             self.interpreter.havoc_containers(opaque.link.origins, store)
-        return Opaque(("attribute", opaque.key, name))
+        return Opaque(Attribute(opaque.key, name))
 
     def _of_tensor(
         self, tensor_value: TensorValue, name: str, node: Node, store: Store, frame: Frame
@@ -167,7 +168,7 @@ class Attributes:
             return TorchMethod(operator, tensor_value)
         if name in python_operators.SPECIAL_METHODS:
             return Native(tensor_value, name)
-        return Opaque(("attribute", tensor_value.address, name))
+        return Opaque(Attribute(tensor_value.address, name))
 
     def _of_external(self, external: External, name: str, store: Store) -> Value:
         written: Value | None = store.get((external.path, name))
@@ -181,7 +182,7 @@ class Attributes:
         if constant is not None:
             return Const(constant)
         if name == "__version__" or external.path == "torch.version":
-            return Opaque(("version", path))
+            return Opaque(Version(path))
         if path == "typing.TYPE_CHECKING":
             return FALSE
         plain = getattr(_MODULES.get(external.path), name, None)
@@ -211,7 +212,7 @@ class Attributes:
         if declared is not None:
             store.set((value.address, name), declared)
             return declared
-        return Opaque(("attribute", value.address, name))
+        return Opaque(Attribute(value.address, name))
 
     def _inherited(
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame
@@ -235,7 +236,7 @@ class Attributes:
             return Const(cls.name)
         found = class_lookup.attribute(cls, name, store)
         if found is None:
-            return Opaque(("attribute", cls.address, name))
+            return Opaque(Attribute(cls.address, name))
         if isinstance(found, Wrapped):
             if found.kind == "staticmethod":
                 return found.function
@@ -282,7 +283,7 @@ class Attributes:
             return value.function
         if isinstance(value, Wrapped) and name in ("setter", "getter", "deleter"):
             return Native(value, name)
-        return Opaque(("attribute", value, name))
+        return Opaque(Attribute(value, name))
 
     def _bind(
         self,
@@ -371,7 +372,7 @@ class Attributes:
             return BoundMethod(found, target) if isinstance(found, FunctionValue) else found
         if isinstance(target, External):
             return self._of_external(target, name, store)
-        return Opaque(("attribute", _owner(target), name))
+        return Opaque(Attribute(_owner(target), name))
 
     def truth(self, value: Value, store: Store) -> bool | None:
         """The truth of a value that is no constant, container or tensor."""

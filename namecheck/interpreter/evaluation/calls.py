@@ -11,6 +11,7 @@ from typing import Final
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
+from namecheck.interpreter.domain.origins import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -51,7 +52,6 @@ _RECURSION: Final = 8
 # What one call may cost in files that name nothing.
 _ABROAD: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
-_NAMED: Final = frozenset({"attribute", "variable"})
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
 _ASKING: Final = frozenset(
     {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
@@ -199,8 +199,9 @@ class Calls:
         if isinstance(callee, Opaque):
             if callee.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
-            kind, *_, name = callee.key.parts
-            return self.call_unknown(callee, str(name) if kind in _NAMED else "", call)
+            origin = callee.key.origin
+            name = origin.name if isinstance(origin, (Attribute, Variable)) else ""
+            return self.call_unknown(callee, name, call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
 
@@ -213,11 +214,10 @@ class Calls:
         if has_failed(callee) and self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(call.node, informed=False, sized=False)
         if (name in _ASKING or name.startswith(_ASKING_PREFIXES)) and not call.arguments.open:
-            known = (joins.identity(value, call.store) for value in given)
+            args = tuple(joins.identity(value, call.store) for value in given)
             asked = joins.identity(callee, call.store)
-            return Opaque(
-                ("asked", self.interpreter.progress.round, asked, *known, *call.kwargs), kind
-            )
+            number = self.interpreter.progress.round
+            return Opaque(Asked(number, asked, args, tuple(call.kwargs)), kind)
         self.interpreter.havoc_arguments(call, name)
         return self.interpreter.made_of((callee, *given), "result", kind)
 
@@ -538,7 +538,7 @@ class Calls:
         if name in keywords:
             store.set((environment.number, name), keywords.pop(name))
         elif call.arguments.open:
-            store.set((environment.number, name), Opaque(("parameter", environment.number, name)))
+            store.set((environment.number, name), Opaque(Parameter(environment.number, name)))
         elif name in defaults:
             store.set((environment.number, name), defaults[name])
         else:

@@ -298,7 +298,7 @@ class Declarations:
             bindings = settle(meet(declared, known, bindings, name, returned=True))
         except Contradiction as contradiction:
             self._report(contradiction, assignment.value or assignment, [value], store, frame)
-            return self.interpreter.fresh("contradiction")
+            return self.interpreter.failed()
         owner = environment.receiver if isinstance(assignment.target, ast.Attribute) else None
         self._write(bindings, owner if isinstance(owner, Instance) else environment, store)
         return self.values.refined(
@@ -383,7 +383,7 @@ class Declarations:
         except Contradiction as contradiction:
             every = list(values.values())
             self._report(contradiction, call.node, every, call.store, call.frame)
-            return {name: self.interpreter.fresh("contradiction") for name in values}
+            return {name: self.interpreter.failed() for name in values}
         scope = self.interpreter.new_address()
         if instance is not None:
             self._write(bindings, instance, call.store)

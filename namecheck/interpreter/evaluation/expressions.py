@@ -11,6 +11,7 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.origins import Chain, Negation, Text, Variable
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -144,13 +145,13 @@ class Expressions:
             if found is not None:
                 return found
             if holder.enclosing is not None and not isinstance(holder.scope, ast.ClassDef):
-                return Opaque(("variable", holder.number, name))
+                return Opaque(Variable(holder.number, name))
         found = self.interpreter.imports.starred(environment.module, name, store)
         if found is not None:
             return found
         if name in BUILTINS:
             return External(f"builtins.{name}")
-        return Opaque(("variable", environment.module.number, name))
+        return Opaque(Variable(environment.module.number, name))
 
     def owner_of(self, name: str, environment: Environment) -> Environment | None:
         """The scope that a name belongs to, seen from a frame."""
@@ -238,7 +239,7 @@ class Expressions:
         truth = self.truth(value, store)
         if truth is not None:
             return FALSE if truth else TRUE
-        return Opaque(("not", joins.identity(value, store)), "bool")
+        return Opaque(Negation(joins.identity(value, store)), "bool")
 
     def _compare(self, comparison: ast.Compare, store: Store, frame: Frame) -> Value:
         left_node, left = comparison.left, self.evaluate(comparison.left, store, frame)
@@ -263,7 +264,9 @@ class Expressions:
                 return result
             comparison_keys.append(joins.identity(result, store))
             left_node, left = right_node, right
-        return result if len(comparison.ops) == 1 else Opaque(("chain", *comparison_keys), "bool")
+        if len(comparison.ops) == 1:
+            return result
+        return Opaque(Chain(tuple(comparison_keys)), "bool")
 
     def _boolean(self, operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
         stop = isinstance(operation.op, ast.Or)
@@ -349,8 +352,8 @@ class Expressions:
         return self.interpreter.attribute_truth(value, store)
 
     def _assumed(self, key: Hashable, store: Store) -> bool | None:
-        if isinstance(key, Key) and key.parts[0] == "not":
-            inner = self._assumed(key.parts[1], store)
+        if isinstance(key, Key) and isinstance(key.origin, Negation):
+            inner = self._assumed(key.origin.value, store)
             return None if inner is None else not inner
         constant: Const | None = store.get(Fact(("value", key)))
         if isinstance(constant, Const):
@@ -445,7 +448,7 @@ class Expressions:
         parts = [self.evaluate(part, store, frame) for part in joined_text.values]
         if all(isinstance(part, Const) for part in parts):
             return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
-        return Opaque(("joined", *(joins.identity(part, store) for part in parts)), "str")
+        return Opaque(Text(tuple(joins.identity(part, store) for part in parts)), "str")
 
     def _formatted(self, formatted: ast.FormattedValue, store: Store, frame: Frame) -> Value:
         value = self.evaluate(formatted.value, store, frame)

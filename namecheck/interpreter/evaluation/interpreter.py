@@ -137,6 +137,9 @@ class Interpreter(Protocol):
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
 
+    def failed(self) -> Opaque:
+        """What an operator that found a contradiction would have given: nothing follows from it."""
+
     def made_of(self, escaped: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
         """A fresh opaque value; a foreign or a failed one if one of these is."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.origins import Item
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
@@ -70,7 +71,7 @@ class Items:
                 return self._part(value, part, index, store)
         if isinstance(value, Opaque) and isinstance(index, (Const, Opaque)):
             key = index.value if isinstance(index, Const) else index.key
-            return Opaque(("item", value.key, type(key).__name__, key))
+            return Opaque(Item(value.key, key, type(key).__name__))
         if isinstance(value, (External, ClassValue)):
             return value  # a generic alias: Batch[int] is Batch
         if isinstance(value, TorchModule):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from namecheck.core.devices import Device
@@ -11,6 +11,7 @@ from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Given, Place
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.origins import Answer
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -96,7 +97,7 @@ class TorchOperators(Protocol):
         """Whether the table has the operator in one of these forms."""
 
     def lift(
-        self, answer: Any, before: Mapping[str, Place], node: Node, query: tuple[Hashable, ...] = ()
+        self, answer: Any, before: Mapping[str, Place], node: Node, query: Answer | None = None
     ) -> Value:
         """What `infer` answered, as a value; what it left unknown is the answer to a query."""
 

@@ -14,6 +14,7 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
+from namecheck.interpreter.domain.origins import Answer, Chain, Negation, Operation, Result
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -123,29 +124,27 @@ def assume(
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
     """What follows for an opaque value that was compared with constants."""
-    kind, *operands = key.parts
-    if kind == "Eq":
-        if truth:
-            equalities.learn(operands[0], operands[1], store)
-        for opaque, other in (operands, operands[::-1]):
-            if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
-                _compared(opaque, (other,), truth, store)
-                _learn_dtype(opaque, _dtypes(other, store), truth, store)
-                _learn_device(opaque, other, truth, store)
-    elif kind == "answer":
-        _learn_cuda(key, truth, store)
-    elif kind == "chain" and truth:
-        for link in operands:
-            if isinstance(link, Key):
-                _imply(link, True, store)
-    elif kind == "isinstance":
-        if truth and operands[1] == External("torch.Tensor"):
-            store.set(Fact(("tensor", operands[0])), True)
-    elif kind == "In":
-        opaque, container = operands
-        listed = _listed(container)
-        if isinstance(opaque, Key) and listed and len(listed) <= _LISTED:
-            _compared(opaque, listed, truth, store)
+    match key.origin:
+        case Operation("Eq", (left, right)):
+            if truth:
+                equalities.learn(left, right, store)
+            for opaque, other in ((left, right), (right, left)):
+                if isinstance(opaque, Key) and isinstance(other, (Const, Instance)):
+                    _compared(opaque, (other,), truth, store)
+                    _learn_dtype(opaque, _dtypes(other, store), truth, store)
+                    _learn_device(opaque, other, truth, store)
+        case Operation("In", (Key() as opaque, container)):
+            listed = _listed(container)
+            if listed and len(listed) <= _LISTED:
+                _compared(opaque, listed, truth, store)
+        case Answer():
+            _learn_cuda(key, truth, store)
+        case Chain(comparisons) if truth:
+            for link in comparisons:
+                if isinstance(link, Key):
+                    _imply(link, True, store)
+        case Result("isinstance", (value, External("torch.Tensor"))) if truth:
+            store.set(Fact(("tensor", value)), True)
 
 
 def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
@@ -159,7 +158,8 @@ def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store:
         )
     else:
         for item in listed_values:
-            store.set(Fact(Key(("Eq", *sorted((opaque, item), key=hash)))), False)
+            pair = tuple(sorted((opaque, item), key=hash))
+            store.set(Fact(Key(Operation("Eq", pair))), False)
         among = among and tuple(item for item in among if item not in listed_values)
     if among:
         store.set(Fact(("among", opaque)), among)
@@ -179,8 +179,8 @@ def _listed(container: object) -> tuple[Value, ...]:
 
 
 def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:
-    while isinstance(entry_key, Key) and entry_key.parts[0] == "not":
-        entry_key, truth = entry_key.parts[1], not truth
+    while isinstance(entry_key, Key) and isinstance(entry_key.origin, Negation):
+        entry_key, truth = entry_key.origin.value, not truth
     return entry_key, truth
 
 
@@ -337,8 +337,8 @@ def _refine_dtype(
 
 def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) -> None:
     """A dtype that was read before it is compared: ``kind = x.dtype; if kind == torch.bool``."""
-    match key.parts:
-        case ("answer", "dtype", (address, Tensor() as tensor)) if tested:
+    match key.origin:
+        case Answer("dtype", ((address, Tensor() as tensor),)) if tested:
             _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
 
 
@@ -351,8 +351,8 @@ def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> No
 
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
     """``x.is_cuda``."""
-    match key.parts:
-        case ("answer", "is_cuda" | "Tensor.is_cuda", (address, Tensor() as tensor)) if truth:
+    match key.origin:
+        case Answer("is_cuda" | "Tensor.is_cuda", ((address, Tensor() as tensor),)) if truth:
             _place((address, tensor), "cuda", store)
 
 

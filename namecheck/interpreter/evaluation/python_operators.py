@@ -11,6 +11,7 @@ from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, joins
+from namecheck.interpreter.domain.origins import Negation, Operation
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -266,12 +267,12 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return _equal(name, left, right, store)
         if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(left.value, right, store)
-    key = (name, *(joins.identity(value, store) for value in values))
+    origin = Operation(name, tuple(joins.identity(value, store) for value in values))
     if name in _COMPARISONS:
-        return Opaque(key, "bool")
+        return Opaque(origin, "bool")
     kinds = {_kind(value) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else "float" if kinds <= {"int", "float"} else None
-    return Opaque(key, "float" if name == "Div" and kind in _NUMBERS else kind)
+    return Opaque(origin, "float" if name == "Div" and kind in _NUMBERS else kind)
 
 
 def _kind(value: Value) -> str | None:
@@ -350,8 +351,8 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
                 else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
-    key = ("Mult", joins.identity(left, store), joins.identity(right, store))
-    return Opaque(key, kinds.pop() if len(kinds) == 1 else None)
+    origin = Operation("Mult", (joins.identity(left, store), joins.identity(right, store)))
+    return Opaque(origin, kinds.pop() if len(kinds) == 1 else None)
 
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
@@ -366,11 +367,11 @@ def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
 def equality(left: Value, right: Value, store: Store) -> Key:
     """The key of whether two values are equal, whichever stands first."""
     pair = joins.identity(left, store), joins.identity(right, store)
-    return Key(("Eq", *sorted(pair, key=hash)))
+    return Key(Operation("Eq", tuple(sorted(pair, key=hash))))
 
 
 def _tested(key: Key, positive: bool) -> Opaque:
-    return Opaque(key if positive else ("not", key), "bool")
+    return Opaque(key if positive else Negation(key), "bool")
 
 
 def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
@@ -378,7 +379,7 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     pair = joins.identity(left, store), joins.identity(right, store)
     if name in ("Gt", "LtE"):
         pair = pair[1], pair[0]
-    return _tested(Key(("Lt", *pair)), name in ("Lt", "Gt"))
+    return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
 
 
 def equal(left: Value, right: Value, store: Store) -> bool | None:
@@ -457,7 +458,8 @@ def _relation(
         key = equality(left, right, store)
     else:
         answer = _contains(interpreter, left, right, node, store, frame)
-        key = Key(("In", joins.identity(left, store), joins.identity(right, store)))
+        pair = joins.identity(left, store), joins.identity(right, store)
+        key = Key(Operation("In", pair))
     if answer is None:
         return _tested(key, positive)
     return TRUE if answer is positive else FALSE

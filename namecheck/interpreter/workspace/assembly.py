@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.origins import MadeOf
 from namecheck.interpreter.domain.values import FunctionValue, Opaque, Value, has_failed, is_foreign
 from namecheck.interpreter.evaluation.attributes import Attributes
 from namecheck.interpreter.evaluation.calls import Calls
@@ -56,6 +57,7 @@ class Assembly:
         self.listeners = Listeners(listeners)
 
         self.fresh = context.ledger.fresh
+        self.failed = context.ledger.failed
         self.new_address = context.ledger.new
         self.scope = context.files.scope
 
@@ -72,7 +74,7 @@ class Assembly:
         """A fresh opaque value; a foreign or a failed one if one of these is."""
         made = self.fresh(reason, kind)
         sources = [value for value in ingredients if is_foreign(value) or has_failed(value)]
-        return Opaque(("made", made, *sources), kind) if sources else made
+        return Opaque(MadeOf(made, tuple(sources)), kind) if sources else made
 
     def can_matter(self, function: FunctionValue) -> bool:
         """Whether a function can matter to names."""

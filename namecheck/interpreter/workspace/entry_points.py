@@ -9,6 +9,7 @@ from typing import Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.origins import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -335,7 +336,7 @@ class EntryPoints:
             return self.interpreter.declarations.named_tuple(kind, store)
         if isinstance(kind, ClassValue) and kind.style in ("plain", "dataclass"):
             return self._made(kind, store, frame)
-        return Opaque(("parameter", self.interpreter.new_address()))
+        return Opaque(Parameter(self.interpreter.new_address()))
 
     def _of_union(self, members: list[ast.expr], store: Store, frame: Frame) -> Value:
         """A value of one type, or None; of several types nothing is known."""

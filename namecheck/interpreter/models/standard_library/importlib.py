@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from namecheck.interpreter.domain.origins import Version
 from namecheck.interpreter.domain.values import Opaque, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -11,4 +12,4 @@ from namecheck.interpreter.models.registry import model
 @model("importlib.metadata.version")
 def version(interpreter: Interpreter, call: Call) -> Value:
     """``importlib.metadata.version("torch")``."""
-    return Opaque(("version", call.argument(0)))
+    return Opaque(Version(call.argument(0)))

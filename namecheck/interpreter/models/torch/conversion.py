@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from namecheck import operators
@@ -14,6 +15,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import device_values, equalities, joins
+from namecheck.interpreter.domain.origins import Answer
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -116,7 +118,7 @@ def lift(
     answer: Any,
     before: Mapping[str, Place],
     node: Node,
-    query: tuple[Hashable, ...] = (),
+    query: Answer | None = None,
 ) -> Value:
     """What `infer` answered, as a value; what it left unknown is the answer to a query."""
     if isinstance(answer, Tensor):
@@ -134,11 +136,12 @@ def lift(
     if isinstance(answer, Expression):
         return sized(answer)
     if answer is UNKNOWN:
-        kind = "int" if query and operators.key_of(str(query[0])) in _COUNTS else None
-        return Opaque(("answer", *query), kind) if query else interpreter.fresh("unknown")
+        if query is None:
+            return interpreter.fresh("unknown")
+        return Opaque(query, "int" if operators.key_of(query.operator) in _COUNTS else None)
     if isinstance(answer, tuple):
         parts = [
-            lift(interpreter, part, before, node, (*query, index) if query else ())
+            lift(interpreter, part, before, node, _part(query, index))
             for index, part in enumerate(answer)
         ]
         return TupleValue(tuple(parts))
@@ -153,3 +156,8 @@ def lift(
     if answer is None or isinstance(answer, (bool, int, float, complex, str, Constant)):
         return Const(answer)
     return interpreter.fresh("value")
+
+
+def _part(query: Answer | None, index: int) -> Answer | None:
+    """The query for one of several answers."""
+    return None if query is None else replace(query, path=(*query.path, index))

@@ -10,6 +10,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain.origins import Training
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -71,7 +72,7 @@ class TorchNN:
             return value
         address = value.address if isinstance(value, (Instance, TorchModule)) else None
         if name == "training":
-            return Opaque(("training", address, store.get(MODE)), "bool")
+            return Opaque(Training(address, store.get(MODE)), "bool")
         if name == submodules.ATTRIBUTE and isinstance(value, Instance):
             return submodules.by_attribute(value, store)
         return self._of_layer(value, name, store) if isinstance(value, TorchModule) else None

@@ -17,6 +17,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.origins import Answer
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Held,
@@ -137,14 +138,15 @@ class TorchOperators:
             by_axes = any(map(_has_axes, inputs))
             contradiction = answer.contradiction
             self._report(contradiction, operator, every, node, store, frame, operands, by_axes)
-            return interpreter.fresh("contradiction")
+            return interpreter.failed()
         before = origins.gather(every, store)
         for key, content in answer.after.items():
             target = args[key] if isinstance(key, int) else keyword_values[key]
             self._write(target, content, before, node, store)
-        query: tuple[Hashable, ...] = ()
+        query = None
         if not isinstance(answer.result, (Tensor, Dims)):
-            query = (operator, *(joins.identity(value, store) for value in every), *keyword_values)
+            identities = tuple(joins.identity(value, store) for value in every)
+            query = Answer(operator, identities, tuple(keyword_values))
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
@@ -205,7 +207,7 @@ class TorchOperators:
         answer: Any,
         before: Mapping[str, Place],
         node: Node,
-        query: tuple[Hashable, ...] = (),
+        query: Answer | None = None,
     ) -> Value:
         """What `infer` answered, as a value; what it left unknown is the answer to a query."""
         return conversion.lift(self.interpreter, answer, before, node, query)
@@ -242,7 +244,7 @@ class TorchOperators:
         if self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(node, informed=False, sized=False)
         self.forget(operator, args, keyword_values, store)
-        return self.interpreter.fresh("contradiction")
+        return self.interpreter.failed()
 
     def _placed(
         self,

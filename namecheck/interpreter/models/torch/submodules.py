@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.origins import Text
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -114,7 +115,7 @@ def walk(
 def _dotted(name: Value, inner: Value) -> Value:
     if isinstance(name, Const) and isinstance(inner, Const):
         return Const(f"{name.value}.{inner.value}".lstrip("."))
-    return Opaque(("dotted", name, inner), "str")
+    return Opaque(Text((name, ".", inner)), "str")
 
 
 def addresses(interpreter: Interpreter, module_value: Value, store: Store) -> Iterator[Address]:

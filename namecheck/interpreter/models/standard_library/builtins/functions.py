@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.origins import Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -193,7 +194,7 @@ def hasattr_(interpreter: Interpreter, call: Call) -> Value:
         if own is not None or class_lookup.attribute(value.cls, str(name.value), call.store):
             return TRUE
     if isinstance(value, External):
-        return Opaque(("version", "hasattr", value, name), "bool")
+        return Opaque(Version(value, name), "bool")
     return _same_for_same("hasattr", "bool", call)
 
 
@@ -278,8 +279,8 @@ def _unbound(interpreter: Interpreter, owner: str, method: str, call: Call) -> V
 
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
     """What a function gives, of which nothing is known but that it depends on its arguments."""
-    identities = (joins.identity(value, call.store) for value in call.args)
-    return Opaque((name, *identities), kind)
+    args = tuple(joins.identity(value, call.store) for value in call.args)
+    return Opaque(Result(name, args), kind)
 
 
 def _computed(interpreter: Interpreter, name: str, constants: list[Any], call: Call) -> Value:

@@ -1,0 +1,169 @@
+"""How opaque values are made: two opaque values with equal origins are one value.
+
+The fields of an origin are what identifies the values that it is made of: the key of an opaque
+value, the address and content of a tensor, any other value itself (`joins.identity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from namecheck.core.sizes import Known
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How an opaque value is made."""
+
+    def parts(self) -> Iterator[object]:
+        """What it is made of."""
+        names: tuple[str, ...] = self.__match_args__
+        for name in names:
+            yield getattr(self, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh(Origin):
+    """Of nothing that is known: by its number it is equal to no other; `reason` is for the reader.
+
+    The `failed` are the keys, among those that it may be, of what failed (see `Failed`).
+    """
+
+    reason: str
+    number: int
+    failed: tuple[Hashable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Origin):
+    """What an operator that found a contradiction would have given: nothing follows from it."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf(Origin):
+    """By unknown code, from values of which some are foreign or failed."""
+
+    made: Hashable
+    sources: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Version(Origin):
+    """The version of a library, or whether a library has an attribute in that version."""
+
+    subject: Hashable
+    attribute: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Origin):
+    """A parameter that nothing is known of, by the number of an environment and its name."""
+
+    number: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Origin):
+    """A variable that nobody has written in the environment of this number."""
+
+    environment: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Origin):
+    """An attribute that nobody has written."""
+
+    owner: Hashable
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Origin):
+    """An item of an opaque value; `index_type` tells 1 from True."""
+
+    container: Hashable
+    index: Hashable
+    index_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf(Origin):
+    """A size that is no constant, which its symbols identify."""
+
+    size: Known
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Origin):
+    """A Python operator, by the name of its node in `ast`.
+
+    ``a > b`` is ``Lt`` of b and a; what negates another (``NotEq``, ``not``) is `Negation`.
+    """
+
+    operator: str
+    operands: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negation(Origin):
+    """``not value``."""
+
+    value: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Chain(Origin):
+    """``a < b < c``: that all comparisons hold."""
+
+    comparisons: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Origin):
+    """A string put together of parts."""
+
+    fragments: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Origin):
+    """What an operator of the table answers, with no tensor in it.
+
+    `path` leads to one of several answers: the index in the tuple, and in the tuple within it.
+    """
+
+    operator: str
+    operands: tuple[Hashable, ...]
+    words: tuple[str, ...] = ()
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result(Origin):
+    """What a built-in function gives, the same for the same arguments."""
+
+    function: str
+    args: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Origin):
+    """What unknown code answers to a question (``is_available()``) in one round of a loop."""
+
+    round: int
+    callee: Hashable
+    args: tuple[Hashable, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Training(Origin):
+    """Whether a module is in training; `mode` changes where modules are told to train or not."""
+
+    module: Hashable
+    mode: Hashable
