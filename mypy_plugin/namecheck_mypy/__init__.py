@@ -19,7 +19,7 @@ TESTED: Final = ((2, 4), (2, 5))
 
 
 def plugin(version: str) -> type[Plugin]:
-    """The class of the plugin; what mypy asks a plugin module for."""
+    """The entry point that mypy calls: returns the class of the plugin."""
     first, beyond = TESTED
     if not first <= _release(version) < beyond:
         tested = f"mypy {_dotted(first)} up to, but not including, {_dotted(beyond)}"
@@ -43,7 +43,7 @@ def _dotted(release: tuple[int, ...]) -> str:
 
 
 def __getattr__(name: str) -> str:
-    """The ``__version__`` that mypy asks for; a daemon begins anew when it has changed."""
+    """The ``__version__`` for mypy; a daemon restarts when it changes."""
     if name == "__version__":
         return of_daemon()
     raise AttributeError(name)

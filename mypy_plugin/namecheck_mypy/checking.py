@@ -1,7 +1,7 @@
-"""The findings of the files that mypy checks: the engine of ``namecheck check``, run over them.
+"""Runs the analysis of ``namecheck check`` on the files that mypy checks.
 
-A finding may stand in another file than the one whose analysis leads to it, so all files are
-checked together, and before mypy asks whether what it remembers of any of them still holds.
+The analysis of one file may give a finding in another one. So all files are checked together,
+before mypy asks whether its cached result for any of them is still valid.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings, SettingsError
 from namecheck.project.stamps import stamp_of
 from namecheck_mypy.asked import asks, names_asked
-from namecheck_mypy.diagnostics import Diagnostic, Found
+from namecheck_mypy.diagnostics import Diagnostic, Diagnostics
 from namecheck_mypy.whole_files import is_left_out
 
 __all__ = ["Checked", "SettingsError", "check"]
@@ -26,36 +26,38 @@ __all__ = ["Checked", "SettingsError", "check"]
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found, by the absolute paths of files, and all that it depends on.
+    """The diagnostics of all files, and what they depend on.
 
-    `files` were read, or looked for; `folders` were searched.
+    `files` were read or looked for, `folders` were searched.
     """
 
-    told: Found = field(default_factory=dict)
+    diagnostics: Diagnostics = field(default_factory=dict)
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
 
 
 def check(paths: Sequence[str], overlay: Mapping[str, bytes], cache_folder: str | None) -> Checked:
-    """Check files and all of the project that they import.
+    """Check files and all files of the project that they import.
 
-    `overlay` has the contents of files, by absolute path, that are not those on the disk. Raises
-    `SettingsError`.
+    `overlay` has the contents of files, by absolute path, that differ from those on the disk.
+    Raises `SettingsError`.
     """
     files = ProjectFiles(overlay)
-    found = Nearest()
+    nearest = NearestSettings()
     entries = [
-        entry for path in closure(paths, files) if (entry := found.entry(path, overlay)) is not None
+        entry
+        for path in closure(paths, files)
+        if (entry := nearest.entry(path, overlay)) is not None
     ]
-    told: Found = {}
-    if any(_matters(entry, files) for entry in entries):
-        told = _told(entries, files, overlay, cache_folder)
+    diagnostics: Diagnostics = {}
+    if any(_is_relevant(entry, files) for entry in entries):
+        diagnostics = _diagnostics(entries, files, overlay, cache_folder)
     used = dict.fromkeys(entry.location for entry in entries)
-    return Checked(told, (*used, *found.consulted), tuple(_searched(used)))
+    return Checked(diagnostics, (*used, *nearest.consulted), tuple(_searched(used)))
 
 
 def _searched(locations: Iterable[str]) -> Iterable[str]:
-    """The folders of files, and those above them in the folder that mypy runs in."""
+    """The folders of files, and their parents below the folder that mypy runs in."""
     here = os.getcwd()
     folders: dict[str, None] = {here: None}
     for location in locations:
@@ -67,8 +69,8 @@ def _searched(locations: Iterable[str]) -> Iterable[str]:
     return folders
 
 
-def _matters(entry: Entry, files: ProjectFiles) -> bool:
-    """Whether there may be something to tell of a file, or of what it calls."""
+def _is_relevant(entry: Entry, files: ProjectFiles) -> bool:
+    """Whether a file, or what it calls, may have findings."""
     data = files.read(entry.location)
     if data is None:
         return False
@@ -77,35 +79,35 @@ def _matters(entry: Entry, files: ProjectFiles) -> bool:
     return syntax.names_something(data) or b"namecheck:" in data
 
 
-def _told(
+def _diagnostics(
     entries: Sequence[Entry],
     files: ProjectFiles,
     overlay: Mapping[str, bytes],
     folder: str | None,
-) -> Found:
-    from namecheck.project.cache import Cache  # with sqlite, which is not always needed
+) -> Diagnostics:
+    from namecheck.project.cache import Cache  # it imports sqlite, which is not always needed
 
     cache = Cache(folder) if folder and not overlay else None
     result = project.check(entries, cache=cache, overlay=overlay)
     locations = {entry.path: entry.location for entry in entries}
-    told: Found = {}
+    diagnostics: Diagnostics = {}
     for finding in result.findings:
         location = locations.get(finding.filename)
         if location is not None:
-            told.setdefault(location, []).append(_diagnostic(finding))
+            diagnostics.setdefault(location, []).append(_diagnostic(finding))
     for entry in entries:
         data = files.read(entry.location)
         if data is None:
             continue
         if asks(data):
-            told.setdefault(entry.location, []).extend(names_asked(data, entry, overlay))
-        if entry.location in told and is_left_out(data):
-            del told[entry.location]
-    return told
+            diagnostics.setdefault(entry.location, []).extend(names_asked(data, entry, overlay))
+        if entry.location in diagnostics and is_left_out(data):
+            del diagnostics[entry.location]
+    return diagnostics
 
 
 def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
-    """The paths, and those of all files of the project that are imported from there."""
+    """The paths, and those of all files of the project that are imported from them."""
     shown = {os.path.abspath(path): os.path.normpath(path) for path in paths}
     here = os.path.join(os.getcwd(), "")
     open_ = list(shown)
@@ -119,34 +121,34 @@ def closure(paths: Iterable[str], files: ProjectFiles) -> list[str]:
     return list(shown.values())
 
 
-class Nearest:
-    """The settings that hold for files: those of the nearest pyproject.toml that has some."""
+class NearestSettings:
+    """The settings of files: those of the nearest pyproject.toml with a table of namecheck."""
 
     def __init__(self) -> None:
-        self._found: dict[str, Settings] = {}
+        self._by_folder: dict[str, Settings] = {}
         self.consulted: dict[str, None] = {}
 
     def entry(self, path: str, overlay: Mapping[str, bytes]) -> Entry | None:
-        """The file as it is to be checked; None where the settings leave it out."""
-        found = self._of(os.path.dirname(path) or ".")
+        """The entry of a file, None if the settings exclude it."""
+        nearest = self._of(os.path.dirname(path) or ".")
         location = os.path.abspath(path)
         if location in overlay:
-            return Entry(path, location, found, len(overlay[location]))
-        if not found.takes(path) or project.is_excluded(location, found):
+            return Entry(path, location, nearest, len(overlay[location]))
+        if not nearest.takes(path) or project.is_excluded(location, nearest):
             return None
         try:
             status = os.stat(path)
         except OSError:
             return None
-        return Entry(path, location, found, status.st_size, stamp=stamp_of(status))
+        return Entry(path, location, nearest, status.st_size, stamp=stamp_of(status))
 
     def _of(self, folder: str) -> Settings:
-        if folder not in self._found:
-            self._found[folder] = settings.above(folder)
+        if folder not in self._by_folder:
+            self._by_folder[folder] = settings.above(folder)
             self.consulted.update(dict.fromkeys(settings.places(folder)))
-            for table in self._found[folder].extend_operators:
+            for table in self._by_folder[folder].extend_operators:
                 self.consulted[os.path.abspath(table)] = None
-        return self._found[folder]
+        return self._by_folder[folder]
 
 
 def _diagnostic(finding: Finding) -> Diagnostic:

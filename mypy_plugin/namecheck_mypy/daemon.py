@@ -1,11 +1,12 @@
-"""The daemon: findings follow each edit, in files that mypy does not look at again too.
+"""Updates findings in the mypy daemon after each edit, also in files that mypy does not recheck.
 
-An update of the daemon forgets all errors, checks again what has changed and what depends on it,
-and then whatever had errors before. The hooks that end a file do not come for all of that, so
+An update of the daemon drops all errors, checks changed files and their dependents again, and
+then the files that had errors before. The hook at the end of a file is not called for all of
+these, so
 
-* a file that has changed is reported on when it is parsed;
-* an error that nobody sees stands in ``torch.version``, a module of a few lines which is therefore
-  checked again in the end of each update: then the findings of all other files are told.
+* a changed file is reported when it is parsed;
+* a hidden error is placed in ``torch.version``, a module of a few lines, which mypy therefore
+  checks again at the end of each update: the findings of all other files are reported then.
 
 Measured with mypy 2.4.1.
 """
@@ -18,59 +19,59 @@ from mypy.errors import ErrorInfo
 from mypy.nodes import MypyFile
 
 from namecheck_mypy import surfaces
-from namecheck_mypy.findings import Findings
+from namecheck_mypy.findings import BuildFindings
 from namecheck_mypy.reporting import Reporter
 
 _PROBE: Final = "torch.version"
 
 
 class Daemon:
-    """Keeps the errors of a daemon in step with the findings."""
+    """Keeps the errors of a daemon up to date with the findings."""
 
-    def __init__(self, findings: Findings, reporter: Reporter) -> None:
-        self._findings = findings
+    def __init__(self, build_findings: BuildFindings, reporter: Reporter) -> None:
+        self._findings = build_findings
         self._reporter = reporter
         self._built = False
 
     def built(self) -> None:
-        """The graph of the build is known: what is parsed from now on has changed."""
+        """The build graph is complete: files parsed from now on have changed."""
         self._built = True
-        self._plant()
+        self._place_probe()
 
     def parsed(self, file: MypyFile) -> None:
-        """A file was parsed, and is about to be checked."""
+        """A file was parsed and will be checked."""
         if self._built:
             self._findings.forget()
             self._reporter.report(file)
 
     def touched(self) -> None:
-        """Some type of some file is analysed: if it is the probe's, an update is ending."""
+        """A type is analysed: if it is in the probe module, an update is ending."""
         manager = self._findings.manager
         probe = self._findings.modules.get(_PROBE)
         if not self._built or manager is None or probe is None:
             return
         if manager.errors.file == probe.path:
-            self._tell_all()
+            self._report_all()
 
-    def _tell_all(self) -> None:
+    def _report_all(self) -> None:
         self._findings.forget()
         for file in list(self._findings.modules.values()):
             self._reporter.report(file)
-        self._plant()
+        self._place_probe()
 
-    def _plant(self) -> None:
-        """Put the error that nobody sees where it brings us back in the next update."""
+    def _place_probe(self) -> None:
+        """Place the hidden error in the probe module, so that the next update calls `touched`."""
         manager = self._findings.manager
         probe = self._findings.modules.get(_PROBE)
         if manager is None or probe is None:
             return
-        there = manager.errors.error_info_map.setdefault(probe.path, [])
-        if not any(info.target == _PROBE for info in there):
-            there.append(_unseen(probe))
+        errors = manager.errors.error_info_map.setdefault(probe.path, [])
+        if not any(info.target == _PROBE for info in errors):
+            errors.append(_hidden_error(probe))
 
 
-def _unseen(probe: MypyFile) -> ErrorInfo:
-    unseen = surfaces.info(probe, (1, 1, 1, 1), "note", "", None)
-    unseen.target = _PROBE
-    unseen.hidden = True
-    return unseen
+def _hidden_error(probe: MypyFile) -> ErrorInfo:
+    hidden_error = surfaces.info(probe, (1, 1, 1, 1), "note", "", None)
+    hidden_error.target = _PROBE
+    hidden_error.hidden = True
+    return hidden_error

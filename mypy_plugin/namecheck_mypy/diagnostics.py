@@ -1,4 +1,4 @@
-"""What is to be told of a file, as plain data: it can be kept, and told without the engine."""
+"""The diagnostics of files as plain data, which can be stored and reported without an analysis."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-Found: TypeAlias = "dict[str, list[Diagnostic]]"
+Diagnostics: TypeAlias = "dict[str, list[Diagnostic]]"
 """The diagnostics of each file, by its absolute path."""
 
 
 NAMES: Final = "names"
-"""The severity of what is not said, but answers a question: `message` has the names there."""
+"""The severity of an answer to ``reveal_type``: it is not shown, and `message` has the names."""
 
 _UNNAMED: Final = "*"
 
 
 class Diagnostic(NamedTuple):
-    """One error or note: lines and columns from 1, the end exclusive, as those of a finding.
+    """One error or note; lines and columns start at 1, the end is exclusive, as for findings.
 
-    `hints` are said after the message, at the same place.
+    `hints` are notes after the message, at the same position.
     """
 
     code: str
@@ -33,15 +33,15 @@ class Diagnostic(NamedTuple):
     hints: tuple[str, ...] = ()
 
 
-def names_of_place(names: Iterable[str | None], place: tuple[int, int, int, int]) -> Diagnostic:
-    """What answers a question after the names of the tensor at a place."""
-    return Diagnostic("", NAMES, " ".join(name or _UNNAMED for name in names), *place)
+def names_at(tensor_names: Iterable[str | None], span: tuple[int, int, int, int]) -> Diagnostic:
+    """The names of the tensor at a span."""
+    return Diagnostic("", NAMES, " ".join(name or _UNNAMED for name in tensor_names), *span)
 
 
-def names_by_place(
+def names_by_span(
     diagnostics: Iterable[Diagnostic],
 ) -> dict[tuple[int, int, int, int], tuple[str | None, ...]]:
-    """The names that are asked for, by line, column, last line and last column."""
+    """The revealed names, by line, column, end line and end column."""
     return {
         (it.line, it.column, it.end_line, it.end_column): tuple(
             None if name == _UNNAMED else name for name in it.message.split()
@@ -51,30 +51,30 @@ def names_by_place(
     }
 
 
-class Told:
-    """What is to be told of each file, by its absolute path, with a digest of each.
+class StoredDiagnostics:
+    """The diagnostics of each file by its absolute path, as JSON data with a digest.
 
-    Of a file that mypy need not check again the digest is asked for, and nothing else.
+    Only the digest is read for a file that mypy does not check again.
     """
 
-    def __init__(self, kept: dict[str, tuple[str, list[list[Any]]]] | None = None) -> None:
-        self.kept = {} if kept is None else kept
+    def __init__(self, by_file: dict[str, tuple[str, list[list[Any]]]] | None = None) -> None:
+        self.by_file = {} if by_file is None else by_file
 
     @staticmethod
-    def of_found(found: Found) -> Told:
-        """What was found, as it is kept."""
-        kept = {}
-        for location, diagnostics in found.items():
+    def of_diagnostics(diagnostics_by_file: Diagnostics) -> StoredDiagnostics:
+        """Convert diagnostics to the form in which they are stored."""
+        by_file = {}
+        for location, diagnostics in diagnostics_by_file.items():
             records = [[*it] for it in diagnostics]
             text = json.dumps(records, separators=(",", ":"))
-            kept[location] = hashlib.blake2b(text.encode(), digest_size=12).hexdigest(), records
-        return Told(kept)
+            by_file[location] = hashlib.blake2b(text.encode(), digest_size=12).hexdigest(), records
+        return StoredDiagnostics(by_file)
 
     def digest(self, location: str) -> str:
-        """A word that changes whenever what is told of a file does; empty where nothing is."""
-        return self.kept[location][0] if location in self.kept else ""
+        """A digest of the diagnostics of a file; empty if there are none."""
+        return self.by_file[location][0] if location in self.by_file else ""
 
     def of(self, location: str) -> list[Diagnostic]:
         """The diagnostics of a file."""
-        _, records = self.kept.get(location, ("", ()))
+        _, records = self.by_file.get(location, ("", ()))
         return [Diagnostic._make((*fields, tuple(hints))) for *fields, hints in records]

@@ -1,4 +1,4 @@
-"""The error codes of mypy under which findings are reported: one for each family of ours."""
+"""The error codes of mypy for findings: one for each family of namecheck's codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAMILIES: Final = {
     "NC5": _code("named-layout", "Layouts and memory formats that contradict each other"),
     "NC6": _code("named-lint", "Patterns that are probably mistakes with dimensions"),
 }
-"""The error code for each beginning of a code of namecheck."""
+"""The error code of mypy for each prefix of namecheck's codes."""
 
 
 def family_of(code: str) -> ErrorCode:

@@ -1,4 +1,4 @@
-"""The findings of one build: found once, when they are first asked for."""
+"""The findings of one build, computed once, at the first use."""
 
 from __future__ import annotations
 
@@ -12,66 +12,66 @@ from mypy.options import Options
 
 from namecheck.core.faults import TableError
 from namecheck_mypy import surfaces
-from namecheck_mypy.diagnostics import Diagnostic, Told
+from namecheck_mypy.diagnostics import Diagnostic, StoredDiagnostics
 from namecheck_mypy.snapshot import Snapshot
 
-# A version of mypy that keeps its build elsewhere is not asked for it again and again.
+# The search for the build is given up after that many attempts.
 _TRIES: Final = 20
 
 
-class Findings:
-    """What is to be told of each file of a build."""
+class BuildFindings:
+    """The diagnostics of the files of a build."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._here = os.getcwd()
-        self._told: Told | None = None
+        self._stored: StoredDiagnostics | None = None
         self._manager: BuildManager | None = None
         self._tries = 0
         self.modules: Mapping[str, MypyFile] = {}
 
     @property
     def manager(self) -> BuildManager | None:
-        """The build, once there is one."""
+        """The build manager, None before there is a build."""
         if self._manager is None and self._tries < _TRIES:
             self._tries += 1
             self._manager = surfaces.manager_of(self._options)
         return self._manager
 
     def prepare(self) -> None:
-        """Find out, where mypy has processes of its own, before they do."""
+        """Compute the findings before the worker processes of mypy start, if there are any."""
         manager = self.manager
         if manager is not None and manager.options.num_workers and not surfaces.is_worker(manager):
             self.of("")
 
     def forget(self) -> None:
-        """Find out again when asked again: files have changed."""
-        self._told = None
+        """Discard the findings, because files have changed."""
+        self._stored = None
 
     def of(self, path: str) -> list[Diagnostic]:
-        """What is to be told of a file."""
+        """The diagnostics of a file."""
         return self._all().of(self._location(path))
 
     def digest(self, path: str) -> str:
-        """A word for what is to be told of a file; empty where nothing is."""
+        """A digest of the diagnostics of a file; empty if there are none."""
         return self._all().digest(self._location(path))
 
     def _location(self, path: str) -> str:
         return os.path.normpath(os.path.join(self._here, path))
 
-    def _all(self) -> Told:
-        if self._told is None:
-            self._told = Told()
-            self._told = self._found()
-        return self._told
+    def _all(self) -> StoredDiagnostics:
+        if self._stored is None:
+            self._stored = StoredDiagnostics()
+            self._stored = self._compute()
+        return self._stored
 
-    def _found(self) -> Told:
+    def _compute(self) -> StoredDiagnostics:
         manager = self.manager
         if manager is None:
-            return Told()
+            return StoredDiagnostics()
         paths = surfaces.sources(manager)
         if self._options.fine_grained_incremental:
-            # The sources are those that the daemon began with.
+            # The sources of the build are those at the start of the daemon.
             built = (file.path for file in self.modules.values())
             paths += [path for path in built if not surfaces.is_foreign(path)]
         overlay = self._overlay(manager)
@@ -79,23 +79,23 @@ class Findings:
             paths.append(surfaces.NO_FILE)
         folder = surfaces.cache_folder(self._options)
         snapshot = Snapshot(folder, paths) if folder and not overlay else None
-        kept = snapshot.load() if snapshot else None
-        if kept is not None:
-            return kept
+        loaded = snapshot.load() if snapshot else None
+        if loaded is not None:
+            return loaded
         from namecheck_mypy.checking import SettingsError, check
 
         try:
             checked = check(paths, overlay, folder)
         except (SettingsError, TableError) as error:
-            surfaces.tell(manager, f"{error}", "error")
-            return Told()
-        told = Told.of_found(checked.told)
+            surfaces.print_message(manager, f"{error}", "error")
+            return StoredDiagnostics()
+        stored = StoredDiagnostics.of_diagnostics(checked.diagnostics)
         if snapshot is not None:
-            snapshot.save(told, checked.files, checked.folders)
-        return told
+            snapshot.save(stored, checked.files, checked.folders)
+        return stored
 
     def _overlay(self, manager: BuildManager) -> dict[str, bytes]:
-        """The contents of files, by absolute path, that are not those on the disk."""
+        """The contents of files, by absolute path, that differ from those on the disk."""
         overlay = {}
         for path, shadow in surfaces.shadows(self._options).items():
             with open(shadow, "rb") as file:

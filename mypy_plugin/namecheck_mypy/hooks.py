@@ -1,6 +1,6 @@
-"""The hooks of the plugin; none of them ever ends mypy.
+"""The hooks of the plugin; no exception in them ends mypy.
 
-A run in which nothing has changed is short: what it does not need is imported where it is used.
+A run without changes is short: modules that it does not need are imported where they are used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mypy.plugin import (
 from mypy.types import FunctionLike, Type
 
 from namecheck_mypy import surfaces
-from namecheck_mypy.findings import Findings
+from namecheck_mypy.findings import BuildFindings
 from namecheck_mypy.reporting import Reporter
 from namecheck_mypy.versions import vocabulary
 from namecheck_mypy.vocabulary import Vocabulary
@@ -38,7 +38,7 @@ Find: TypeAlias = Callable[[str], Callable[[C], T] | None]
 
 _TENSORS: Final = "torch._tensor"
 
-# What a hook answers where it has nothing to say, by the context that it is given.
+# The attributes of contexts with the default answer of a hook.
 _DEFAULTS: Final = ("default_signature", "default_return_type", "default_attr_type")
 
 
@@ -47,10 +47,10 @@ class NamecheckPlugin(Plugin):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._findings = Findings(options)
+        self._findings = BuildFindings(options)
         self._reporter = Reporter(options, self._findings)
         self._vocabulary = Vocabulary()
-        # A daemon that begins with a cache does not tell the errors that are kept there.
+        # A daemon that starts from a cache does not report the errors that are stored there.
         self._forgets = options.use_fine_grained_cache
         self._daemon: Daemon | None = None
         if options.fine_grained_incremental:
@@ -59,61 +59,62 @@ class NamecheckPlugin(Plugin):
             self._daemon = Daemon(self._findings, self._reporter)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
-        """Keep the modules of the build, when all are known."""
+        """Keep the modules of the build, once all are known."""
         super().set_modules(modules)
         self._findings.modules = modules
         self._safely("", self._findings.prepare, None)
         if self._daemon is not None:
             self._safely("", self._daemon.built, None)
 
-    def report_config_data(self, ctx: ReportConfigContext) -> Any:
-        """What changes when other findings are to be told of a file: mypy checks it again then."""
-        if surfaces.is_foreign(ctx.path):
-            return vocabulary() if ctx.id == _TENSORS else None
-        told = self._safely(ctx.path, lambda: self._findings.digest(ctx.path), "")
-        return [vocabulary(), "" if ctx.is_check and self._forgets else told]
+    def report_config_data(self, config_ctx: ReportConfigContext) -> Any:
+        """Data that changes with the findings of a file, so that mypy checks the file again."""
+        path = config_ctx.path
+        if surfaces.is_foreign(path):
+            return vocabulary() if config_ctx.id == _TENSORS else None
+        digest = self._safely(path, lambda: self._findings.digest(path), "")
+        return [vocabulary(), "" if config_ctx.is_check and self._forgets else digest]
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
-        """Tell what was found in a file; mypy asks this once, when it has checked the file."""
+        """Report the findings of a file; mypy calls this once, after checking the file."""
         if not surfaces.is_foreign(file.path):
             self._safely(file.path, lambda: self._reporter.report(file), None)
         return set()
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
-        """Hear of a file that is about to be checked."""
+        """Notify the daemon of a file that will be checked."""
         daemon = self._daemon
         if daemon is not None:
             self._safely(file.path, lambda: daemon.parsed(file), None)
         return []
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        """Hear of a type that is being analysed; nothing is changed of it."""
+        """Notify the daemon of a type that is analysed; the type is not changed."""
         if self._daemon is not None:
             self._safely("", self._daemon.touched, None)
         return None
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """Tensor has the naming API."""
+        """Add the naming API to Tensor."""
         return self._hook(self._vocabulary.base_class_hook, fullname)
 
     def get_function_signature_hook(
         self, fullname: str
     ) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        """Functions of torch take names."""
+        """Let functions of torch take names."""
         return self._hook(self._vocabulary.function_signature_hook, fullname)
 
     def get_method_signature_hook(
         self, fullname: str
     ) -> Callable[[MethodSigContext], FunctionLike] | None:
-        """Methods of tensors take names."""
+        """Let methods of tensors take names."""
         return self._hook(self._vocabulary.method_signature_hook, fullname)
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        """The call of a module gives what its ``forward`` declares."""
+        """Give the call of a module the declared result of its ``forward``."""
         return self._hook(self._vocabulary.method_hook, fullname)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        """Tell the names where ``x.names`` is revealed."""
+        """Give ``x.names`` the inferred names where it is revealed."""
         if not fullname.endswith(".names"):
             return None
         from namecheck_mypy.reveals import Reveals
@@ -121,7 +122,7 @@ class NamecheckPlugin(Plugin):
         return self._shielded(Reveals(self._findings).names)
 
     def _hook(self, find: Find[C, T], fullname: str) -> Callable[[C], T] | None:
-        """The hook that is found for a name; mypy asks for very many of them."""
+        """The hook for a name; mypy looks up very many of them."""
         try:
             hook = find(fullname)
         except Exception as error:
@@ -130,7 +131,7 @@ class NamecheckPlugin(Plugin):
         return None if hook is None else self._shielded(hook)
 
     def _shielded(self, hook: Callable[[C], T]) -> Callable[[C], T]:
-        """A hook that leaves things as they are where it fails, and tells so."""
+        """A hook that reports its exceptions, and then returns the default answer."""
 
         def shielded(ctx: C) -> T:
             try:

@@ -1,7 +1,7 @@
-"""The private surfaces of mypy that the plugin uses, and nothing else does.
+"""All uses of private parts of mypy.
 
-A plugin is given the options alone. The manager of the build knows what is built, and the errors;
-it is found among what refers to the options. Measured with mypy 2.4.1.
+A plugin gets only the options. The build manager, which has the sources and the errors, is found
+among the objects that refer to the options. Measured with mypy 2.4.1.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ def manager_of(options: Options) -> BuildManager | None:
 
 
 def sources(manager: BuildManager) -> list[str]:
-    """The paths of what mypy was asked to check, in their order."""
-    named = manager.source_set.source_modules.items()
-    paths = [path or _path_of(module, manager) for module, path in named]
+    """The paths of the files that mypy was asked to check, in order."""
+    modules = manager.source_set.source_modules.items()
+    paths = [path or _path_of(module, manager) for module, path in modules]
     paths += sorted(manager.source_set.source_paths)
     return [path for path in dict.fromkeys(paths) if path.endswith((".py", ".pyi"))]
 
 
 def _path_of(module: str, manager: BuildManager) -> str:
-    found = manager.find_module_cache.find_module(module)
-    return found if isinstance(found, str) else ""
+    location = manager.find_module_cache.find_module(module)
+    return location if isinstance(location, str) else ""
 
 
 def is_foreign(path: str) -> bool:
-    """Whether a file is one of a library, or of mypy's own stubs."""
+    """Whether a file belongs to a library, or to mypy's own stubs."""
     return _INSTALLED in path or path.startswith(_STUBS)
 
 
 def texts(manager: BuildManager) -> Iterator[bytes]:
-    """What ``mypy -c`` was given."""
+    """The program texts of ``mypy -c``."""
     if manager.source_set.source_text_present:
         for it in gc.get_objects():
             if isinstance(it, BuildSource) and it.text is not None:
@@ -59,7 +59,7 @@ def texts(manager: BuildManager) -> Iterator[bytes]:
 
 
 def shadows(options: Options) -> dict[str, str]:
-    """The files that are read in place of others: ``--shadow-file``."""
+    """The files that are read instead of others: ``--shadow-file``."""
     return dict(options.shadow_file or ())
 
 
@@ -68,15 +68,15 @@ def is_worker(manager: BuildManager) -> bool:
     return bool(manager.parallel_worker)
 
 
-def tell(manager: BuildManager, text: str, severity: str) -> None:
-    """Print what is about no file of the build; the processes of ``--num-workers`` stay silent."""
+def print_message(manager: BuildManager, text: str, severity: str) -> None:
+    """Print a message that is about no file of the build, except in a worker process."""
     if not is_worker(manager):
         manager.flush_errors(None, [f"namecheck: {severity}: {text}"], False)
 
 
 def enclosing(file: MypyFile, line: int) -> tuple[str | None, str | None]:
-    """The class and the function that a line is in, as ``--show-error-context`` tells them."""
-    within: str | None = None
+    """The class and the function around a line, as ``--show-error-context`` shows them."""
+    class_name: str | None = None
     open_: list[Statement] = list(file.defs)
     while open_:
         statement = open_.pop()
@@ -87,15 +87,15 @@ def enclosing(file: MypyFile, line: int) -> tuple[str | None, str | None]:
         if not node.line <= line <= (node.end_line or node.line):
             continue
         if isinstance(node, ClassDef):
-            within = node.name
+            class_name = node.name
             open_ = list(node.defs.body)
         elif isinstance(node, FuncDef):
-            return within, node.name
-    return within, None
+            return class_name, node.name
+    return class_name, None
 
 
 def cache_folder(options: Options) -> str | None:
-    """Where mypy keeps what it remembers; None where it shall remember nothing."""
+    """The folder for cached data, None if mypy has no cache."""
     if not options.incremental or options.cache_dir == os.devnull:
         return None
     return os.path.join(options.cache_dir, "namecheck")
@@ -106,10 +106,10 @@ def info(
     span: tuple[int, int, int, int],
     severity: str,
     message: str,
-    code: ErrorCode | None,
+    error_code: ErrorCode | None,
     parent: ErrorInfo | None = None,
 ) -> ErrorInfo:
-    """One error or note of mypy, at the span of a finding; without a file it has no context."""
+    """One error or note of mypy at the span of a finding, without context if it has no file."""
     line, column, end_line, end_column = span
     return ErrorInfo(
         import_ctx=[],
@@ -120,7 +120,7 @@ def info(
         end_column=end_column - 1,
         severity=severity,
         message=message,
-        code=code,
+        code=error_code,
         blocker=False,
         only_once=False,
         module=file.fullname if file else None,

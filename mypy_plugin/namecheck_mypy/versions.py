@@ -1,4 +1,4 @@
-"""What mypy compares to tell whether what it remembers was made by the same plugin."""
+"""The version data with which mypy decides whether its cache is from the same plugin."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ PACKAGES = tuple(os.path.dirname(file) for file in (str(namecheck.__file__), __f
 
 @cache
 def vocabulary() -> str:
-    """A word that changes with the plugin, and with the table of operators that it reads."""
-    made = hashlib.blake2b(digest_size=12)
+    """A digest of the files of the plugin and of the operator table that it reads."""
+    digest = hashlib.blake2b(digest_size=12)
     engine, plugin = PACKAGES
     operators = os.path.join(engine, "operators")
     rows = sorted(sources(os.path.join(operators, "table")))
     for path in (os.path.join(operators, "table.toml"), *rows, *sorted(sources(plugin))):
         with open(path, "rb", buffering=0) as file:
-            made.update(file.read())
-    return made.hexdigest()
+            digest.update(file.read())
+    return digest.hexdigest()
 
 
 def engine() -> str:
-    """What changes whenever a file of namecheck does, its tables and this plugin included."""
-    made = hashlib.blake2b(digest_size=12)
+    """A digest that changes with any file of namecheck, its tables and this plugin included."""
+    digest = hashlib.blake2b(digest_size=12)
     for package in PACKAGES:
         for path in sorted(sources(package)):
-            made.update(f"{path} {stamp(path)}\n".encode())
-    return made.hexdigest()
+            digest.update(f"{path} {stamp(path)}\n".encode())
+    return digest.hexdigest()
 
 
 def of_daemon() -> str:
-    """The version of namecheck, and in a daemon what has changed since it began.
+    """The version of namecheck, in a daemon with a digest of what changed since its start.
 
-    A daemon that is asked to run compares this with what it was; edits of settings and of the
-    engine are no edits of a file that it checks.
+    A daemon compares this version at each run. It does not watch the settings and the files of
+    namecheck, as they are none of the files that it checks.
     """
     if "mypy.dmypy_server" not in sys.modules:
         return VERSION
-    begun, now = _begun(), _surroundings()
+    begun, now = _state_at_start(), _state()
     return VERSION if begun == now else f"{VERSION}+{now}"
 
 
 @cache
-def _begun() -> str:
-    return _surroundings()
+def _state_at_start() -> str:
+    return _state()
 
 
-def _surroundings() -> str:
-    """What findings depend on besides the files of the project."""
+def _state() -> str:
+    """A digest of what findings depend on besides the files of the project."""
     from namecheck.project import settings
 
     try:

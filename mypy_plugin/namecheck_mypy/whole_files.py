@@ -1,4 +1,4 @@
-"""Files that a comment leaves out as a whole: ``# type: ignore`` before the first statement."""
+"""Files that ``# type: ignore`` before the first statement excludes as a whole."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def is_left_out(data: bytes) -> bool:
-    """Whether mypy checks nothing of a file, as its first comment says."""
+    """Whether mypy ignores all errors of a file, because of such a comment."""
     if b"type:" not in data:
         return False
     try:

@@ -1,8 +1,7 @@
-"""What mypy is taught of names: the legacy API of named tensors, read from the table of operators.
+"""Types for the named-tensor API, which torch 2.13 dropped from its stubs.
 
-torch 2.13 dropped it from its stubs. `Vocabulary` answers mypy's questions for hooks; mypy asks
-some hundred thousand times in a run, so that an answer is a look-up, and no row of the table is
-read before a call asks for it.
+The types are read from the operator table. mypy looks hooks up some hundred thousand times in a
+run, so each answer of `Vocabulary` is a dict look-up, and a row is read at its first call.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from mypy.plugin import (
 from mypy.types import FunctionLike, Type
 
 OWNERS: Final = ("torch._C.TensorBase", "torch._tensor.Tensor")
-"""The classes in which torch's stubs keep what is called ``Tensor.x``."""
+"""The classes in which torch's stubs define ``Tensor.x``."""
 
-# The modules in which they keep what is called ``torch.x``.
+# The modules in which they define ``torch.x``.
 _MODULES: Final = ("torch._C._VariableFunctions.", "torch.functional.", "torch.")
 
 MethodSignature = Callable[[MethodSigContext], FunctionLike]
@@ -29,18 +28,18 @@ FunctionSignature = Callable[[FunctionSigContext], FunctionLike]
 
 
 class Vocabulary:
-    """The hooks that teach mypy the words of named tensors; None where nothing is to be said."""
+    """The hooks for the named-tensor API; None for a name that needs no hook."""
 
     def __init__(self) -> None:
         self._methods: dict[str, MethodSignature | None] = {}
         self._functions: dict[str, FunctionSignature | None] = {}
 
     def base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        """Tensor itself gets the methods that torch dropped, and ``names``."""
+        """Adds the methods that torch dropped, and ``names``, to Tensor."""
         return _restore if fullname == OWNERS[0] else None
 
     def function_signature_hook(self, fullname: str) -> FunctionSignature | None:
-        """``torch.x`` and ``torch.nn.functional.x`` take names."""
+        """Lets ``torch.x`` and ``torch.nn.functional.x`` take names."""
         if not fullname.startswith("torch."):
             return None
         if fullname not in self._functions:
@@ -48,14 +47,14 @@ class Vocabulary:
         return self._functions[fullname]
 
     def method_signature_hook(self, fullname: str) -> MethodSignature | None:
-        """``Tensor.x`` takes names, and so does a method that a subclass has from it."""
+        """Lets ``Tensor.x`` take names, also if a subclass inherits it."""
         name = fullname[fullname.rfind(".") + 1 :]
         if name not in self._methods:
             self._methods[name] = _method(name)
         return self._methods[name]
 
     def method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        """The call of a module gives what its ``forward`` declares."""
+        """Gives the call of a module the declared result of its ``forward``."""
         if not fullname.endswith(".__call__"):
             return None
         from namecheck_mypy.vocabulary import module_calls
@@ -71,24 +70,24 @@ def _restore(ctx: ClassDefContext) -> None:
 
 def _function(fullname: str) -> FunctionSignature | None:
     name = next((fullname.removeprefix(m) for m in _MODULES if fullname.startswith(m)), "")
-    if not _may_speak(name):
+    if not _may_take_names(name):
         return None
     from namecheck_mypy.vocabulary import rows, signatures
 
-    spoken = rows.function(name)
-    return signatures.NamedCalls(name, spoken).function if spoken else None
+    named_parameters = rows.function(name)
+    return signatures.NamedCalls(name, named_parameters).function if named_parameters else None
 
 
 def _method(name: str) -> MethodSignature | None:
-    if not _may_speak(name):
+    if not _may_take_names(name):
         return None
     from namecheck_mypy.vocabulary import rows, signatures
 
-    spoken = rows.method(name)
-    return signatures.NamedCalls(name, spoken).method if spoken else None
+    named_parameters = rows.method(name)
+    return signatures.NamedCalls(name, named_parameters).method if named_parameters else None
 
 
-def _may_speak(name: str) -> bool:
+def _may_take_names(name: str) -> bool:
     from namecheck_mypy.vocabulary import lines
 
-    return name in lines.spoken() or name.removesuffix("_") in lines.spoken()
+    return name in lines.keys_with_names() or name.removesuffix("_") in lines.keys_with_names()

@@ -1,7 +1,7 @@
-"""What the lines of the table tell before any is read: which rows speak of dims and names at all.
+"""Finds the rows with parameters for dims or names, by their text, without parsing the table.
 
-mypy asks of every call that it meets, also where torch is not meant; a run in which none of these
-words is met need not import what reads rows.
+mypy looks hooks up for every call, also of other libraries. A run without any of these names need
+not import the parser of rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from namecheck.operators.shipped import shipped
 
-# How the table marks the rows of the naming API (named_tensor.rst).
+# The mark of the rows of the naming API in the table (named_tensor.rst).
 _NAMING: Final = "See documentation"
 
 # A parameter that takes dims or names, among its kinds.
@@ -20,7 +20,7 @@ _DIMS: Final = re.compile(r"[:|](?:dim|name)s?\b")
 
 
 @cache
-def spoken() -> frozenset[str]:
+def keys_with_names() -> frozenset[str]:
     """The keys of the rows with a parameter that takes dims or names."""
     return frozenset(key for key, line in shipped().rows.items() if _DIMS.search(line))
 

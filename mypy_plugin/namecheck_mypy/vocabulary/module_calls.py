@@ -1,4 +1,4 @@
-"""What the call of a module gives: what its ``forward`` declares. torch's stubs say Any."""
+"""The type of a call of a module: the declared result of ``forward``; torch's stubs say Any."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ MODULE: Final = "torch.nn.modules.module.Module"
 
 
 def result(ctx: MethodContext) -> Type:
-    """The declared result of ``forward``, where the receiver is called as torch calls modules.
+    """The declared result of ``forward``, if the receiver has the ``__call__`` of Module.
 
-    Any stays where ``forward`` declares nothing, has overloads or type variables of its own, or
-    where a class has a ``__call__`` that is not that of Module.
+    The type stays Any if ``forward`` declares nothing, or has overloads or type variables.
     """
     receiver = get_proper_type(ctx.type)
     if (
@@ -37,14 +36,14 @@ def result(ctx: MethodContext) -> Type:
         and isinstance(get_proper_type(ctx.default_return_type), AnyType)
         and _owner(receiver.type, "__call__") == MODULE
     ):
-        _remember(receiver.type, ctx)
+        _add_dependency(receiver.type, ctx)
         if not _is_cast(ctx):
             return _declared(receiver) or ctx.default_return_type
     return ctx.default_return_type
 
 
-def _remember(info: TypeInfo, ctx: MethodContext) -> None:
-    """Tell a daemon that what is being checked depends on ``forward``, which it does not call."""
+def _add_dependency(info: TypeInfo, ctx: MethodContext) -> None:
+    """Add a dependency on ``forward``, which the checked code does not call, in a daemon."""
     checker = ctx.api
     if isinstance(checker, TypeChecker) and checker.options.fine_grained_incremental:
         trigger = make_trigger(f"{info.fullname}.forward")
@@ -53,28 +52,28 @@ def _remember(info: TypeInfo, ctx: MethodContext) -> None:
 
 
 def _owner(info: TypeInfo, name: str) -> str:
-    """The class that a member is found in."""
+    """The class that defines a member."""
     return next((base.fullname for base in info.mro if name in base.names), "")
 
 
-def _declared(receiver: Instance) -> Type | None:
-    found = receiver.type.get_containing_type_info("forward")
-    if found is None or found.fullname == MODULE:
+def _declared(instance: Instance) -> Type | None:
+    definer = instance.type.get_containing_type_info("forward")
+    if definer is None or definer.fullname == MODULE:
         return None
-    node = found.names["forward"].node
+    node = definer.names["forward"].node
     signature = node.var.type if isinstance(node, Decorator) else getattr(node, "type", None)
     if not isinstance(node, (Decorator, FuncDef)) or not isinstance(signature, CallableType):
         return None
     if signature.implicit or signature.variables:
         return None
-    bound = bind_self(signature, receiver)
-    owner = map_instance_to_supertype(receiver, found)
+    bound = bind_self(signature, instance)
+    owner = map_instance_to_supertype(instance, definer)
     declared = get_proper_type(expand_type_by_instance(bound, owner).ret_type)
     return None if isinstance(declared, UninhabitedType) else declared
 
 
 def _is_cast(ctx: MethodContext) -> bool:
-    """Whether ``cast`` stands around the call: it is there for the Any, and not redundant."""
+    """Whether the call is the argument of ``cast``, which would become redundant."""
     contexts = ctx.api.expr_checker.type_context if isinstance(ctx.api, TypeChecker) else ()
-    wanted = get_proper_type(contexts[-1]) if contexts else None
-    return isinstance(wanted, AnyType) and wanted.type_of_any == TypeOfAny.special_form
+    expected = get_proper_type(contexts[-1]) if contexts else None
+    return isinstance(expected, AnyType) and expected.type_of_any == TypeOfAny.special_form

@@ -1,4 +1,4 @@
-"""The types of names, as mypy has them, and how a type of torch's stubs is widened by them."""
+"""The types of names in mypy, and the types of torch's stubs widened by them."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from mypy.types import (
 from namecheck.operators.signatures import Parameter
 
 Named = Callable[[str, list[Type]], Type]
-"""Gives the type of a class, by its full name and type arguments."""
+"""Returns the type of a class, given its full name and type arguments."""
 
-# The classes that hold several indices, in torch's stubs.
+# The classes for several indices in torch's stubs.
 _SEVERAL: Final = frozenset({"builtins.list", "builtins.tuple", "torch._C.Size", "typing.Sequence"})
 
 
-def widened(declared: Type, several: bool, named: Named) -> Type:
-    """The declared type of an index, or of indices, with names beside it.
+def widened(stub_type: Type, several: bool, named: Named) -> Type:
+    """The declared type of an index, or of indices, in a union with the types of names.
 
-    A name goes where an int goes; a list of names where ints do, if the table takes several.
+    A name is allowed where an int is, a sequence of names where ints are if `several`.
     """
-    union = flatten_nested_unions([declared])
+    union = flatten_nested_unions([stub_type])
     classes = {
         item.type.fullname for item in map(get_proper_type, union) if isinstance(item, Instance)
     }
-    more: list[Type] = []
+    name_types: list[Type] = []
     if "builtins.int" in classes:
-        more.append(name(named))
+        name_types.append(name(named))
     if several and classes & _SEVERAL:
-        more.append(sequence(name(named), named))
-    return UnionType([*union, *more]) if more else declared
+        name_types.append(sequence(name(named), named))
+    return UnionType([*union, *name_types]) if name_types else stub_type
 
 
 def of_parameter(parameter: Parameter, named: Named) -> Type:
-    """The type of a parameter that torch's stubs do not know.
+    """The type of a parameter that torch's stubs do not have.
 
-    One without kinds takes the names of a tensor, one for each dim, and ``...`` for some of them;
-    a mapping, new names by the old ones.
+    One without kinds takes one name for each dim, and ``...`` for some of them; a mapping takes new
+    names with the old ones as keys.
     """
     if "any" in parameter.kinds:
         return AnyType(TypeOfAny.explicit)
@@ -66,20 +66,20 @@ def of_parameter(parameter: Parameter, named: Named) -> Type:
 
 
 def name(named: Named) -> Type:
-    """One name that is looked up."""
+    """The type of a name that is looked up."""
     return named("builtins.str", [])
 
 
 def new_names(named: Named) -> Type:
-    """Names that are given to all dims; None leaves one unnamed."""
+    """The type of new names for all dims; None leaves a dim unnamed."""
     return sequence(UnionType([name(named), NoneType()]), named)
 
 
 def names_of_a_tensor(named: Named) -> Type:
-    """Names that are read: a program that knows they are there need not ask each for None."""
+    """The type of names that are read; Any saves programs a check of each name for None."""
     return named("builtins.tuple", [UnionType([name(named), AnyType(TypeOfAny.explicit)])])
 
 
-def sequence(item: Type, named: Named) -> Type:
-    """Several of one type, in a list or in a tuple."""
-    return named("typing.Sequence", [item])
+def sequence(item_type: Type, named: Named) -> Type:
+    """The type of a list or a tuple of items of one type."""
+    return named("typing.Sequence", [item_type])

@@ -1,4 +1,4 @@
-"""The methods and the attribute that torch dropped from Tensor, put back from their rows."""
+"""Adds the methods and the attribute that torch dropped to Tensor, from their rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from namecheck_mypy.vocabulary.signatures import kind_of
 
 
 def restore(ctx: ClassDefContext) -> None:
-    """Give Tensor the naming API, but for what torch's stubs declare the types of."""
+    """Add the naming API to Tensor, except what torch's stubs declare with types."""
     if ctx.cls.fullname != "torch._tensor.Tensor":
         return
     for row in rows.naming_api():
@@ -39,13 +39,13 @@ def restore(ctx: ClassDefContext) -> None:
 
 
 def _is_declared(ctx: ClassDefContext, name: str) -> bool:
-    """Whether a name is there, and is no method whose parameters have no types."""
-    found = ctx.cls.info.get(name)
-    return found is not None and getattr(found.node, "type", None) is not None
+    """Whether a member exists and has a type; methods without annotations have none."""
+    member = ctx.cls.info.get(name)
+    return member is not None and getattr(member.node, "type", None) is not None
 
 
 def _add_method(ctx: ClassDefContext, row: Operator) -> None:
-    """A method with the parameters of its row; there is one overload, if not for functions."""
+    """Add a method with the parameters of its row, which has one overload for methods."""
     [(_, line)] = row.alternatives("m" if "m" in row.forms else "i")
     arguments = [
         Argument(Var(parameter.name), _type_of(parameter, ctx), None, kind_of(parameter))
@@ -55,10 +55,10 @@ def _add_method(ctx: ClassDefContext, row: Operator) -> None:
 
 
 def _add_property(ctx: ClassDefContext, row: Operator) -> None:
-    """A property that is read as names, one for each dim, and takes new ones, or None for none."""
-    given = UnionType([name_types.new_names(ctx.api.named_type), NoneType()])
+    """Add a property that returns one name for each dim, and accepts new ones, or None."""
+    assigned = UnionType([name_types.new_names(ctx.api.named_type), NoneType()])
     getter = _accessor(ctx, row.key, [], name_types.names_of_a_tensor(ctx.api.named_type))
-    setter = _accessor(ctx, row.key, [("value", given)], NoneType())
+    setter = _accessor(ctx, row.key, [("value", assigned)], NoneType())
     assert isinstance(getter.var.type, CallableType)
     assert isinstance(setter.var.type, CallableType)
     getter.func.is_property = getter.var.is_property = True
@@ -74,20 +74,20 @@ def _add_property(ctx: ClassDefContext, row: Operator) -> None:
 
 
 def _accessor(
-    ctx: ClassDefContext, name: str, given: list[tuple[str, Type]], result: Type
+    ctx: ClassDefContext, name: str, own_parameters: list[tuple[str, Type]], returned: Type
 ) -> Decorator:
     info = ctx.cls.info
-    taken = [("self", fill_typevars(info)), *given]
+    parameters = [("self", fill_typevars(info)), *own_parameters]
     function = FuncDef(
         name,
-        [Argument(Var(word), declared, None, ARG_POS) for word, declared in taken],
+        [Argument(Var(key), declared, None, ARG_POS) for key, declared in parameters],
         Block([PassStmt()]),
     )
     function.type = CallableType(
-        [declared for _, declared in taken],
-        [ARG_POS] * len(taken),
-        [word for word, _ in taken],
-        result,
+        [declared for _, declared in parameters],
+        [ARG_POS] * len(parameters),
+        [key for key, _ in parameters],
+        returned,
         ctx.api.named_type("builtins.function"),
         name=name,
         definition=function,
@@ -110,7 +110,7 @@ def _type_of(parameter: Parameter, ctx: ClassDefContext) -> Type:
 
 
 def _result(ctx: ClassDefContext, row: Operator) -> Type:
-    """A tensor, where the row tells of the result's elements or of a result in place."""
+    """A tensor if the row has a dtype or is in place, else a bool."""
     if row.dtype or "i" in row.forms:
         return fill_typevars(ctx.cls.info)
     return ctx.api.named_type("builtins.bool")
