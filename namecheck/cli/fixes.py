@@ -239,5 +239,5 @@ def _errors_now(run: CheckRun, overlay: Mapping[str, bytes]) -> tuple[Finding, .
     from namecheck.fixing.trials import Trials
 
     trials = Trials(run.entries)
-    trials.held.update({os.path.abspath(name): data for name, data in overlay.items()})
+    trials.overlay.update({os.path.abspath(name): data for name, data in overlay.items()})
     return trials.findings(trials.everywhere, {})

@@ -26,7 +26,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 class CannotWrite(Exception):
-    """A file that cannot be changed; the message tells which and why."""
+    """A file that cannot be changed; the message says which and why."""
 
 
 @dataclass(frozen=True)

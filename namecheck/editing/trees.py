@@ -55,7 +55,7 @@ class Tree:
         )
 
     def expression(self, span: Span) -> libcst.BaseExpression | None:
-        """The node of an expression by its span, as `Source.span` tells it of the `ast` node."""
+        """The node of an expression by its span, as `Source.span` gives it for the `ast` node."""
         return self._nodes.get(span)
 
     def span(self, cst: libcst.BaseExpression) -> Span:

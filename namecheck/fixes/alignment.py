@@ -116,7 +116,7 @@ from namecheck.fixes.shared.operands import BROADCASTS, align_by_labels, appende
     ),
 )
 def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Lines an operand up with another that has all of its names: `align_as`, or `[:, None]`."""
+    """Aligns an operand with another that has all of its names: `align_as`, or `[:, None]`."""
     given = operands(finding, site, BROADCASTS)
     tried: set[tuple[Given, object]] = set()
     for own, model in permutations(sorted(given, key=lambda one: not _is_stable(one, site)), 2):

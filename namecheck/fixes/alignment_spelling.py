@@ -31,7 +31,7 @@ from namecheck.fixes.shared.spelling import nearest_word, string_edits
     ),
 )
 def spell_dim_of_alignment(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Spells a dim as the tensor does, where the order that is asked for has nearly its name."""
+    """Corrects a name in the requested order that is nearly the same as one of the tensor."""
     facts, node = finding.facts, site.expression(finding.span)
     if facts is None or node is None:
         return

@@ -52,7 +52,7 @@ _RANK: Final = 4
     ),
 )
 def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Brings the dims of an argument into the order that is declared: `.align_to()`, `.mT`."""
+    """Brings the dims of an argument into the declared order: `.align_to()`, `.mT`."""
     for argument in finding.facts.given if finding.facts else ():
         node, names = site.expression(argument.span), argument.names or ()
         if node is None or not 2 <= len(names) <= _RANK:

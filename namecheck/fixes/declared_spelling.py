@@ -77,7 +77,7 @@ _LONG: Final = 4
     ),
 )
 def spell_rarer_name(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Spells the rarer of two names that meet, and are nearly the same, like the other."""
+    """Corrects the rarer of two clashing names that are nearly the same."""
     words = finding.facts.words[:2] if finding.facts else ()
     if len(words) < 2 or min(map(len, words)) < _LONG or not nearest_word(words[0], [words[1]]):
         return

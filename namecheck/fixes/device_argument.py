@@ -43,7 +43,7 @@ from namecheck.fixes.shared.devices import operands_on_host
     ),
 )
 def make_on_device(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Makes an operand that is new where the other is: `device=x.device`."""
+    """Creates a new operand on the device of the other: `device=x.device`."""
     for node, device in operands_on_host(finding, site):
         call = site.value(node)
         if isinstance(call, ast.Call) and _makes(call, site):

@@ -1,4 +1,4 @@
-"""A misspelt device is replaced by the one that is nearly spelt so."""
+"""A misspelt device is corrected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def spell_device(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Writes the device that is spelt nearly so."""
+    """Corrects a misspelt device."""
     node = site.expression(finding.span)
     for string in () if node is None else site.strings(node):
         word = str(string.value)

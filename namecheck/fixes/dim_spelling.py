@@ -46,7 +46,7 @@ from namecheck.fixes.shared.spelling import nearest_word, string_edits
     ),
 )
 def spell_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Spells a dim as the tensor does, where it has one name alone that is nearly the same."""
+    """Corrects a name of a dim, if exactly one name of the tensor is nearly the same."""
     facts, node = finding.facts, site.expression(finding.span)
     if facts is None or node is None:
         return

@@ -34,7 +34,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def cast_lower_kind(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Casts the operand of the lower kind, as integers are than floats: `.to(torch.float32)`."""
+    """Casts the operand of the lower kind (an integer, not a float): `.to(torch.float32)`."""
     given = finding.facts.given if finding.facts else ()
     for own, model in permutations(given, 2):
         node = site.expression(own.span)

@@ -44,7 +44,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def spell_dtype(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Writes the dtype of torch that is spelt nearly so, or that a string tells."""
+    """Corrects a misspelt dtype, or replaces a string by the dtype that it names."""
     node = site.expression(finding.span)
     if isinstance(node, ast.Attribute):
         near = dtypes.nearest(node.attr)

@@ -50,7 +50,7 @@ _LETTERS: Final = 4
     ),
 )
 def reorder_output(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Gives what an einsum leaves the order that is declared."""
+    """Brings the output of an einsum into the declared order."""
     call = site.value(site.expression(finding.span))
     equation = call.args[0] if isinstance(call, ast.Call) and call.args else None
     if not isinstance(call, ast.Call) or called_name(call) != "einsum":

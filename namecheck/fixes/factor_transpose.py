@@ -92,7 +92,7 @@ from namecheck.fixes.shared.transposition import PRODUCTS, transposed
     ),
 )
 def transpose_factor(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Transposes the one factor of a product whose other matrix dim is the one that is summed."""
+    """Transposes the factor of a product whose other matrix dim is the one to contract."""
     facts = finding.facts
     if facts is None or facts.operator not in PRODUCTS or len(facts.given) != 2:
         return

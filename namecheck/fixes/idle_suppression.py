@@ -40,7 +40,7 @@ _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
     ),
 )
 def take_out(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Takes the idle code out of the comment, or the whole suppression where no other is left."""
+    """Removes the idle code from the comment, or the whole suppression if no other code is left."""
     idle = finding.facts.words if finding.facts else ()
     span = finding.span
     brackets = _BRACKETS.search(site.source.segment(span))

@@ -33,7 +33,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def give_index(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Gives the index of a dim in place of its name."""
+    """Replaces the name of a dim by its index."""
     call, facts = site.expression(finding.span), finding.facts
     if not isinstance(call, ast.Call) or facts is None or not facts.given:
         return

@@ -42,7 +42,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def call_install(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Calls `namecheck.install()` in a file from which a program starts, as `migrate` does."""
+    """Calls `namecheck.install()` in a file that a program starts from, as `migrate` does."""
     from namecheck.migration.entry_points import install_edit, is_shared  # with the interpreter
     from namecheck.migration.observations import Observations
 

@@ -115,7 +115,7 @@ _HOPS: Final = 3
     ),
 )
 def keep_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Keeps the dim where a reduction makes an operand that has lost it: `keepdim=True`."""
+    """Keeps the dim if a reduction produces an operand that lacks it: `keepdim=True`."""
     given = finding.facts.given if finding.facts else ()
     by_names = not is_of_sizes(finding.code) and all(operand.labelled for operand in given)
     squares = finding.code == _OF_SQUARES

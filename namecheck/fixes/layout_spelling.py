@@ -1,4 +1,4 @@
-"""A misspelt layout or memory format is replaced by the one that is nearly spelt so."""
+"""A misspelt layout or memory format is corrected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def spell_layout(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Writes the layout, or the memory format, that is spelt nearly so."""
+    """Corrects a misspelt layout or memory format."""
     node = site.expression(finding.span)
     near = layouts.nearest(node.attr) if isinstance(node, ast.Attribute) else None
     if isinstance(node, ast.Attribute) and near is not None:

@@ -42,7 +42,7 @@ _OTHER: Final = {"channels_last": "channels_last_3d", "channels_last_3d": "chann
     ),
 )
 def take_format_of_rank(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Writes the memory format that is there for so many dims: `torch.channels_last_3d`."""
+    """Writes the memory format for this number of dims: `torch.channels_last_3d`."""
     call = site.expression(finding.span)
     if not isinstance(call, ast.Call):
         return

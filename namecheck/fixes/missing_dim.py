@@ -56,7 +56,7 @@ from namecheck.fixes.shared.operands import JOINS, appended, operands
     ),
 )
 def add_missing_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Gives the dim that it lacks to a tensor that is put together with others: `[None]`."""
+    """Adds the dim that a tensor lacks to be concatenated with others: `[None]`."""
     for own, model in permutations(operands(finding, site, JOINS), 2):
         node = site.expression(own.span)
         if node is None or own.names is None or model.names is None:

@@ -31,7 +31,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def name_before_aligning(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Names the one dim without a name like the one name that it is to be aligned to."""
+    """Names the only unnamed dim after the only requested name that the tensor lacks."""
     call, facts = site.expression(finding.span), finding.facts
     if facts is None or not facts.given or not isinstance(call, ast.Call):
         return

@@ -106,7 +106,7 @@ _RANK: Final = 5
     ),
 )
 def take_another_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Takes another dim: the one that alone gives what is declared, or lets the tensors fit."""
+    """Takes another dim: the only one that gives the declared result, or lets the tensors fit."""
     for call in _calls(finding, site):
         index = _dim(call, site)
         number = None if index is None else _number(index)

@@ -38,7 +38,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def refine_before_writing(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Refines the names of what is written to, where it lacks names that the result has."""
+    """Refines the names of a tensor that is written to, if it lacks names of the result."""
     facts = finding.facts
     if facts is None or len(facts.given) < 2 or not _is_in_place(facts.operator):
         return

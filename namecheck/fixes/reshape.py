@@ -47,7 +47,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def reshape(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Writes `reshape` for `view`: it copies where it must, and else gives the same view."""
+    """Writes `reshape` for `view`: it copies only if it must."""
     call = site.expression(finding.span)
     function = call.func if isinstance(call, ast.Call) else None
     if isinstance(function, ast.Attribute) and function.attr in COPYING:

@@ -72,7 +72,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def transpose_after_view(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Cuts a dim up where it is, and brings its parts into the order asked for: `.transpose()`."""
+    """Splits a dim in place, then brings the parts into the requested order: `.transpose()`."""
     call = site.expression(finding.span)
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return

@@ -47,7 +47,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def transpose_before_view(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Brings the dims that are to be merged side by side before: `.transpose()`."""
+    """Brings the dims to merge side by side before the view: `.transpose()`."""
     call, given = site.expression(finding.span), finding.facts.given if finding.facts else ()
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return

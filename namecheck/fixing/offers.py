@@ -31,36 +31,36 @@ def offer(
     entries: Sequence[Entry],
     findings: Sequence[Finding],
     limit: int,
-    held: Mapping[str, bytes] = NOTHING,
+    overlay: Mapping[str, bytes] = NOTHING,
     cache: Cache | None = None,
 ) -> Offer:
     """The fixes of findings in these files; begun for none once `limit` bytes were checked.
 
-    `held` has contents, by location, that hold in place of those on the disk; the `cache`, which
+    `overlay` has contents of files, by location, in place of those on the disk; the `cache`, which
     must not be used with it, has what was tried before.
     """
     kept = _Kept(entries, cache, min(limit, PATIENCE))
-    left = [finding for finding in findings if not kept.knows(finding)]
-    if left:
-        _try(kept, left, limit, held)
+    untried = [finding for finding in findings if not kept.knows(finding)]
+    if untried:
+        _try(kept, untried, limit, overlay)
         kept.put()
     fixes = [(finding, kept.fix(finding)) for finding in findings]
-    found = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
-    return Offer(found, sum(isinstance(fix, int) for _, fix in fixes))
+    offered = {finding: fix for finding, fix in fixes if isinstance(fix, Fix)}
+    return Offer(offered, sum(isinstance(fix, int) for _, fix in fixes))
 
 
 def explain(
-    entries: Sequence[Entry], findings: Sequence[Finding], held: Mapping[str, bytes] = NOTHING
+    entries: Sequence[Entry], findings: Sequence[Finding], overlay: Mapping[str, bytes] = NOTHING
 ) -> tuple[dict[Finding, Fix], dict[Finding, tuple[Refusal, ...]]]:
     """The fixes of all findings, and those that were refused; none is taken from a cache.
 
-    `held` has contents, by location, that hold in place of those on the disk.
+    `overlay` has contents of files, by location, in place of those on the disk.
     """
     from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.trials import Trials, is_note
 
     trials = Trials(entries)
-    trials.held.update(held)
+    trials.overlay.update(overlay)
     proposals = Proposals(trials, PATIENCE)
     attempts = {one: proposals.attempt(one) for one in findings if not is_note(one)}
     fixes = {one: attempt.fix for one, attempt in attempts.items() if attempt.fix is not None}
@@ -68,7 +68,10 @@ def explain(
 
 
 class _Kept:
-    """What is known of fixes, by the files that the findings stand in."""
+    """The outcomes of trials, those of the cache among them, by the files of the findings.
+
+    An outcome is the fix; None where none holds; or the bytes that were checked in vain.
+    """
 
     def __init__(self, entries: Sequence[Entry], cache: Cache | None, patience: int) -> None:
         self.entries = entries
@@ -88,7 +91,7 @@ class _Kept:
         return self._known[location]
 
     def knows(self, finding: Finding) -> bool:
-        """Whether it was tried as long as it is to be, or stands in a file not asked for."""
+        """Whether a finding was tried as long as it may be, or its file was not asked for."""
         location = self._locations.get(finding.filename)
         if location is None:
             return True
@@ -97,12 +100,12 @@ class _Kept:
         return key in fixes and not (isinstance(fix, int) and fix < self.patience)
 
     def fix(self, finding: Finding) -> Fix | int | None:
-        """The fix of a finding, as far as known; a number where it is not known."""
+        """The outcome for a finding; a number where it is not known whether a fix holds."""
         location = self._locations.get(finding.filename)
         return None if location is None else self._of(location)[0].get(digest_of(finding), 0)
 
     def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
-        """Take in what was tried, and what was read for it."""
+        """Keep the outcome of a trial, and which files were read for it."""
         location = self._locations[finding.filename]
         fixes, known = self._of(location)
         fixes[digest_of(finding)] = fix
@@ -110,20 +113,22 @@ class _Kept:
         self._fresh.add(location)
 
     def put(self) -> None:
-        """Remember what was tried."""
+        """Put the new outcomes into the cache."""
         if self._cache is not None and self._fresh:
             made = {location: self._known[location] for location in sorted(self._fresh)}
             self._cache.put_fixes(self.entries, made)
 
 
-def _try(kept: _Kept, findings: Sequence[Finding], limit: int, held: Mapping[str, bytes]) -> None:
+def _try(
+    kept: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
+) -> None:
     """Try the fixes of findings, until so many bytes were checked."""
     from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials
 
     trials = Trials(kept.entries)
-    trials.held.update(held)
+    trials.overlay.update(overlay)
     proposals = Proposals(trials, kept.patience)
 
     def tried(finding: Finding) -> Fix | int | None:

@@ -69,7 +69,7 @@ class _TooLong(Exception):
 
 
 class Proposals:
-    """The fixes that hold, for findings in files as they are held by the trials.
+    """The fixes that hold, for findings in files with the contents that the trials have.
 
     For one finding, a trial is begun as long as no more than `patience` bytes were checked for it.
     """
@@ -85,13 +85,13 @@ class Proposals:
     def renew(self, location: str, document: Document) -> None:
         """Take a file for what fixes have made of it."""
         self._documents[location] = document
-        self._trials.held[location] = document.data
+        self._trials.overlay[location] = document.data
         self._before.clear()
 
     def document(self, location: str) -> Document | None:
         """A file as it is now; None where it cannot be read or rewritten."""
         if location not in self._documents:
-            data = self._trials.held.get(location)
+            data = self._trials.overlay.get(location)
             try:
                 found = read(location) if data is None else Document.of(data, location)
             except (OSError, Refused):
@@ -109,7 +109,7 @@ class Proposals:
         return found
 
     def attempt(self, finding: Finding) -> Attempt:
-        """Try the fixes of a finding: none holds where it cannot be told which one is meant."""
+        """Try the fixes of a finding: none holds where it is not clear which one is meant."""
         location = self._trials.location(finding.filename)
         document = None if location is None else self.document(location)
         if location is None or document is None or finding.code not in fixers():
@@ -156,7 +156,7 @@ class Proposals:
         found = self._trials.entry(document.location).settings
         trials = self._trials
         try:
-            shown = reveal(document.data, document.location, found, trials.held, trials.reads)
+            shown = reveal(document.data, document.location, found, trials.overlay, trials.reads)
         except Refused:
             return frozenset()
         return frozenset((one.span.start, one.span.end) for one in shown if _is_known(one.dims))

@@ -1,7 +1,7 @@
 """The fixes that there are, by the codes that they serve: every module of `namecheck.fixes` is one.
 
-Where more than one proposal of a fix holds, none is offered, as it cannot be told which is meant;
-the fixes of a code are tried in their order.
+Where more than one proposal of a fix holds, it is not clear which is meant, and none is offered.
+The fixes of a code are tried in their order.
 """
 
 from __future__ import annotations

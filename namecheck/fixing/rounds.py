@@ -64,13 +64,13 @@ def mend(
     entries: Sequence[Entry],
     findings: Sequence[Finding],
     wishes: Wishes,
-    held: Mapping[str, bytes] = NOTHING,
+    overlay: Mapping[str, bytes] = NOTHING,
 ) -> Mending:
     """Mend what was found in these files; nothing is written.
 
-    `held` has contents, by location, that hold in place of those on the disk.
+    `overlay` has contents of files, by location, in place of those on the disk.
     """
-    return _Mender(entries, findings, wishes, held).mended()
+    return _Mender(entries, findings, wishes, overlay).mended()
 
 
 @dataclass
@@ -87,10 +87,10 @@ class _Mender:
         entries: Sequence[Entry],
         findings: Sequence[Finding],
         wishes: Wishes,
-        held: Mapping[str, bytes],
+        overlay: Mapping[str, bytes],
     ) -> None:
         self._trials = Trials(entries)
-        self._trials.held.update(held)
+        self._trials.overlay.update(overlay)
         self._proposals = Proposals(self._trials, PATIENCE)
         self._wishes = wishes
         self._findings = tuple(finding for finding in findings if not is_note(finding))

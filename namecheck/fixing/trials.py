@@ -1,4 +1,4 @@
-"""Files checked as they would be: whether a change mends what it is to mend, and spoils nothing.
+"""Trials: files are checked as they would be after a change.
 
 A change holds if the findings that it is for are gone and no other has come. Notes do not count.
 """
@@ -23,7 +23,7 @@ Work = TypeVar("Work")
 
 
 class Trials:
-    """Checks files of a run with the contents that they have in `held`, or would have.
+    """Checks files of a run with the contents that they have in `overlay`, or would have.
 
     `spent` is how many bytes were checked so far, `reads` what was read for it.
     """
@@ -31,7 +31,7 @@ class Trials:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = {entry.location: entry for entry in entries}
         self._locations = {entry.path: entry.location for entry in entries}
-        self.held: dict[str, bytes] = {}
+        self.overlay: dict[str, bytes] = {}
         self.spent = 0
         self.reads = Reads()
         self._imported: tuple[frozenset[str], Reads] | None = None
@@ -63,7 +63,7 @@ class Trials:
 
     def files(self) -> ProjectFiles:
         """The files of the project, with the contents that they have here."""
-        return ProjectFiles(self.held, self.reads)
+        return ProjectFiles(self.overlay, self.reads)
 
     def imported(self) -> frozenset[str]:
         """The files that some file that was asked for imports, as they were at first."""
@@ -79,7 +79,7 @@ class Trials:
         return frozenset().union(*(files.imported(*content) for content in contents))
 
     def around(self, finding: Finding) -> frozenset[str]:
-        """The files that a finding tells of: its own, and those of the calls that lead there."""
+        """The files of a finding: its own, and those of the calls that lead there."""
         names = (finding.filename, *(place.filename for place in finding.related))
         return frozenset(self._locations[name] for name in names if name in self._locations)
 
@@ -87,7 +87,7 @@ class Trials:
         self, locations: Collection[str], changed: Mapping[str, bytes]
     ) -> tuple[Finding, ...]:
         """What is found in these files, notes left out, with the contents of some changed."""
-        overlay = {**self.held, **changed}
+        overlay = {**self.overlay, **changed}
         entries = [
             _resized(entry, overlay)
             for location, entry in self._entries.items()

@@ -72,7 +72,7 @@ class Annotations:
         return not _is_annotated(scope, assignee.id)
 
     def assertion(self, statement: ast.stmt, assignee: ast.expr, names: Names) -> None:
-        """Annotate the parameter that an assertion speaks of, where it has no annotation."""
+        """Annotate the parameter of an assertion, where it has no annotation."""
         scope = self._outline.scopes[statement]
         if not isinstance(assignee, ast.Name) or not any(names) or not self._annotated_name:
             return

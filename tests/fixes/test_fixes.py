@@ -86,7 +86,7 @@ def test_an_example_shows_its_own_fix(program: FixedProgram) -> None:
     found = project.check([program.entry], jobs=1, overlay=held).findings
     fixes = offers.offer([program.entry], found, 10**9, held).fixes
     trials = Trials([program.entry])
-    trials.held.update(held)
+    trials.overlay.update(held)
     site = Proposals(trials, 10**9).site(Document.of(program.before.encode(), program.location))
     assert program.fixer is not None
     proposed = {

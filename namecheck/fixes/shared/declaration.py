@@ -46,7 +46,7 @@ Propose: TypeAlias = "Callable[[Finding, Site], Iterator[Proposal]]"
 class Example:
     """A program with a finding, and what fixes make of it: the fix's test.
 
-    `code` is that of the finding; by default the only one that the fix serves. `safe` tells whether
+    `code` is that of the finding; by default the only one that the fix serves. `safe` says whether
     the fix is safe in this program. `semantics` and `torch` are the settings of these names.
     """
 
