@@ -84,6 +84,8 @@ def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> N
     for name in names[bool(relation) :]:
         if name not in KINDS and name not in CATEGORIES:
             raise WordError(f"unknown word '{name}'", (*_RELATIONS, *CATEGORIES, *KINDS))
+    if not names:
+        raise WordError("the dtypes are missing", (*_RELATIONS, *CATEGORIES, *KINDS))
     if not need.messages and relation not in _OWN_MESSAGES:
         raise WordError("what torch says otherwise is missing")
     check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)

@@ -137,6 +137,7 @@ PARAMETERS: Final = {"input", "weight", "reduction"}
         ("into", ["cast", "complex"], "what torch says of other dtypes is missing", None),
         ("needs", {"input": "float; no"}, "unknown word 'float'", "floating"),
         ("needs", {"input": "floating"}, "what torch says otherwise is missing", None),
+        ("needs", {"input": "; no"}, "the dtypes are missing", "floating"),
         ("needs", {"input,bias": "alike; no"}, "unknown parameter 'bias'", "weight"),
         ("needs", {"input if affine": "negated"}, "unknown parameter 'affine'", "weight"),
         ("needs", {"input near weight": "negated"}, "unknown word 'near'", "below"),
