@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -79,3 +81,21 @@ def test_a_second_model_of_a_name_is_refused() -> None:
 )
 def test_a_pattern_covers_what_is_below_it(path: str, covered: bool) -> None:
     assert registry.covers(registry.TRANSPARENT_DECORATORS, path) is covered
+
+
+def test_a_library_is_added_by_one_file(tmp_path: Path) -> None:
+    (tmp_path / "grids.py").write_text(
+        "from namecheck.interpreter.domain.values import Const\n"
+        "from namecheck.interpreter.models.registry import model\n"
+        "@model('grids.rank')\n"
+        "def rank(interpreter, call):\n"
+        "    return Const(3)\n"
+    )
+    program = (
+        "from namecheck.interpreter.models import third_party\n"
+        f"third_party.__path__.append({str(tmp_path)!r})\n"
+        "from tests.interpreting import value\n"
+        "print(value('import grids\\nr = grids.rank(1)', 'r'))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "Const(3)\n", run.stderr

@@ -18,8 +18,8 @@ class Origin:
 
     def parts(self) -> Iterator[object]:
         """What it is made of."""
-        names: tuple[str, ...] = self.__match_args__
-        for name in names:
+        field_names: tuple[str, ...] = self.__match_args__
+        for name in field_names:
             yield getattr(self, name)
 
 
@@ -163,7 +163,7 @@ class Asked(Origin):
 
 @dataclass(frozen=True, slots=True)
 class Training(Origin):
-    """Whether a module is in training; `mode` changes where modules are told to train or not."""
+    """Whether a module is in training; `mode` changes where a module is switched."""
 
     module: Hashable
     mode: Hashable

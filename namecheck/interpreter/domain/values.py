@@ -78,19 +78,20 @@ def has_failed(part: object) -> bool:
 class Opaque:
     """A value of which nothing is known but its identity: equal keys are one value.
 
-    `kind` is the name of its type where that is known ("int", "str", …). Where it may be one of
-    some mutable values, `link` is the address of what is one of these.
+    `made` is its key, or the origin of a new one. `kind` is the name of its type where that is
+    known ("int", "str", …). Where it may be one of some mutable values, `link` is the address of
+    what is one of these.
     """
 
     __slots__ = ("key", "kind", "link")
 
     def __init__(
         self,
-        key: Key | Origin,
+        made: Key | Origin,
         kind: str | None = None,
         link: Picked | None = None,
     ) -> None:
-        self.key = key if isinstance(key, Key) else Key(key)
+        self.key = made if isinstance(made, Key) else Key(made)
         self.kind = kind
         self.link = link
 

@@ -355,7 +355,7 @@ class Attributes:
     def _write(self, target: Value, name: str, value: Value, store: Store) -> None:
         if isinstance(target, Instance) and self.interpreter.torch_nn.is_module(target):
             self.interpreter.torch_nn.written(target, name, value, store)
-        self.interpreter.torch_devices.written(target, store)
+        self.interpreter.torch_devices.on_write(target, store)
         owner = _owner(target)
         if isinstance(target, External):
             module = self.interpreter.imports.environment(target.path, store)

@@ -79,7 +79,7 @@ class Havoc:
             if isinstance(value, Generator):
                 self.interpreter.generators.give_away(value, store, frame)
             elif isinstance(value, (Instance, TorchModule)):
-                self.interpreter.torch_nn.given_away(value, store)
+                self.interpreter.torch_nn.havoc(value, store)
                 if isinstance(value, Instance):
                     self._instance(value, store)
             elif isinstance(value, (Wrapped, Partial)):

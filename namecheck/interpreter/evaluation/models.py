@@ -137,7 +137,7 @@ class TorchNN(Protocol):
     def attribute(self, value: Value, name: str, store: Store) -> Value | None:
         """What every module has under a name; None where that is nothing."""
 
-    def given_away(self, receiver: Value, store: Store) -> None:
+    def havoc(self, receiver: Value, store: Store) -> None:
         """Unknown code has a module, and may move it."""
 
     def is_module(self, value: Value) -> bool:
@@ -153,22 +153,22 @@ class TorchNN(Protocol):
 class TorchDevices(Protocol):
     """Makes devices, and remembers what is made on which."""
 
-    def aim(self, name: str, call: Call) -> Value | None:
+    def target_device(self, name: str, call: Call) -> Value | None:
         """Where a method of a module moves its parameters; None where it does not."""
 
-    def belongs(self, tensor_value: TensorValue) -> None:
+    def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
 
     def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
         """The parameters of a layer are of this dtype now."""
 
-    def default(self, spoken: Device, store: Store) -> Device:
+    def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files speak of one."""
 
-    def dtype_aim(self, name: str, call: Call) -> Value | None:
+    def target_dtype(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
 
-    def entered(self, value: Value, store: Store) -> Value | None:
+    def enter(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; what it was before, None of other contexts."""
 
     def forget(self, address: Address, store: Store) -> None:
@@ -177,10 +177,10 @@ class TorchDevices(Protocol):
     def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
         """The weights of a layer are of this memory format now."""
 
-    def left(self, before: Value, store: Store) -> None:
+    def leave(self, before: Value, store: Store) -> None:
         """The end of such a block."""
 
-    def made(self, layer: TorchModule, call: Call) -> None:
+    def on_layer(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
 
     def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
@@ -192,18 +192,18 @@ class TorchDevices(Protocol):
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
 
-    def written(self, target: Value, store: Store) -> None:
+    def on_write(self, target: Value, store: Store) -> None:
         """A layer, or a tensor that it holds, is given another tensor."""
 
-    def followed(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
+    def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
         """An operand; what belongs to a module is where the module was moved to."""
 
 
 class TorchDefaults(Protocol):
-    """Tells the default dtype and device, and hears of what changes them."""
+    """Knows the default dtype and device on each path."""
 
     def at(self, store: Store) -> Defaults:
-        """What holds on this path, in the code that is being run."""
+        """The defaults on this path, in the code that is being run."""
 
     def dtype(self, store: Store) -> Value:
         """The default dtype on this path."""

@@ -49,7 +49,7 @@ class WithStatements:
             ends = self._in_generator(value.function, item, within, store, frame)
             if ends is not None:
                 return ends
-        before = self.interpreter.torch_devices.entered(value, store)
+        before = self.interpreter.torch_devices.enter(value, store)
         self._bind(item, self._entered(value, item, store, frame), store, frame)
         guard = guards.of_context(self.interpreter, item.context_expr, store, frame)
         if guard is None and self._suppresses(value, item, store, frame):
@@ -68,7 +68,7 @@ class WithStatements:
                 ends = [merges.merged(store, [*ends, handled])]
         for end in (*ends, *left.stores()):
             if before is not None:
-                self.interpreter.torch_devices.left(before, end)
+                self.interpreter.torch_devices.leave(before, end)
             self._leave(value, item, end, frame)
         return ends
 

@@ -20,9 +20,11 @@ def items(interpreter: Interpreter, value: Value, call: Call, *, whole: bool) ->
     return interpreter.iterate_any(value, call.node, call.store, call.frame, whole=whole)
 
 
-def invoke(interpreter: Interpreter, callee: Value, args: Sequence[Value], call: Call) -> Value:
+def invoke(
+    interpreter: Interpreter, function_value: Value, args: Sequence[Value], call: Call
+) -> Value:
     """Call a value that a function of a library was given."""
-    return interpreter.call_values(callee, args, call.node, call.store, call.frame)
+    return interpreter.call_values(function_value, args, call.node, call.store, call.frame)
 
 
 def iterator(interpreter: Interpreter, item_values: Iterable[Value]) -> ListValue:

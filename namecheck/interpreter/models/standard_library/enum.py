@@ -1,4 +1,4 @@
-"""enum: ``unique`` gives back the class. How enums are made is told in `evaluation.classes`."""
+"""enum: ``unique`` gives back the class. `evaluation.classes` makes the members of enums."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The default dtype, where autocast may be on, and what parameters are made with.
 
-A file that speaks of autocast may run any of its code under it; so may the code that it calls.
-Whoever imports a file may have set another default dtype: that is taken for granted not to be so,
-unless the file itself, or the one that is checked, speaks of it (docs/semantics.md).
+A file that contains the word autocast may run any of its code under it; so may the code that it
+calls. Another file may have set another default dtype before: that is assumed not to be so, unless
+the file itself, or the one that is checked, contains the call (docs/semantics.md).
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _DEFAULT: Final = ("torch", "default dtype")
 
 
 class TorchDefaults:
-    """Tells what holds around a call: the default dtype and device, and autocast."""
+    """Knows the default dtype and device on each path, and where autocast may be on."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self.checked = interpreter.source.text
 
     def at(self, store: Store) -> Defaults:
-        """What holds on this path, in the code that is being run."""
+        """The defaults on this path, in the code that is being run."""
         texts = (self.checked, self.interpreter.source.text)
-        standard = _spoken(*texts)
+        standard = _left_open(*texts)
         if standard.device is not STANDARD.device:
             device = self.interpreter.torch_devices.default(standard.device, store)
             standard = replace(standard, device=device)
@@ -66,7 +66,7 @@ class TorchDefaults:
         dtype = castable(held.tensor.dtype)
         tensor = replace(held.tensor, dtype=dtype, device=UNKNOWN, memory=UNKNOWN)
         own = TensorValue(self.interpreter.new_address(), replace(held, tensor=tensor))
-        self.interpreter.torch_devices.belongs(own)
+        self.interpreter.torch_devices.add_tensor(own)
         return own
 
 
@@ -140,7 +140,7 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
 
 
 @lru_cache(maxsize=64)
-def _spoken(checked: str, running: str) -> Defaults:
+def _left_open(checked: str, running: str) -> Defaults:
     """What the texts of two files leave open."""
     texts = {checked, running}
     autocast = any("autocast" in text for text in texts)

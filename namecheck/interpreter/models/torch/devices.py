@@ -134,12 +134,12 @@ class TorchDevices:
         # The addresses of parameters and buffers.
         self._of_modules: set[Address] = set()
 
-    def default(self, spoken: Device, store: Store) -> Device:
+    def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files speak of one."""
         written: Value | None = store.get(_DEFAULT)
-        return spoken if written is None else self._lowered(written, store)
+        return fallback if written is None else self._lowered(written, store)
 
-    def entered(self, value: Value, store: Store) -> Value | None:
+    def enter(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; what it was before, None of other contexts."""
         if not device_values.is_device(value) and not device_values.is_choice(value):
             return None
@@ -147,7 +147,7 @@ class TorchDevices:
         store.write(_DEFAULT, NONE, value)
         return before
 
-    def left(self, before: Value, store: Store) -> None:
+    def leave(self, before: Value, store: Store) -> None:
         """The end of such a block."""
         store.write(_DEFAULT, NONE, before)
 
@@ -158,7 +158,7 @@ class TorchDevices:
 
     # Layers
 
-    def made(self, layer: TorchModule, call: Call) -> None:
+    def on_layer(self, layer: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
         word = call.kwargs.get("device", NONE)
         check_word(self.interpreter, word, call)
@@ -182,7 +182,7 @@ class TorchDevices:
         written: Value | None = store.get(_DEFAULT)
         return self.interpreter.fresh("device") if written is None else written
 
-    def belongs(self, tensor_value: TensorValue) -> None:
+    def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
         self._of_modules.add(tensor_value.address)
 
@@ -221,7 +221,7 @@ class TorchDevices:
         store.write((f"{what} of", address), NONE, known)
         store.write((f"{what} by", address), NONE, Const(number))
 
-    def followed(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
+    def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
         """An operand; what belongs to a module is where the module was moved to."""
         if not isinstance(lowered, Tensor) or not isinstance(lowered.device, Unknown):
             return lowered
@@ -234,7 +234,7 @@ class TorchDevices:
                 return replace(lowered, device=self._lowered(where, store))
         return lowered
 
-    def aim(self, name: str, call: Call) -> Value | None:
+    def target_device(self, name: str, call: Call) -> Value | None:
         """Where a method of a module moves its parameters; None where it does not."""
         if name == "cpu":
             return Const(Constant("device", devices.CPU))
@@ -251,7 +251,7 @@ class TorchDevices:
             return None
         return word
 
-    def dtype_aim(self, name: str, call: Call) -> Value | None:
+    def target_dtype(self, name: str, call: Call) -> Value | None:
         """What a method of a module casts its parameters to; None where it does not."""
         if name in _CASTS:
             return Const(Constant("dtype", self.interpreter.context.rows[name].dtype))
@@ -267,7 +267,7 @@ class TorchDevices:
             return casts[0]
         return self.interpreter.fresh("dtype") if casts else None
 
-    def written(self, target: Value, store: Store) -> None:
+    def on_write(self, target: Value, store: Store) -> None:
         """A layer, or a tensor that it holds, is given another tensor."""
         if isinstance(target, (TensorValue, TorchModule)):
             self.forget(_owner(target.address), store)

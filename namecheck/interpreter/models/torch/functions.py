@@ -60,7 +60,7 @@ def layer(interpreter: Interpreter, key: str, call: Call) -> Value:
     made = TorchModule(
         interpreter.new_address(), key, tuple(call.args), tuple(call.kwargs.items()), call.node
     )
-    interpreter.torch_devices.made(made, call)
+    interpreter.torch_devices.on_layer(made, call)
     return made
 
 

@@ -24,7 +24,7 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import method
 from namecheck.interpreter.models.torch import submodules
 
-# Counts how often modules were told to train or not: then `training` is another question.
+# Changes where a module is switched to training or evaluation: its `training` may differ then.
 MODE: Final = ("modules", "training")
 _MOVING: Final = (
     *("to", "cpu", "cuda", "xpu", "to_empty"),
@@ -61,13 +61,13 @@ def unknown(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
 def load_state_dict(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""
     if call.argument(2, "assign", Const(False)) != Const(False):
-        interpreter.torch_nn.given_away(receiver, call.store)
+        interpreter.torch_nn.havoc(receiver, call.store)
     return NONE
 
 
 @method(TorchModule, "train", "eval")
 def train(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.train()``: whether modules are in training is another question now."""
+    """``module.train()``: the attribute `training` may differ from here on."""
     call.store.set(MODE, Const(interpreter.new_address()))
     return receiver
 
@@ -76,7 +76,7 @@ def _moving(name: str) -> Callable[[Interpreter, Value, Call], Value]:
     def move(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
         """``module.to(device)``: its parameters follow, and what it is given does not."""
         devices, store, frame = interpreter.torch_devices, call.store, call.frame
-        device, dtype = devices.aim(name, call), devices.dtype_aim(name, call)
+        device, dtype = devices.target_device(name, call), devices.target_dtype(name, call)
         memory_format = call.kwargs.get("memory_format", NONE)
         if device is None and dtype is None and memory_format == NONE:
             return receiver

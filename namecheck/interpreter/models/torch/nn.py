@@ -135,7 +135,7 @@ class TorchNN:
             result = either
         return self.interpreter.fresh("sequence")
 
-    def given_away(self, receiver: Value, store: Store) -> None:
+    def havoc(self, receiver: Value, store: Store) -> None:
         """Unknown code has a module, and may move it."""
         if self.is_module(receiver):
             for address in submodules.addresses(self.interpreter, receiver, store):

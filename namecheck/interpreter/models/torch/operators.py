@@ -105,7 +105,7 @@ class TorchOperators:
         every = (*args, *keyword_values.values())
         if any(_has_failed(value, store) for value in every):
             return self._nothing(operator, args, keyword_values, node, store)
-        follow = interpreter.torch_devices.followed
+        follow = interpreter.torch_devices.with_module_device
         lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         lowered_keywords = {
             name: follow(value, self.lower(value, store), store, frame)
@@ -113,7 +113,7 @@ class TorchOperators:
         }
         inputs = (*lowered, *lowered_keywords.values())
         informed = all(map(_is_known, inputs))
-        # It may raise an error that cannot be told: of names, or of sizes that do not fit.
+        # It may raise an error that is not reported: of names, or of sizes that do not fit.
         interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
         answer = self._infer(
             operator, lowered, lowered_keywords, interpreter.torch_defaults.at(store)
@@ -239,7 +239,7 @@ class TorchOperators:
         node: Node,
         store: Store,
     ) -> Value:
-        """Of what an operator that failed would have given nothing can be told."""
+        """An operand is the result of a call that failed: the result is one, too."""
         self.interpreter.progress.unknowns += 1
         if self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(node, informed=False, sized=False)
