@@ -24,8 +24,6 @@ Lengths: TypeAlias = Sequence[Length] | Length
 # The size of the last dim, of its size before and of the length that was asked for.
 _Last: TypeAlias = Callable[[Known, Known | None], Known]
 
-_PLANE = (-2, -1)
-
 
 def _same(size: Known, length: Known | None) -> Known:
     return size if length is None else length
@@ -40,80 +38,35 @@ def _double(size: Known, length: Known | None) -> Known:
 
 
 @rule(memory="unknown")
-def fourier(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
-    """The input's dims, `dim` of length `n` (torch.fft.fft, ifft)."""
-    return _transformed(input.dims, [n], [dim], _same)
-
-
-@rule(memory="unknown")
-def fourier_half(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
-    """The input's dims, of `dim` the half (torch.fft.rfft, ihfft)."""
-    return _transformed(input.dims, [n], [dim], _half)
-
-
-@rule(memory="unknown")
-def fourier_double(input: Tensor, n: Length = None, dim: DimArgument = -1) -> Dims:
-    """The input's dims, `dim` doubled (torch.fft.irfft, hfft)."""
-    return _transformed(input.dims, [n], [dim], _double)
-
-
-@rule(memory="unknown")
-def fourier_plane(
-    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
-) -> Dims:
-    """The input's dims, two of them of the lengths `s` (torch.fft.fft2, ifft2)."""
+def fourier(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
+    """The input's dims, those transformed of the lengths `s` (torch.fft.fft, ifft2, fftn)."""
     return _of_many(input.dims, s, dim, _same)
 
 
 @rule(memory="unknown")
-def fourier_half_plane(
-    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
-) -> Dims:
-    """The input's dims, of the last one transformed the half (torch.fft.rfft2, ihfft2)."""
+def fourier_half(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
+    """The input's dims, of the last one transformed the half (torch.fft.rfft, ihfft2, rfftn)."""
     return _of_many(input.dims, s, dim, _half)
 
 
 @rule(memory="unknown")
-def fourier_double_plane(
-    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = _PLANE
-) -> Dims:
-    """The input's dims, the last one transformed doubled (torch.fft.irfft2, hfft2)."""
-    return _of_many(input.dims, s, dim, _double)
-
-
-@rule(memory="unknown")
-def fourier_space(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
-    """The input's dims, any of them of the lengths `s` (torch.fft.fftn, ifftn)."""
-    return _of_many(input.dims, s, dim, _same)
-
-
-@rule(memory="unknown")
-def fourier_half_space(
+def fourier_double(
     input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None
 ) -> Dims:
-    """The input's dims, of the last one transformed the half (torch.fft.rfftn, ihfftn)."""
-    return _of_many(input.dims, s, dim, _half)
-
-
-@rule(memory="unknown")
-def fourier_double_space(
-    input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None
-) -> Dims:
-    """The input's dims, the last one transformed doubled (torch.fft.irfftn, hfftn)."""
+    """The input's dims, the last one transformed doubled (torch.fft.irfft, hfft2, irfftn)."""
     return _of_many(input.dims, s, dim, _double)
 
 
 def _of_many(dims: Dims, s: Lengths, dim: DimArgument | DimArguments, last: _Last) -> Dims:
     """Without a dim the last ones are meant, as many as there are lengths, else all."""
-    if isinstance(s, Unknown) or isinstance(dim, Unknown) or dims.rank is None:
-        return dims.sizeless()
     lengths = None if s is None else list(s) if isinstance(s, Sequence) else [s]
+    if isinstance(dim, (int, str, Unknown)):
+        return _transformed(dims, lengths or [None], [dim], last)
+    if isinstance(s, Unknown) or dims.rank is None:
+        return dims.sizeless()
     if dim is None:
-        count = dims.rank if lengths is None else len(lengths)
-        dim_arguments: list[DimArgument] = list(range(-count, 0))
-    else:
-        dim_arguments = [dim] if isinstance(dim, (int, str)) else list(dim)
-    return _transformed(dims, lengths or [None] * len(dim_arguments), dim_arguments, last)
+        dim = list(range(-dims.rank if lengths is None else -len(lengths), 0))
+    return _transformed(dims, lengths or [None] * len(dim), dim, last)
 
 
 def _transformed(

@@ -344,10 +344,10 @@ def _check_bounds(dim: Dim, index: int, place: int) -> None:
         raise _out_of_bounds(index, place, dim.size)
 
 
-def _out_of_bounds(index: int, place: int, extent: int) -> Contradiction:
+def _out_of_bounds(index: int, place: int, dim_size: int) -> Contradiction:
     return Contradiction(
         "NC206",
-        f"index {index} is out of bounds for dimension {place} with size {extent}",
+        f"index {index} is out of bounds for dimension {place} with size {dim_size}",
         error="IndexError",
     )
 

@@ -99,7 +99,7 @@ def _enter(function: _R, traits: Traits) -> _R:
 
 
 def _place(function: Rule) -> str:
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 

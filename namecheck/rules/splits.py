@@ -218,10 +218,10 @@ def _cut(input: Tensor, operator: str, dim: DimArgument) -> Position:
     return locate(input.dims, dim)
 
 
-def _equal(dims: Dims, place: Position, extent: int, step: int) -> tuple[Dims, ...] | Many:
-    if extent > step * _MOST:
+def _equal(dims: Dims, place: Position, dim_size: int, step: int) -> tuple[Dims, ...] | Many:
+    if dim_size > step * _MOST:
         return _any_number(dims, place)
-    return _pieces(dims, place, [min(step, extent - start) for start in range(0, extent, step)])
+    return _pieces(dims, place, [min(step, dim_size - start) for start in range(0, dim_size, step)])
 
 
 def _sections(dims: Dims, place: Position, sections: Sections) -> tuple[Dims, ...] | Many:
@@ -252,12 +252,12 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
 
 
 def _shares(
-    dims: Dims, place: Position, extent: Expression, count: Size
+    dims: Dims, place: Position, dim_size: Expression, count: Size
 ) -> tuple[Dims, ...] | Many:
     """So many equal pieces of a symbolic size, which is supposed to divide."""
     if isinstance(count, Unknown) or (isinstance(count, int) and count < 1):
         return _any_number(dims, place)
-    share = extent // count
+    share = dim_size // count
     if isinstance(count, int):
         return _pieces(dims, place, [share], count)
     return Many(Tensor(_piece(dims, place, share)))
