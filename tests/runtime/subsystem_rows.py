@@ -424,7 +424,7 @@ def _() -> Any:
     return vmap(lambda x: x.sum("C"))(matrix()), vmap(torch.sin, in_dims=1)(matrix())
 
 
-@row("`func.grad`, `vjp`, `functional_call`, `functionalize`: what the function sees and gives")
+@row("`func.grad`, `vjp`, `functional_call`, `functionalize`: inside and outside of the function")
 def _() -> Any:
     seen: list[Any] = []
     func.grad(lambda x: (seen.append(x), x.sum())[1])(matrix())  # type: ignore[func-returns-value]
@@ -433,12 +433,12 @@ def _() -> Any:
     return seen, func.functional_call(layer(), state, (matrix(),)), value
 
 
-@row("`func.jvp`, forward-mode differentiation: what the function sees and gives")
+@row("`func.jvp`, forward-mode differentiation: inside and outside of the function")
 def _() -> Any:
     return func.jvp(lambda x: x.sum(0), (matrix(),), (matrix(),))[0]
 
 
-@row("`torch.fx.symbolic_trace`: what the traced module gives")
+@row("`torch.fx.symbolic_trace`: the result of the traced module")
 def _() -> Any:
     return torch.fx.symbolic_trace(nn.Sequential(nn.ReLU(), nn.Linear(3, 2)))(matrix())
 
@@ -461,7 +461,7 @@ class Pooled(nn.Module):
         return pooled(x)
 
 
-@row("`torch.compile`: what the compiled function gives")
+@row("`torch.compile`: the result of the compiled function")
 def _() -> Any:
     return compiled(pooled)(matrix())
 
@@ -481,7 +481,7 @@ def _() -> Any:
     return compiled(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)))(matrix())
 
 
-@row("`torch.export`: what the exported program gives")
+@row("`torch.export`: the result of the exported program")
 def _() -> Any:
     return torch.export.export(Pooled(), (matrix(),)).module()(matrix())
 
@@ -497,7 +497,7 @@ def summed_by_name(x: torch.Tensor) -> torch.Tensor:
     return total
 
 
-@row("`torch.jit.script`: what the compiled function gives")
+@row("`torch.jit.script`: the result of the compiled function")
 def _() -> Any:
     script: Any = torch.jit.script
     return script(summed)(matrix())
@@ -509,7 +509,7 @@ def _() -> Any:
     return script(summed_by_name)(matrix())
 
 
-@row("`torch.jit.trace`: what the traced function gives")
+@row("`torch.jit.trace`: the result of the traced function")
 def _() -> Any:
     trace: Any = torch.jit.trace
     return trace(pooled, (matrix(),))(matrix())
