@@ -1,13 +1,13 @@
-"""The pytest plugin: ``--namecheck`` puts names on torch, and checks, before conftest is imported.
+"""The pytest plugin: ``--namecheck`` installs names on torch before conftest is imported.
 
-torch is imported only where the plugin is switched on: pytest loads it in every run.
+torch is imported only if the plugin is switched on: pytest loads this module in every run.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -25,12 +25,12 @@ _PACKAGES_HELP: Final = (
 
 @dataclass(slots=True)
 class Session:
-    """One switched-on run: its mode, its import hook, and what other processes have found."""
+    """A run with the plugin on: its mode, its import hook, and the findings of its workers."""
 
     mode: Literal["error", "warn"]
     hook: ImportHook
     installed_here: bool
-    found_elsewhere: list[tuple[Finding, int]] = field(default_factory=list)
+    worker_findings: list[tuple[Finding, int]] = field(default_factory=list)
 
 
 _SESSION: Final = pytest.StashKey[Session]()
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="error",
         choices=_MODES,
         help="check dimension names while tests run: a contradiction fails the test (error, the "
-        "default), or is told at the end (warn); off overrides the settings file",
+        "default), or is reported at the end (warn); off overrides the settings file",
     )
     group.addoption("--namecheck-packages", metavar="NAMES", help=_PACKAGES_HELP)
     parser.addini("namecheck", "error, warn or off", default="off")
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Switch on, before conftest files and tests import anything of torch."""
+    """Switch the plugin on before conftest files and tests import anything of torch."""
     mode = early_config.known_args_namespace.namecheck or early_config.getini("namecheck")
     if mode not in _MODES:
         raise pytest.UsageError(f"namecheck: one of {', '.join(_MODES)} is wanted, not {mode!r}")
@@ -73,14 +73,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _packages(config: pytest.Config) -> list[str]:
-    given: str | None = config.known_args_namespace.namecheck_packages
-    words: Sequence[str] = config.getini("namecheck_packages") if given is None else [given]
-    listed = [word.strip() for item in words for word in item.split(",")]
-    return [word for word in listed if word]
+    option: str | None = config.known_args_namespace.namecheck_packages
+    values = config.getini("namecheck_packages") if option is None else [option]
+    words = [word.strip() for value in values for word in value.split(",")]
+    return [word for word in words if word]
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Switch off: another run may follow in this process."""
+    """Switch the plugin off: another run may follow in this process."""
     session = config.stash.get(_SESSION, None)
     if session is None:
         return
@@ -119,41 +119,41 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """What was found where it does not fail a test, each place once."""
+    """The findings that fail no test, each place once."""
     session = config.stash.get(_SESSION, None)
     if session is None or session.mode != "warn":
         return
     from namecheck.report import counts
     from namecheck.report.painter import Painter
 
-    found = _found(session)
-    if found:
+    findings = _findings(session)
+    if findings:
         terminalreporter.section("namecheck")
-        for line in counts.summary(found, Painter(terminalreporter.hasmarkup)):
+        for line in counts.summary(findings, Painter(terminalreporter.hasmarkup)):
             terminalreporter.write_line(line)
 
 
-def _found(session: Session) -> list[tuple[Finding, int]]:
+def _findings(session: Session) -> list[tuple[Finding, int]]:
     from namecheck.runtime import shim
 
     tallies: dict[Finding, int] = {}
-    for finding, count in [*shim.recorded().counts, *session.found_elsewhere]:
+    for finding, count in [*shim.recorded().counts, *session.worker_findings]:
         tallies[finding] = tallies.get(finding, 0) + count
     return list(tallies.items())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist hands over what it has found."""
-    here = session.config.stash.get(_SESSION, None)
+    """Pass the findings of a worker of pytest-xdist on to the main process."""
+    plugin_session = session.config.stash.get(_SESSION, None)
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
-    if here is not None and output is not None:
-        output["namecheck"] = pickle.dumps(_found(here)).hex()
+    if plugin_session is not None and output is not None:
+        output["namecheck"] = pickle.dumps(_findings(plugin_session)).hex()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what a worker of pytest-xdist has found."""
+    """Take over the findings of a worker of pytest-xdist."""
     session = node.config.stash.get(_SESSION, None)
-    handed: str | None = getattr(node, "workeroutput", {}).get("namecheck")
-    if session is not None and handed is not None:
-        session.found_elsewhere += pickle.loads(bytes.fromhex(handed))
+    pickled: str | None = getattr(node, "workeroutput", {}).get("namecheck")
+    if session is not None and pickled is not None:
+        session.worker_findings += pickle.loads(bytes.fromhex(pickled))

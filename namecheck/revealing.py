@@ -1,4 +1,4 @@
-"""What a program that is being checked may import: `reveal_names`."""
+"""`reveal_names`, which a checked program may import."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ T = TypeVar("T")
 def reveal_names(tensor: T) -> T:
     """Print the names and sizes of a tensor, and return it unchanged.
 
-    In source, `namecheck check` answers it with a note (NC090) of the dims that it has inferred.
-    The two are written alike: ``N=2 C=3``, where ``_`` stands for a dimension without a name.
+    `namecheck check` reports the inferred dims at the call as a note (NC090), in the same form:
+    ``N=2 C=3``, where ``_`` stands for a dimension without a name.
     """
     shape = tuple(getattr(tensor, "shape", ()))
     names = getattr(tensor, "names", None) or (None,) * len(shape)

@@ -17,6 +17,6 @@ def table_version() -> str:
     path = os.path.join(os.path.dirname(__file__), "operators", "table.toml")
     with open(path, encoding="utf-8") as file:
         for line in file:
-            if found := re.match(r'version = "([^"]*)"', line):
-                return found[1]
+            if match := re.match(r'version = "([^"]*)"', line):
+                return match[1]
     return "unknown"
