@@ -232,12 +232,12 @@ def too_wide(template: str) -> bool:
     return _WIDE.search(template) is not None
 
 
-def _on_constants(name: str, values: list[Any], store: Store) -> Value:
-    wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
-    if wide or (name in _GROWING and too_big(values)):
+def _on_constants(name: str, constants: list[Any], store: Store) -> Value:
+    wide = name == "Mod" and isinstance(constants[0], str) and too_wide(constants[0])
+    if wide or (name in _GROWING and too_big(constants)):
         return store.ledger.fresh("big")
     try:
-        result = _PURE[name](*values)
+        result = _PURE[name](*constants)
     except (TypeError, ValueError, ArithmeticError):
         return store.ledger.fresh("failed")
     if isinstance(result, (bool, int, float, complex, str, bytes)):
