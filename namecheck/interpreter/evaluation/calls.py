@@ -11,7 +11,7 @@ from typing import Final
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
-from namecheck.interpreter.domain.origins import Asked, Attribute, Parameter, Variable
+from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -199,8 +199,8 @@ class Calls:
         if isinstance(callee, Opaque):
             if callee.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
-            origin = callee.key.origin
-            name = origin.name if isinstance(origin, (Attribute, Variable)) else ""
+            provenance = callee.key.provenance
+            name = provenance.name if isinstance(provenance, (Attribute, Variable)) else ""
             return self.call_unknown(callee, name, call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")

@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, merges
-from namecheck.interpreter.domain.origins import Chain, Negation, Text, Variable
+from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -352,8 +352,8 @@ class Expressions:
         return self.interpreter.attribute_truth(value, store)
 
     def _assumed(self, key: Hashable, store: Store) -> bool | None:
-        if isinstance(key, Key) and isinstance(key.origin, Negation):
-            inner = self._assumed(key.origin.value, store)
+        if isinstance(key, Key) and isinstance(key.provenance, Negation):
+            inner = self._assumed(key.provenance.value, store)
             return None if inner is None else not inner
         constant: Const | None = store.get(Fact(("value", key)))
         if isinstance(constant, Const):
