@@ -17,6 +17,7 @@ from typing import Final
 from namecheck.core.findings import Code, Kind, register
 from namecheck.fixing import registry as fixes
 from namecheck.operators import Operator, table
+from namecheck.operators.row import described
 from namecheck.rules import registry
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -85,6 +86,8 @@ def operators_page(_: str) -> str:
         rules = {row.names: None for row in sections[section] if row.names != "unknown"}
         if rules:
             lines += ["", *(f"- `{rule}`: {_sentence(rule)}" for rule in sorted(rules))]
+    lines += ["", "## The columns of a row", "", "| column | what it says |", "| --- | --- |"]
+    lines += [f"| `{column}` | {text} |" for column, text in described().items()]
     return "\n".join(lines) + "\n"
 
 

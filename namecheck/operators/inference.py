@@ -14,7 +14,6 @@ from typing import Any, Final
 from namecheck.core import names as naming
 from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
 from namecheck.core.dtypes import STANDARD, Defaults
-from namecheck.core.faults import TableError
 from namecheck.core.findings import is_of_attributes
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
@@ -22,6 +21,7 @@ from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
 from namecheck.operators import signatures
 from namecheck.operators.row import Operator
+from namecheck.operators.shipped import fault
 from namecheck.operators.signatures import Parameter, Signature
 from namecheck.operators.tables import table
 from namecheck.rules import dim_map, refusals, registry
@@ -211,7 +211,7 @@ def _rule(name: str, row: Operator) -> registry.Rule:
     try:
         return registry.load()[name]
     except KeyError:
-        raise TableError(f"operator '{row.key}': there is no rule '{name}'") from None
+        raise fault(row.key, f"there is no rule '{name}'") from None
 
 
 def _declared(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:

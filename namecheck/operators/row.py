@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.effects import columns
 from namecheck.effects.attributes import Effects
-from namecheck.operators import native as native_column
+from namecheck.effects.words import WordError
 from namecheck.operators import signatures
-from namecheck.operators.native import Refusals
+from namecheck.operators.shipped import fault
 from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
+
+if TYPE_CHECKING:
+    from namecheck.operators.native import Refusals
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,10 @@ class Operator:
 
     What torch 2.12 does otherwise, which had named tensors:
 
-    - `native`: the rule that it follows; "refuses" where it supports no names; clauses where it
-      refuses some calls (`namecheck.operators.native`); nothing where it does the same.
-    - `aten`: the name of the kernel in its refusal, one for each overload: "" where it supports
-      names, ``x(dimname)`` where it refuses a name in place of an index.
+    - `native`: the rule that torch 2.12 follows; "refuses" where it supports no names; clauses
+      where it refuses some calls (`namecheck.operators.native`); nothing where it does the same.
+    - `aten`: the kernel that torch 2.12 names in its refusal, one for each overload: "" where it
+      supports names, ``x(dimname)`` where it refuses a name in place of an index.
     - `aten_out`: the same for calls with out=.
 
     Attributes (`namecheck.effects` has the words of each column in the module of its name):
@@ -115,18 +118,27 @@ class Operator:
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         """The overloads, one for each line of `params`."""
-        return tuple(map(signatures.parse, self.params))
+        try:
+            return tuple(map(signatures.parse, self.params))
+        except (ValueError, SyntaxError) as error:
+            raise fault(self.key, error) from error
 
     @cached_property
     def native_rule(self) -> str:
         """The rule that torch 2.12 follows."""
-        other = self.native not in ("", "refuses") and not native_column.is_conditional(self.native)
-        return self.native if other else self.names
+        is_rule = self.native not in ("", "refuses") and "(" not in self.native
+        return self.native if is_rule else self.names
 
     @cached_property
     def native_refusals(self) -> Refusals:
         """What torch 2.12 refuses under a condition."""
-        return native_column.parse(self.native)
+        # Only `Semantics.NATIVE` asks for it: a start without needs no parser of clauses.
+        from namecheck.operators import native
+
+        try:
+            return native.parse(self.native)
+        except ValueError as error:
+            raise fault(self.key, error) from error
 
     @cached_property
     def is_placed(self) -> bool:
@@ -147,7 +159,11 @@ class Operator:
         """What the row says of attributes, for this overload."""
         effects = self._effects.get(overload)
         if effects is None:
-            effects = self._effects[overload] = columns.read(self, overload, self._takes(overload))
+            try:
+                effects = columns.read(self, overload, self._takes(overload))
+            except WordError as error:
+                raise fault(self.key, error) from error
+            self._effects[overload] = effects
         return effects
 
     @cached_property

@@ -54,6 +54,15 @@ def shipped() -> Shipped:
     return Shipped(lines(sections()), _text(HEAD))
 
 
+def fault(key: str, reason: object) -> TableError:
+    """The error of a shipped row, with its file and line; rows of users are checked when read."""
+    for path in sections():
+        for number, line in enumerate(_text(path).splitlines(), 1):
+            if key in dict(_rows(line)):
+                return TableError(f"{path}:{number}: operator '{key}': {reason}")
+    return TableError(f"operator '{key}': {reason}")
+
+
 @cache
 def column(name: str) -> Mapping[str, str]:
     """The word in a column of each row that has one, by key; found without parsing a row."""

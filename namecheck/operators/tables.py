@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck.core.faults import TableError
 from namecheck.operators import row as rows
 from namecheck.operators.row import Operator
-from namecheck.operators.shipped import shipped
+from namecheck.operators.shipped import fault, shipped
 
 
 class Table(Mapping[str, Operator]):
@@ -28,10 +28,10 @@ class Table(Mapping[str, Operator]):
         row = self._rows.get(key)
         if row is None:
             try:
-                cells = tomllib.loads(self._lines[key])[key]
-            except tomllib.TOMLDecodeError as error:
-                raise TableError(f"operator '{key}': the row does not parse: {error}") from error
-            row = self._rows[key] = rows.of_toml(key, cells)
+                row = rows.of_toml(key, tomllib.loads(self._lines[key])[key])
+            except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+                raise fault(key, f"the row does not parse: {error}") from error
+            self._rows[key] = row
         return row
 
     def __contains__(self, operator: object) -> bool:

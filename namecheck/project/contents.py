@@ -69,10 +69,10 @@ def _digest(location: str) -> bytes:
         return _NOTHING
 
 
-def digest(*contents: bytes) -> bytes:
+def digest(*texts: bytes) -> bytes:
     """A digest of texts, each with its length."""
     hashed = hashlib.blake2b(digest_size=16)
-    for text in contents:
+    for text in texts:
         hashed.update(len(text).to_bytes(8, "big"))
         hashed.update(text)
     return hashed.digest()

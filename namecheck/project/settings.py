@@ -177,13 +177,13 @@ def _text(file: str) -> str:
 def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
     from namecheck import operators
 
-    extended: dict[str, Operator] = {}
+    rows: dict[str, Operator] = {}
     for file, text in tables:
         try:
-            extended.update(operators.read(text, file))
+            rows.update(operators.read(text, file))
         except operators.TableError as error:
             raise SettingsError(str(error)) from error
-    return operators.extended(extended)
+    return operators.extended(rows)
 
 
 def _reason(error: Exception) -> str:

@@ -98,6 +98,33 @@ def test_a_file_that_cannot_be_imported_ends_the_run(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('names = "fourier"', 'names = "furier"', "there is no rule 'furier'"),
+        ('dtype = "complex"', 'dtype = "complex("', "'complex(' breaks off"),
+        ('dtype = "complex"', 'dtypes = "complex"', "the row does not parse: "),
+        ('params = "input:', 'params = "1:', "'1:tensor' is not a parameter"),
+        ('params = "input:', "params = input:", "the row does not parse: "),
+    ],
+)
+def test_a_mistake_in_a_shipped_row_ends_the_run(
+    copy: Path, before: str, after: str, message: str
+) -> None:
+    path = copy / "namecheck" / "operators" / "table" / "along_dimension.toml"
+    text = path.read_text("utf-8")
+    [(number, line)] = [
+        each for each in enumerate(text.splitlines(), 1) if each[1].startswith('"fft.fft" ')
+    ]
+    assert before in line
+    path.write_text(text.replace(line, line.replace(before, after)), "utf-8")
+    status, said = check(copy)
+    assert status == 2
+    assert f"{path}:{number}: operator 'fft.fft': {message}" in said
+    assert "NC005" not in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
     ("section", "message"),
     [
         ("pointwise", "operator 'abs': there is no rule 'keeps_input_names'"),

@@ -98,13 +98,13 @@ class Reporter:
     def __init__(
         self,
         context: Context,
-        sink: Findings,
+        findings: Findings,
         progress: Progress,
         file: CurrentFile,
         brief: Callable[[Value, Store], str],
     ) -> None:
         self._context = context
-        self._findings = sink
+        self._findings = findings
         self._progress = progress
         self._file = file
         self._brief = brief

@@ -293,7 +293,7 @@ class Interpreter(Protocol):
         node: Node,
         store: Store,
         frame: Frame,
-        named_arguments: Mapping[str, Value] | None = None,
+        keywords: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
 

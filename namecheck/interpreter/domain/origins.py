@@ -1,6 +1,6 @@
-"""How opaque values are made: two opaque values with equal provenance are one value.
+"""How opaque values are made: two opaque values with equal origins are one value.
 
-The fields of a provenance are what identifies the values that it is made of: the key of an opaque
+The fields of an origin are what identifies the values that it is made of: the key of an opaque
 value, the address and content of a tensor, any other value itself (`joins.identity`).
 """
 
@@ -13,7 +13,7 @@ from namecheck.core.sizes import Known
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
+class Origin:
     """How an opaque value is made."""
 
     def parts(self) -> Iterator[object]:
@@ -24,10 +24,10 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh(Provenance):
+class Fresh(Origin):
     """Of nothing that is known: by its number it is equal to no other; `reason` is for the reader.
 
-    The `failed` are those of the values that it may be that failed (see `Failed`).
+    The `failed` are the keys, among those that it may be, of what failed (see `Failed`).
     """
 
     reason: str
@@ -36,14 +36,14 @@ class Fresh(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(Provenance):
+class Failed(Origin):
     """What an operator that found a contradiction would have given: nothing follows from it."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class MadeOf(Provenance):
+class MadeOf(Origin):
     """By unknown code, from values of which some are foreign or failed."""
 
     made: Hashable
@@ -51,7 +51,7 @@ class MadeOf(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Version(Provenance):
+class Version(Origin):
     """The version of a library, or whether a library has an attribute in that version."""
 
     subject: Hashable
@@ -59,7 +59,7 @@ class Version(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Provenance):
+class Parameter(Origin):
     """A parameter that nothing is known of, by the number of an environment and its name."""
 
     number: int
@@ -67,7 +67,7 @@ class Parameter(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Provenance):
+class Variable(Origin):
     """A variable that nobody has written in the environment of this number."""
 
     environment: int
@@ -75,7 +75,7 @@ class Variable(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Provenance):
+class Attribute(Origin):
     """An attribute that nobody has written."""
 
     owner: Hashable
@@ -83,7 +83,7 @@ class Attribute(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Item(Provenance):
+class Item(Origin):
     """An item of an opaque value; `index_type` tells 1 from True."""
 
     container: Hashable
@@ -92,14 +92,14 @@ class Item(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOf(Provenance):
+class SizeOf(Origin):
     """A size that is no constant, which its symbols identify."""
 
     size: Known
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Provenance):
+class Operation(Origin):
     """A Python operator, by the name of its node in `ast`.
 
     ``a > b`` is ``Lt`` of b and a; what negates another (``NotEq``, ``not``) is `Negation`.
@@ -110,28 +110,28 @@ class Operation(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Negation(Provenance):
+class Negation(Origin):
     """``not value``."""
 
     value: Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(Provenance):
+class Chain(Origin):
     """``a < b < c``: that all comparisons hold."""
 
     comparisons: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Provenance):
+class Text(Origin):
     """A string put together of parts."""
 
     fragments: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Provenance):
+class Answer(Origin):
     """What an operator of the table answers, with no tensor in it.
 
     `path` leads to one of several answers: the index in the tuple, and in the tuple within it.
@@ -144,7 +144,7 @@ class Answer(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Provenance):
+class Result(Origin):
     """What a built-in function gives, the same for the same arguments."""
 
     function: str
@@ -152,7 +152,7 @@ class Result(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Provenance):
+class Asked(Origin):
     """What unknown code answers to a question (``is_available()``) in one round of a loop."""
 
     round: int
@@ -162,7 +162,7 @@ class Asked(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Training(Provenance):
+class Training(Origin):
     """Whether a module is in training; `mode` changes where a module is switched."""
 
     module: Hashable
