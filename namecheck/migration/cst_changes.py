@@ -55,17 +55,17 @@ def _put(chain: libcst.BaseExpression, called: libcst.Attribute) -> libcst.BaseE
     return chain.with_changes(func=function)
 
 
-def with_arguments(cst_call: libcst.Call, texts: Mapping[Key, str | None]) -> libcst.Call:
+def with_arguments(cst_call: libcst.Call, argument_texts: Mapping[Key, str | None]) -> libcst.Call:
     """A call with some of its arguments replaced, or removed."""
     fresh: list[libcst.Arg] = []
     place = -1
     for argument in cst_call.args:
         place += argument.keyword is None and argument.star != "**"
         key: Key = place if argument.keyword is None else argument.keyword.value
-        if argument.star == "**" or key not in texts:
+        if argument.star == "**" or key not in argument_texts:
             fresh.append(argument)
             continue
-        text = texts[key]
+        text = argument_texts[key]
         if text == SIZES:
             fresh.append(argument.with_changes(value=_sizes(argument.value)))
         elif text == VALUES:

@@ -111,7 +111,7 @@ def _agreed(
     if len(whole) > 1:
         return None
     [(text, suffix)] = whole
-    texts: dict[Key, str | None] = {}
+    argument_texts: dict[Key, str | None] = {}
     for key in dict.fromkeys(key for one in requests for key in one.arguments):
         lists = [one.arguments.get(key, ()) for one in requests]
         common = [option for option in lists[0] if all(option in listed for listed in lists)]
@@ -119,10 +119,10 @@ def _agreed(
             common = _looked_up(key, counted)
         if not common:
             return None
-        texts[plan.place(key)] = common[0]
+        argument_texts[plan.place(key)] = common[0]
     dims = [one.dims for one in requests]
     same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
-    return Replacement(text, suffix, texts, same)
+    return Replacement(text, suffix, argument_texts, same)
 
 
 def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
