@@ -108,8 +108,8 @@ def _full(comparison: Comparison, one: Joined, paint: Painter) -> Iterator[str]:
         yield f"{pad} {paint('gutter', '=')} {paint('help', side)}: {visible(text)}"
 
 
-def _concise(comparison: Comparison, rows: Iterable[Joined], paint: Painter) -> Iterator[str]:
-    for one in rows:
+def _concise(comparison: Comparison, joined: Iterable[Joined], paint: Painter) -> Iterator[str]:
+    for one in joined:
         source = comparison.sources[one.filename]
         span = source.at(one.position)
         place = visible(_spot(comparison, (one.filename, one.position)))

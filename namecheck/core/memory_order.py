@@ -56,9 +56,9 @@ def ordered(places: Sequence[int]) -> tuple[int, ...]:
     return CONTIGUOUS if all(map(int.__eq__, places, range(len(places)))) else tuple(places)
 
 
-def places_of(memory: tuple[int, ...], rank: int) -> tuple[int, ...]:
+def places_of(permutation: tuple[int, ...], rank: int) -> tuple[int, ...]:
     """Every dim, from the outermost to the innermost."""
-    return memory or tuple(range(rank))
+    return permutation or tuple(range(rank))
 
 
 def order_in(memory: tuple[int, ...] | Gapped) -> tuple[int, ...] | Unknown:
@@ -91,14 +91,14 @@ def moved(
 
 
 def _stays_dense(
-    memory: tuple[int, ...],
+    permutation: tuple[int, ...],
     sources: Sequence[int | None],
     sizes: Sequence[Size],
     cut: Mapping[int, Size],
 ) -> bool:
     """Whether what is left out or cut is outermost or of size 1, and no step is above 1."""
     inside = False
-    for place in places_of(memory, len(sizes)):
+    for place in places_of(permutation, len(sizes)):
         partly = place in cut or place not in sources
         if sizes[place] != 1 and (cut.get(place, 1) != 1 or (inside and partly)):
             return False

@@ -163,11 +163,11 @@ class Site:
         column = line.index(")", span.end_column - 1) + 2
         return Span(span.end_line, column, span.end_line, column)
 
-    def argument(self, call: ast.Call, text: str) -> tuple[Edit, ...]:
+    def argument(self, call_node: ast.Call, text: str) -> tuple[Edit, ...]:
         """The edit that gives a call one more argument, behind the others."""
-        written = [*call.args, *(keyword.value for keyword in call.keywords)]
+        written = [*call_node.args, *(keyword.value for keyword in call_node.keywords)]
         if not written:
-            closing = self.source.span(call).tail(1)
+            closing = self.source.span(call_node).tail(1)
             return (Edit(Span(*closing.start, *closing.start), text),)
         last = max(self.source.span(node) for node in written)
         return (Edit(last.tail(0), f", {text}"),)

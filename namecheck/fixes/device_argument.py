@@ -52,9 +52,9 @@ def make_on_device(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(message, site.argument(call, text))
 
 
-def _makes(call: ast.Call, site: Site) -> bool:
+def _makes(call_node: ast.Call, site: Site) -> bool:
     """Whether a call makes a tensor on the device that it is given, and is given none."""
-    row = site.row(ast.unparse(call.func).removeprefix("torch."))
-    has_device = any(keyword.arg in ("device", None) for keyword in call.keywords)
+    row = site.row(ast.unparse(call_node.func).removeprefix("torch."))
+    has_device = any(keyword.arg in ("device", None) for keyword in call_node.keywords)
     takes = row is not None and any(p.name == "device" for s in row.signatures for p in s)
     return takes and not has_device

@@ -162,19 +162,19 @@ def _reductions(node: ast.expr, site: Site, hops: int) -> Iterator[ast.Call]:
                 yield from _reductions(value, site, hops - 1)
 
 
-def _reduces(call: ast.Call, site: Site) -> bool:
+def _reduces(call_node: ast.Call, site: Site) -> bool:
     """Whether a call has dims to reduce, by its name and its arguments."""
-    row = site.row(called_name(call))
+    row = site.row(called_name(call_node))
     keeps = row is not None and any(_KEEPDIM in line for line in row.params)
-    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
-    spread = any(keyword.arg is None for keyword in call.keywords)
-    return keeps and bool(call.args or call.keywords) and not starred and not spread
+    starred = any(isinstance(argument, ast.Starred) for argument in call_node.args)
+    spread = any(keyword.arg is None for keyword in call_node.keywords)
+    return keeps and bool(call_node.args or call_node.keywords) and not starred and not spread
 
 
-def _kept(call: ast.Call, site: Site) -> Edit | None:
-    for keyword in call.keywords:
+def _kept(call_node: ast.Call, site: Site) -> Edit | None:
+    for keyword in call_node.keywords:
         if keyword.arg in (_KEEPDIM, "keepdims"):
             if isinstance(keyword.value, ast.Constant) and keyword.value.value is False:
                 return site.replaced(keyword.value, "True")
             return None
-    return site.argument(call, f"{_KEEPDIM}=True")[0]
+    return site.argument(call_node, f"{_KEEPDIM}=True")[0]

@@ -142,25 +142,25 @@ def _calls(finding: Finding, site: Site) -> Iterator[ast.Call]:
             yield node
 
 
-def _dim(call: ast.Call, site: Site) -> ast.expr | None:
+def _dim(call_node: ast.Call, site: Site) -> ast.expr | None:
     """The argument of a call to an operator that says over which dim it works."""
-    row = site.row(called_name(call))
-    if row is None or any(isinstance(argument, ast.Starred) for argument in call.args):
+    row = site.row(called_name(call_node))
+    if row is None or any(isinstance(argument, ast.Starred) for argument in call_node.args):
         return None
-    for keyword in call.keywords:
+    for keyword in call_node.keywords:
         if keyword.arg == "dim":
             return keyword.value
     for signature in row.signatures:
         names = [parameter.name for parameter in signature]
         if "dim" in names:
-            place = names.index("dim") - (not _is_function(call))
-            return call.args[place] if 0 <= place < len(call.args) else None
+            place = names.index("dim") - (not _is_function(call_node))
+            return call_node.args[place] if 0 <= place < len(call_node.args) else None
     return None
 
 
-def _is_function(call: ast.Call) -> bool:
+def _is_function(call_node: ast.Call) -> bool:
     """Whether the tensors are all among the arguments: `torch.sum(x)`, not `x.sum()`."""
-    function = call.func
+    function = call_node.func
     if isinstance(function, ast.Attribute):
         return ast.unparse(function.value) in ("torch", "F", "torch.nn.functional", "nn.functional")
     return True

@@ -87,11 +87,11 @@ def transpose_after_view(finding: Finding, site: Site) -> Iterator[Proposal]:
         yield Proposal(f"Take the dims in their order, {then}.", (*swapped, *behind))
 
 
-def _sizes(call: ast.Call) -> list[ast.expr]:
+def _sizes(call_node: ast.Call) -> list[ast.expr]:
     """The sizes that a view is asked for, as they are written; none that must keep their order."""
-    if call.keywords:
+    if call_node.keywords:
         return []
-    sizes = call.args
+    sizes = call_node.args
     if len(sizes) == 1 and isinstance(sizes[0], (ast.Tuple, ast.List)):
         sizes = sizes[0].elts
     fixed = (ast.Starred, ast.NamedExpr, ast.Await)

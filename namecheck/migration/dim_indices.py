@@ -59,13 +59,13 @@ def indices(value: Any, dims: Dims, *, unordered: bool) -> tuple[str, ...]:
     return tuple(options)
 
 
-def ends(flattened: Sequence[Any], dims: Dims, *, keywords: bool) -> Iterator[str]:
+def ends(flattened: Sequence[Any], dims: Dims, *, by_keyword: bool) -> Iterator[str]:
     """What may replace a list of names that stand side by side: the first and the last of them."""
     pairs = [places(word, dims) for word in (flattened[0], flattened[-1])]
     for side in range(2):
         start, end = (pair[side] for pair in pairs)
         if start is not None and end is not None:
-            yield f"start_dim={start}, end_dim={end}" if keywords else f"{start}, {end}"
+            yield f"start_dim={start}, end_dim={end}" if by_keyword else f"{start}, {end}"
 
 
 def _tuple(numerals: Sequence[str]) -> str:

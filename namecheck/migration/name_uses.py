@@ -99,22 +99,22 @@ def _uses_names(use: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
     )
 
 
-def _makes(call: ast.Call, labels: frozenset[str], defined: frozenset[str]) -> bool:
+def _makes(call_node: ast.Call, labels: frozenset[str], defined: frozenset[str]) -> bool:
     """Whether it makes a layer, or a partial function, of a name."""
-    called = call.func
+    called = call_node.func
     word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     if word.startswith("partial"):
-        of_own = bool(call.args) and getattr(call.args[0], "id", "") in defined
-        rest = (*call.args[1:], *_values(call))
+        of_own = bool(call_node.args) and getattr(call_node.args[0], "id", "") in defined
+        rest = (*call_node.args[1:], *_values(call_node))
         return not of_own and any(_is_of_labels(each, labels) for each in rest)
     is_own = isinstance(called, ast.Name) and word in defined
     if is_own or f"nn.{word}" not in operators.table():
         return False
-    return any(_is_of_labels(each, labels) for each in (*call.args, *_values(call)))
+    return any(_is_of_labels(each, labels) for each in (*call_node.args, *_values(call_node)))
 
 
-def _values(call: ast.Call) -> list[ast.expr]:
-    return [keyword.value for keyword in call.keywords]
+def _values(call_node: ast.Call) -> list[ast.expr]:
+    return [keyword.value for keyword in call_node.keywords]
 
 
 def _is_of_labels(node: ast.expr, labels: frozenset[str]) -> bool:
@@ -124,12 +124,14 @@ def _is_of_labels(node: ast.expr, labels: frozenset[str]) -> bool:
     return isinstance(node, ast.Constant) and node.value in labels
 
 
-def _renames(call: ast.Call) -> bool:
-    if call.keywords:
-        return all(word.arg not in _OF_TABLES and _is_text(word.value) for word in call.keywords)
-    several = len(call.args) > 1 and all(map(_is_name, call.args))
-    starred = len(call.args) == 1 and isinstance(call.args[0], ast.Starred)
-    return several or starred or [ast.dump(arg) for arg in call.args] == [_NONE]
+def _renames(call_node: ast.Call) -> bool:
+    if call_node.keywords:
+        return all(
+            word.arg not in _OF_TABLES and _is_text(word.value) for word in call_node.keywords
+        )
+    several = len(call_node.args) > 1 and all(map(_is_name, call_node.args))
+    starred = len(call_node.args) == 1 and isinstance(call_node.args[0], ast.Starred)
+    return several or starred or [ast.dump(arg) for arg in call_node.args] == [_NONE]
 
 
 _NONE: Final = ast.dump(ast.Constant(None))

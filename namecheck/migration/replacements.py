@@ -253,7 +253,7 @@ class _Plan:
         for key, value, parameter in given:
             if parameter is not None and parameter.name == "dims":
                 dims, by_keyword = reference_dims(application), isinstance(key, str)
-                replacing[key] = tuple(dim_indices.ends(value, dims, keywords=by_keyword))
+                replacing[key] = tuple(dim_indices.ends(value, dims, by_keyword=by_keyword))
         return _Options(replacing, dims=options.dims)
 
     def unflattened(self, application: Application) -> _Options | None:
@@ -324,10 +324,10 @@ _SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] =
 }
 
 
-def _first_star(call: ast.Call) -> int:
+def _first_star(call_node: ast.Call) -> int:
     """How many arguments are written before one with a star."""
-    stars = (i for i, argument in enumerate(call.args) if isinstance(argument, ast.Starred))
-    return next(stars, len(call.args))
+    stars = (i for i, argument in enumerate(call_node.args) if isinstance(argument, ast.Starred))
+    return next(stars, len(call_node.args))
 
 
 def _has_pairs(value: Any) -> bool:

@@ -148,12 +148,12 @@ class _Without(ast.NodeTransformer):
     def __init__(self, calls: AbstractSet[ast.Call]) -> None:
         self._calls = calls
 
-    def visit_Call(self, call: ast.Call) -> ast.expr:
-        self.generic_visit(call)
-        if call in self._calls:
-            assert isinstance(call.func, ast.Attribute)
-            return call.func.value
-        return call
+    def visit_Call(self, call_node: ast.Call) -> ast.expr:
+        self.generic_visit(call_node)
+        if call_node in self._calls:
+            assert isinstance(call_node.func, ast.Attribute)
+            return call_node.func.value
+        return call_node
 
 
 # Which statements go with the calls

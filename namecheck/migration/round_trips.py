@@ -145,18 +145,18 @@ class _Flow:
             ends.append(self._environment)
         self._environment = _join(ends)
 
-    def _loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> None:
+    def _loop(self, any_loop: ast.For | ast.AsyncFor | ast.While) -> None:
         """The body, until the environment does not change any more."""
         self._exits.append([])
         previous: Environment | None = None
         while previous != self._environment:
             previous = dict(self._environment)
-            self._block(loop.body)
-            if isinstance(loop, ast.While):
-                self._of(loop.test)
+            self._block(any_loop.body)
+            if isinstance(any_loop, ast.While):
+                self._of(any_loop.test)
             self._environment = _join([previous, self._environment, *self._exits[-1]])
         self._exits.pop()
-        self._block(loop.orelse)
+        self._block(any_loop.orelse)
 
     def _try(self, statement: ast.Try) -> None:
         self._raised.append([dict(self._environment)])
@@ -227,21 +227,21 @@ class _Flow:
         self._need(*each)
         return _NONE
 
-    def _call(self, call: ast.Call) -> Strips:
-        called = call.func.value if isinstance(call.func, ast.Attribute) else None
+    def _call(self, call_node: ast.Call) -> Strips:
+        called = call_node.func.value if isinstance(call_node.func, ast.Attribute) else None
         receiver = _NONE if called is None else self._of(called)
-        passed = _NONE.union(*map(self._of, (*call.args, *call.keywords)))
-        observed = self._file.at(call)
-        if is_strip(call, observed):
-            return receiver | {call}
-        if receiver and is_restore(call, observed):
+        passed = _NONE.union(*map(self._of, (*call_node.args, *call_node.keywords)))
+        observed = self._file.at(call_node)
+        if is_strip(call_node, observed):
+            return receiver | {call_node}
+        if receiver and is_restore(call_node, observed):
             self._need(passed)
             restores = self._result.restores
-            restores[call] = restores.get(call, _NONE) | receiver
+            restores[call_node] = restores.get(call_node, _NONE) | receiver
             return _NONE
         if passed and not receiver and _writes(observed):
             self._need(passed)
-        return self._applied(call, receiver | passed)
+        return self._applied(call_node, receiver | passed)
 
     def _applied(self, node: ast.expr, strips: Strips) -> Strips:
         """What an operator gives; what is given to anything else can be followed no more."""
@@ -262,14 +262,18 @@ class _Flow:
         )
 
 
-def is_strip(call: ast.Call, observed: Observed) -> bool:
+def is_strip(call_node: ast.Call, observed: Observed) -> bool:
     """Whether a call is ``x.rename(None)`` of a tensor all of whose dims have names."""
-    return isinstance(call.func, ast.Attribute) and len(call.args) == 1 and observed.always(_strips)
+    return (
+        isinstance(call_node.func, ast.Attribute)
+        and len(call_node.args) == 1
+        and observed.always(_strips)
+    )
 
 
-def is_restore(call: ast.Call, observed: Observed) -> bool:
+def is_restore(call_node: ast.Call, observed: Observed) -> bool:
     """Whether a call gives names to a tensor that has none."""
-    return isinstance(call.func, ast.Attribute) and observed.always(_restores)
+    return isinstance(call_node.func, ast.Attribute) and observed.always(_restores)
 
 
 def _strips(application: Application) -> bool:

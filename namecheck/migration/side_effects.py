@@ -30,13 +30,15 @@ def is_pure(node: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]
     )
 
 
-def _is_pure_call(call: ast.Call, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
-    applications = applied(call)
-    if not applications.each and _is_of_texts(call, bound):
+def _is_pure_call(
+    call_node: ast.Call, applied: Applied, rows: Rows, bound: Collection[str]
+) -> bool:
+    applications = applied(call_node)
+    if not applications.each and _is_of_texts(call_node, bound):
         return True
     if not applications.each or applications.otherwise:
         return False
-    if any(word.arg == "out" for word in call.keywords):
+    if any(word.arg == "out" for word in call_node.keywords):
         return False
     return all(_only_computes(one.operator, rows) for one in applications.each)
 
@@ -49,17 +51,17 @@ _OF_TEXTS: Final = frozenset({"capitalize", "format", "join", "lower", "split", 
 _OF_OTHERS: Final = frozenset({"format", "join"})
 
 
-def _is_of_texts(call: ast.Call, bound: Collection[str]) -> bool:
+def _is_of_texts(call_node: ast.Call, bound: Collection[str]) -> bool:
     """A builtin, or a method of a text, that names are often written with."""
-    if isinstance(call.func, ast.Name):
-        return call.func.id in _BUILTINS and call.func.id not in bound
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _OF_TEXTS:
+    if isinstance(call_node.func, ast.Name):
+        return call_node.func.id in _BUILTINS and call_node.func.id not in bound
+    if not isinstance(call_node.func, ast.Attribute) or call_node.func.attr not in _OF_TEXTS:
         return False
-    called_on = call.func.value
+    called_on = call_node.func.value
     if isinstance(called_on, ast.Call):
         return _is_of_texts(called_on, bound)
     if isinstance(called_on, (ast.Name, ast.Attribute)):
-        return call.func.attr not in _OF_OTHERS and f".{call.func.attr}" not in bound
+        return call_node.func.attr not in _OF_OTHERS and f".{call_node.func.attr}" not in bound
     text = isinstance(called_on, ast.Constant) and isinstance(called_on.value, str)
     return text or isinstance(called_on, ast.JoinedStr)
 

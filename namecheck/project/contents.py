@@ -69,10 +69,10 @@ def _digest(location: str) -> bytes:
         return _NOTHING
 
 
-def digest(*texts: bytes) -> bytes:
+def digest(*contents: bytes) -> bytes:
     """A digest of texts, each with its length."""
     hashed = hashlib.blake2b(digest_size=16)
-    for text in texts:
+    for text in contents:
         hashed.update(len(text).to_bytes(8, "big"))
         hashed.update(text)
     return hashed.digest()

@@ -177,13 +177,13 @@ def _text(file: str) -> str:
 def _rows(tables: tuple[tuple[str, str], ...]) -> Mapping[str, Operator]:
     from namecheck import operators
 
-    rows: dict[str, Operator] = {}
+    extended: dict[str, Operator] = {}
     for file, text in tables:
         try:
-            rows.update(operators.read(text, file))
+            extended.update(operators.read(text, file))
         except operators.TableError as error:
             raise SettingsError(str(error)) from error
-    return operators.extended(rows)
+    return operators.extended(extended)
 
 
 def _reason(error: Exception) -> str:

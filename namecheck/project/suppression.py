@@ -83,12 +83,12 @@ def _idle(
             yield _unused(comments, comment, "No code stands in the brackets.")
 
 
-def _unused(comments: Comments, comment: Suppression, message: str, *words: str) -> Finding:
+def _unused(comments: Comments, comment: Suppression, message: str, *text: str) -> Finding:
     return Finding(
         "NC010",
         message,
         comments.filename,
         comment.span,
         help="Take it out.",
-        facts=Facts(words=words),
+        facts=Facts(words=text),
     )

@@ -98,8 +98,8 @@ def _enter(function: _R, traits: Traits) -> _R:
     return function
 
 
-def _place(function: Rule) -> str:
-    code = inspect.unwrap(function).__code__
+def _place(rule_function: Rule) -> str:
+    code = inspect.unwrap(rule_function).__code__
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from namecheck.core import names as naming
-from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim, product
-from namecheck.core.names import UNKNOWN, Contradiction, Unknown
+from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim, product
+from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided
 from namecheck.core.tensors import Tensor
 from namecheck.rules.arguments import DimArgument, Extent, Sizes
@@ -108,11 +108,15 @@ def pools(
     padding: Extent = 0,
     dilation: Extent = 1,
     ceil_mode: bool | Unknown = False,
-) -> Dims:
-    """The input's names, as many along the spatial dims as windows fit (torch.nn.AvgPool2d)."""
+    return_indices: bool | Unknown = False,
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """The input's names; along the spatial dims as many values as windows fit (nn.MaxPool2d).
+
+    With `return_indices` the indices of the largest values have the same dims.
+    """
     _check_length(input.dims, spatial)
     windows = windows_of(kernel_size, stride, padding, dilation, spatial, ceil_mode)
-    return _resized(input.dims, run_over(input.dims, windows))
+    return _with_indices(_resized(input.dims, run_over(input.dims, windows)), return_indices)
 
 
 def _check_length(dims: Dims, spatial: int) -> None:
@@ -126,22 +130,6 @@ def _check_length(dims: Dims, spatial: int) -> None:
         )
 
 
-@rule(memory="suggests")
-def max_pools(
-    input: Tensor,
-    spatial: int,
-    kernel_size: Extent = UNKNOWN,
-    stride: Extent = None,
-    padding: Extent = 0,
-    dilation: Extent = 1,
-    ceil_mode: bool | Unknown = False,
-    return_indices: bool | Unknown = False,
-) -> Dims | tuple[Dims, Dims] | Unknown:
-    """As `pools`; the indices of the largest values too, if asked for (recorded: max_pool2d)."""
-    result = pools(input, spatial, kernel_size, stride, padding, dilation, ceil_mode)
-    return _with_indices(result, return_indices)
-
-
 def _with_indices(
     result: Dims, return_indices: bool | Unknown
 ) -> Dims | tuple[Dims, Dims] | Unknown:
@@ -151,8 +139,16 @@ def _with_indices(
 
 
 @rule(memory="unknown")
-def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -> Dims:
-    """The input's names at the sizes asked for; None leaves one (torch.nn.AdaptiveAvgPool2d)."""
+def adaptive_pools(
+    input: Tensor,
+    spatial: int,
+    output_size: Extent = UNKNOWN,
+    return_indices: bool | Unknown = False,
+) -> Dims | tuple[Dims, Dims] | Unknown:
+    """The input's names at the sizes of `output_size`; None keeps one (nn.AdaptiveAvgPool2d).
+
+    With `return_indices` the indices of the largest values have the same dims.
+    """
     _check_length(input.dims, spatial)
     places = last(input.dims, spatial).prefix
     requested: list[Any] = [output_size] * spatial
@@ -162,18 +158,7 @@ def adaptive_pools(input: Tensor, spatial: int, output_size: Extent = UNKNOWN) -
         dim.size if size is None else spread(size, 1)[0]
         for dim, size in zip(places, requested, strict=True)
     ]
-    return _resized(input.dims, sizes)
-
-
-@rule(memory="unknown")
-def adaptive_max_pools(
-    input: Tensor,
-    spatial: int,
-    output_size: Extent = UNKNOWN,
-    return_indices: bool | Unknown = False,
-) -> Dims | tuple[Dims, Dims] | Unknown:
-    """As `adaptive_pools`; the indices too, if asked for (torch.nn.AdaptiveMaxPool2d)."""
-    return _with_indices(adaptive_pools(input, spatial, output_size), return_indices)
+    return _with_indices(_resized(input.dims, sizes), return_indices)
 
 
 @rule(memory="unknown")
@@ -458,3 +443,66 @@ def halves(input: Tensor, dim: DimArgument = -1) -> Dims:
     """The input's names, half as many along `dim` (nn.functional.glu)."""
     place = locate(input.dims, dim)
     return resized(input.dims, place, _share(input.dims[place].size, 2))
+
+
+@rule(memory="unknown")
+def unfolds_blocks(
+    input: Tensor,
+    kernel_size: Extent = UNKNOWN,
+    dilation: Extent = 1,
+    padding: Extent = 0,
+    stride: Extent = 1,
+) -> Dims:
+    """The batch, the elements of a block for each channel, and the blocks (torch.nn.Unfold)."""
+    _check_image(input.dims, 3, "Expected 3D or 4D (batch mode) tensor")
+    channels = input.dims.from_right(3) or ANY_DIM
+    elements = _channels_at(channels, product((channels.size, *spread(kernel_size, 2))))
+    windows = windows_of(kernel_size, stride, padding, dilation, 2)
+    return _of_blocks(input.dims, 3, elements, _blocks(input.dims, run_over(input.dims, windows)))
+
+
+@rule(memory="unknown")
+def folds_blocks(
+    input: Tensor, output_size: Extent = UNKNOWN, kernel_size: Extent = UNKNOWN
+) -> Dims:
+    """The batch, channels, and the image that blocks are put together to (torch.nn.Fold)."""
+    _check_image(input.dims, 2, "Expected 2D or 3D (batch mode) tensor")
+    elements = input.dims.from_right(2) or ANY_DIM
+    channels = _channels_at(elements, _whole_share(elements.size, product(spread(kernel_size, 2))))
+    return _of_blocks(input.dims, 2, channels, *map(new_dim, spread(output_size, 2)))
+
+
+def _check_image(dims: Dims, least: int, message: str) -> None:
+    if dims.rank is not None and dims.rank not in (least, least + 1):
+        raise Contradiction(
+            "NC207",
+            f"{message} with possibly 0 batch size and other non-zero dimensions for input, but "
+            f"got: {dims.show()}",
+            help="A batch may stand before the channels.",
+        )
+
+
+def _channels_at(channels: Dim, size: Size) -> Dim:
+    """Channels at another size: a label does not stay."""
+    return Dim(None if isinstance(channels.name, str) else channels.name, size)
+
+
+def _whole_share(size: Size, block: Size) -> Size:
+    if isinstance(size, Unknown) or isinstance(block, Unknown) or block == 0:
+        return UNKNOWN
+    return size // block
+
+
+def _blocks(dims: Dims, counts: Sequence[Size]) -> Dim:
+    """One dim for all places: a size that is known tells what it is."""
+    size = product(counts)
+    if size is not UNKNOWN:
+        return new_dim(size)
+    names = [dim.name for dim in last(dims, 2).prefix]
+    vague = any(name is UNKNOWN or isinstance(name, Axis) for name in names)
+    return Dim(UNKNOWN if vague else None)
+
+
+def _of_blocks(dims: Dims, removed: int, *made: Dim) -> Dims:
+    """What is left of a batch, if there is one, and new dims."""
+    return OPEN if dims.rank is None else joined(without_right(dims, removed), Dims(made))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from namecheck.core.dims import Dims
 from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
-from namecheck.interpreter.domain.origins import Fresh
+from namecheck.interpreter.domain.provenance import Fresh
 from namecheck.interpreter.domain.store import Fact, Store, changed_keys, common
 from namecheck.interpreter.domain.values import (
     NONE,

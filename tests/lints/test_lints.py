@@ -141,8 +141,10 @@ def test_printing_a_lint_is_light() -> None:
 
 
 def test_adding_a_lint_is_adding_one_file(tmp_path: Path) -> None:
-    """What CONTRIBUTING.md says under "Add a lint", done to a copy of the package."""
-    _, _, section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Add a lint\n")
+    """What CONTRIBUTING.md says under "Recipe: add a lint", done to a copy of the package."""
+    _, _, section = (
+        (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Recipe: add a lint\n")
+    )
     block = re.search(r"\n```python\n(.*?)```", section, re.DOTALL)
     assert block
     shutil.copytree(ROOT / "namecheck", tmp_path / "namecheck")

@@ -9,9 +9,9 @@ COPYING: Final = {"view": "reshape", "view_as": "reshape_as"}
 """Methods that must give a view, each with the one that copies where it must."""
 
 
-def called_name(call: ast.Call) -> str:
+def called_name(call_node: ast.Call) -> str:
     """The last word of what is called: ``sum`` of ``x.sum()`` and ``torch.sum(x)``."""
-    function = call.func
+    function = call_node.func
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""

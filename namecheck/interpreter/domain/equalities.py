@@ -19,7 +19,7 @@ from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.origins import SizeOf
+from namecheck.interpreter.domain.provenance import SizeOf
 from namecheck.interpreter.domain.store import EQUAL_SIZES, Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
@@ -127,7 +127,7 @@ def _identity(fact: object) -> object:
 
 def _size(identity: object) -> Known | None:
     if isinstance(identity, Key):
-        return identity.origin.size if isinstance(identity.origin, SizeOf) else None
+        return identity.provenance.size if isinstance(identity.provenance, SizeOf) else None
     return size_of(identity) if isinstance(identity, Const) else None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from namecheck.core import tensors as values
 from namecheck.interpreter.domain import device_values
-from namecheck.interpreter.domain.origins import Fresh, Item
+from namecheck.interpreter.domain.provenance import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store, Written
 from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
@@ -221,8 +221,8 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
         elif isinstance(choice, Opaque) and choice.link is not None:
             links.update(dict.fromkeys(choice.link.of))
     link = Picked(links, number, number) if links else None
-    origin = Fresh("join", number, tuple(filter(has_failed, choices)))
-    return Opaque(origin, kinds.pop() if len(kinds) == 1 else None, link)
+    provenance = Fresh("join", number, tuple(filter(has_failed, choices)))
+    return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None, link)
 
 
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:

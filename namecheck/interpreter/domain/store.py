@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from namecheck.interpreter.domain.origins import Failed, Fresh
+from namecheck.interpreter.domain.provenance import Failed, Fresh
 from namecheck.interpreter.domain.values import Facts, Opaque, Picked
 
 ABSENT: Final = object()

@@ -16,7 +16,7 @@ from namecheck.core import tensors
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain.origins import Failed, Origin, SizeOf, Version
+from namecheck.interpreter.domain.provenance import Failed, Provenance, SizeOf, Version
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
 if TYPE_CHECKING:
@@ -34,19 +34,23 @@ class Key:
     operator that found a contradiction would have given: nothing follows from it.
     """
 
-    __slots__ = ("_hash", "failed", "foreign", "origin")
+    __slots__ = ("_hash", "failed", "foreign", "provenance")
 
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        inner = [key for part in origin.parts() for key in _keys(part)]
-        self.foreign: bool = isinstance(origin, Version) or any(key.foreign for key in inner)
-        self.failed: bool = isinstance(origin, Failed) or any(key.failed for key in inner)
-        self._hash = hash(origin)
+    def __init__(self, provenance: Provenance) -> None:
+        self.provenance = provenance
+        inner = [key for part in provenance.parts() for key in _keys(part)]
+        self.foreign: bool = isinstance(provenance, Version) or any(key.foreign for key in inner)
+        self.failed: bool = isinstance(provenance, Failed) or any(key.failed for key in inner)
+        self._hash = hash(provenance)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Key) and self._hash == other._hash and self.origin == other.origin
+        return (
+            isinstance(other, Key)
+            and self._hash == other._hash
+            and self.provenance == other.provenance
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -78,7 +82,7 @@ def has_failed(part: object) -> bool:
 class Opaque:
     """A value of which nothing is known but its identity: equal keys are one value.
 
-    `made` is its key, or the origin of a new one. `kind` is the name of its type where that is
+    `made` is its key, or the provenance of a new one. `kind` is the name of its type where that is
     known ("int", "str", …). Where it may be one of some mutable values, `link` is the address of
     what is one of these.
     """
@@ -87,7 +91,7 @@ class Opaque:
 
     def __init__(
         self,
-        made: Key | Origin,
+        made: Key | Provenance,
         kind: str | None = None,
         link: Picked | None = None,
     ) -> None:
@@ -142,8 +146,8 @@ def size_of(value: Value) -> Known | None:
     """The size that a value is, if it is a known one."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
-    origin = value.key.origin if isinstance(value, Opaque) else None
-    return origin.size if isinstance(origin, SizeOf) else None
+    provenance = value.key.provenance if isinstance(value, Opaque) else None
+    return provenance.size if isinstance(provenance, SizeOf) else None
 
 
 class Picked:

@@ -16,7 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import class_lookup, device_values, joins
 from namecheck.interpreter.domain.method_names import CHANGING, OF_CONTAINERS
-from namecheck.interpreter.domain.origins import Attribute, Version
+from namecheck.interpreter.domain.provenance import Attribute, Version
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,

@@ -11,7 +11,7 @@ from typing import Final
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes
-from namecheck.interpreter.domain.origins import Asked, Attribute, Parameter, Variable
+from namecheck.interpreter.domain.provenance import Asked, Attribute, Parameter, Variable
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -67,12 +67,12 @@ def _stays_whole(callee: Value, value: Value) -> bool:
     return (takes or moves) and device_values.is_choice(value)
 
 
-def _begun(partial: Partial | TorchModule, keywords: Mapping[str, Value]) -> Begun | None:
+def _begun(partial: Partial | TorchModule, named_arguments: Mapping[str, Value]) -> Begun | None:
     """What a callable was given where it was made, and is not given anew."""
     if partial.made is None:
         return None
     known = frozenset(name for name, _ in partial.kwargs)
-    return Begun(partial.made, len(partial.args), known - keywords.keys())
+    return Begun(partial.made, len(partial.args), known - named_arguments.keys())
 
 
 class Calls:
@@ -153,11 +153,11 @@ class Calls:
         node: Node,
         store: Store,
         frame: Frame,
-        keywords: Mapping[str, Value] | None = None,
+        named_arguments: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
         return self.call(
-            callee, Call(Arguments(list(args), dict(keywords or {})), node, store, frame)
+            callee, Call(Arguments(list(args), dict(named_arguments or {})), node, store, frame)
         )
 
     def call(self, callee: Value, call: Call) -> Value:
@@ -199,8 +199,8 @@ class Calls:
         if isinstance(callee, Opaque):
             if callee.kind == TRANSPARENT and isinstance(call.argument(0), _DEFINED):
                 return call.argument(0)
-            origin = callee.key.origin
-            name = origin.name if isinstance(origin, (Attribute, Variable)) else ""
+            provenance = callee.key.provenance
+            name = provenance.name if isinstance(provenance, (Attribute, Variable)) else ""
             return self.call_unknown(callee, name, call)
         self.interpreter.havoc_arguments(call)
         return self.interpreter.fresh("result")
@@ -529,14 +529,14 @@ class Calls:
     def _by_name(
         self,
         name: str,
-        keywords: dict[str, Value],
+        named_values: dict[str, Value],
         defaults: Mapping[str, Value],
         environment: Environment,
         call: Call,
         store: Store,
     ) -> bool:
-        if name in keywords:
-            store.set((environment.number, name), keywords.pop(name))
+        if name in named_values:
+            store.set((environment.number, name), named_values.pop(name))
         elif call.arguments.open:
             store.set((environment.number, name), Opaque(Parameter(environment.number, name)))
         elif name in defaults:

@@ -112,8 +112,8 @@ class Annotations:
             self._signatures[node] = known
         return known
 
-    def _signature(self, definition: Function) -> Signature:
-        spec = definition.args
+    def _signature(self, function_node: Function) -> Signature:
+        spec = function_node.args
         every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
         parameters = {
             argument.arg: Parameter(self.read(argument.annotation), argument.annotation)
@@ -123,16 +123,18 @@ class Annotations:
         if spec.vararg is not None and spec.vararg.annotation is not None:
             each = self.read(spec.vararg.annotation)
             parameters[spec.vararg.arg] = Parameter(Every(each), spec.vararg.annotation)
-        result = ANYTHING if definition.returns is None else self.read(definition.returns)
-        axes = self.axes(definition)
+        result = ANYTHING if function_node.returns is None else self.read(function_node.returns)
+        axes = self.axes(function_node)
         numbers = {a.arg for a in every if _is_int(a.annotation) and a.arg in axes}
-        cls = self._classes.get(definition)
+        cls = self._classes.get(function_node)
         if cls is not None:
             around = self._axes_of_class(cls)
             ints = {a.arg for a in every if _is_int(a.annotation)}
             # A constructor that is given the size of each axis that is one of features tells of all
             # its ints what they are; otherwise one may be the size of an axis by another name.
-            told = definition.name == "__init__" and ints & around and self._features(cls) <= ints
+            told = (
+                function_node.name == "__init__" and ints & around and self._features(cls) <= ints
+            )
             numbers |= ints if told else ints & around
             axes |= around
         speaking = {name: p for name, p in parameters.items() if speaks(p.declared)}
@@ -168,11 +170,11 @@ def fields(class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
     }
 
 
-def words_of(definition: Function) -> Iterator[ast.expr]:
+def words_of(function_node: Function) -> Iterator[ast.expr]:
     """The words of torch that the annotations of a function have beside tensors."""
-    spec = definition.args
+    spec = function_node.args
     every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-    for annotation in (*(each and each.annotation for each in every), definition.returns):
+    for annotation in (*(each and each.annotation for each in every), function_node.returns):
         if isinstance(annotation, (ast.Subscript, ast.BinOp)):
             yield from declarations.words(annotation)
 

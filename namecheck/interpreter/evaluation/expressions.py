@@ -11,7 +11,7 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, merges
-from namecheck.interpreter.domain.origins import Chain, Negation, Text, Variable
+from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -215,10 +215,10 @@ class Expressions:
         """A Python operator, by the name of its node: on tensors through the table."""
         return python_operators.apply(self.interpreter, operator, node, operands, store, frame)
 
-    def _unary(self, operation: ast.UnaryOp, store: Store, frame: Frame) -> Value:
-        operand = self.evaluate(operation.operand, store, frame)
-        if isinstance(operation.op, ast.Not):
-            narrowing.ask(self.interpreter, operation.operand, operand, store, frame)
+    def _unary(self, unary: ast.UnaryOp, store: Store, frame: Frame) -> Value:
+        operand = self.evaluate(unary.operand, store, frame)
+        if isinstance(unary.op, ast.Not):
+            narrowing.ask(self.interpreter, unary.operand, operand, store, frame)
             return self.spread(
                 store, [operand], lambda layer, values: self.negate(values[0], layer)
             )
@@ -226,9 +226,9 @@ class Expressions:
             store,
             [operand],
             lambda layer, values: self.operate(
-                type(operation.op).__name__,
-                operation,
-                [(operation.operand, values[0])],
+                type(unary.op).__name__,
+                unary,
+                [(unary.operand, values[0])],
                 layer,
                 frame,
             ),
@@ -268,12 +268,12 @@ class Expressions:
             return result
         return Opaque(Chain(tuple(comparison_keys)), "bool")
 
-    def _boolean(self, operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
-        stop = isinstance(operation.op, ast.Or)
+    def _boolean(self, bool_operation: ast.BoolOp, store: Store, frame: Frame) -> Value:
+        stop = isinstance(bool_operation.op, ast.Or)
         results: list[Alternative] = []
         exits: list[Store] = []
         layer = store
-        for operand in operation.values[:-1]:
+        for operand in bool_operation.values[:-1]:
             value = self.evaluate(operand, layer, frame)
             narrowing.ask(self.interpreter, operand, value, layer, frame)
             truth = self.truth(value, layer)
@@ -294,7 +294,7 @@ class Expressions:
                 return self._leave(store, exits, results)
             layer = merges.merged(layer, going)
         try:
-            value = self.evaluate(operation.values[-1], layer, frame)
+            value = self.evaluate(bool_operation.values[-1], layer, frame)
         except PathEnds:
             if not exits:
                 raise
@@ -352,8 +352,8 @@ class Expressions:
         return self.interpreter.attribute_truth(value, store)
 
     def _assumed(self, key: Hashable, store: Store) -> bool | None:
-        if isinstance(key, Key) and isinstance(key.origin, Negation):
-            inner = self._assumed(key.origin.value, store)
+        if isinstance(key, Key) and isinstance(key.provenance, Negation):
+            inner = self._assumed(key.provenance.value, store)
             return None if inner is None else not inner
         constant: Const | None = store.get(Fact(("value", key)))
         if isinstance(constant, Const):

@@ -98,13 +98,13 @@ class Reporter:
     def __init__(
         self,
         context: Context,
-        findings: Findings,
+        sink: Findings,
         progress: Progress,
         file: CurrentFile,
         brief: Callable[[Value, Store], str],
     ) -> None:
         self._context = context
-        self._findings = findings
+        self._findings = sink
         self._progress = progress
         self._file = file
         self._brief = brief

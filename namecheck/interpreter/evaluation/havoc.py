@@ -102,14 +102,18 @@ class Havoc:
                 if before is not None:
                     store.write(key, before, self.interpreter.fresh("written"))
 
-    def _function(self, callee: FunctionValue | BoundMethod, store: Store, frame: Frame) -> None:
+    def _function(
+        self, function_value: FunctionValue | BoundMethod, store: Store, frame: Frame
+    ) -> None:
         """It may be called, any number of times and with whatever arguments."""
-        function = callee.function if isinstance(callee, BoundMethod) else callee
+        function = (
+            function_value.function if isinstance(function_value, BoundMethod) else function_value
+        )
         if not isinstance(function, FunctionValue) or not self._has_effects(function):
             return
         if self.interpreter.too_deep(function, frame) or not self.interpreter.budget.spend():
             return
-        receiver = [callee.receiver] if isinstance(callee, BoundMethod) else []
+        receiver = [function_value.receiver] if isinstance(function_value, BoundMethod) else []
         with self.interpreter.findings.silenced():
             for _ in range(_CALLS):
                 with self.interpreter.context.ledger.logging() as log:

@@ -293,7 +293,7 @@ class Interpreter(Protocol):
         node: Node,
         store: Store,
         frame: Frame,
-        keywords: Mapping[str, Value] | None = None,
+        named_arguments: Mapping[str, Value] | None = None,
     ) -> Value:
         """Call a value with values."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, joins
-from namecheck.interpreter.domain.origins import Item
+from namecheck.interpreter.domain.provenance import Item
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,

@@ -11,7 +11,7 @@ from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Given, Place
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.origins import Answer
+from namecheck.interpreter.domain.provenance import Answer
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,

@@ -14,7 +14,7 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
-from namecheck.interpreter.domain.origins import Answer, Chain, Negation, Operation, Result
+from namecheck.interpreter.domain.provenance import Answer, Chain, Negation, Operation, Result
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -124,7 +124,7 @@ def assume(
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
     """What follows for an opaque value that was compared with constants."""
-    match key.origin:
+    match key.provenance:
         case Operation("Eq", (left, right)):
             if truth:
                 equalities.learn(left, right, store)
@@ -179,8 +179,8 @@ def _listed(container: object) -> tuple[Value, ...]:
 
 
 def _positive(entry_key: object, truth: bool) -> tuple[object, bool]:
-    while isinstance(entry_key, Key) and isinstance(entry_key.origin, Negation):
-        entry_key, truth = entry_key.origin.value, not truth
+    while isinstance(entry_key, Key) and isinstance(entry_key.provenance, Negation):
+        entry_key, truth = entry_key.provenance.value, not truth
     return entry_key, truth
 
 
@@ -337,7 +337,7 @@ def _refine_dtype(
 
 def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) -> None:
     """A dtype that was read before it is compared: ``kind = x.dtype; if kind == torch.bool``."""
-    match key.origin:
+    match key.provenance:
         case Answer("dtype", ((address, Tensor() as tensor),)) if tested:
             _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
 
@@ -351,7 +351,7 @@ def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> No
 
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
     """``x.is_cuda``."""
-    match key.origin:
+    match key.provenance:
         case Answer("is_cuda" | "Tensor.is_cuda", ((address, Tensor() as tensor),)) if truth:
             _place((address, tensor), "cuda", store)
 

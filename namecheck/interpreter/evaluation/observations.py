@@ -16,7 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Position, Source, position
 from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.origins import Failed
+from namecheck.interpreter.domain.provenance import Failed
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Opaque,
@@ -289,7 +289,7 @@ def _alternatives(value: Value, store: Store) -> list[Value]:
 
 
 def _is_contradiction(value: Value) -> bool:
-    return isinstance(value, Opaque) and isinstance(value.key.origin, Failed)
+    return isinstance(value, Opaque) and isinstance(value.key.provenance, Failed)
 
 
 def join(left_value: Any, right_value: Any) -> Any:

@@ -11,7 +11,7 @@ from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, joins
-from namecheck.interpreter.domain.origins import Negation, Operation
+from namecheck.interpreter.domain.provenance import Negation, Operation
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -232,12 +232,12 @@ def too_wide(template: str) -> bool:
     return _WIDE.search(template) is not None
 
 
-def _on_constants(name: str, values: list[Any], store: Store) -> Value:
-    wide = name == "Mod" and isinstance(values[0], str) and too_wide(values[0])
-    if wide or (name in _GROWING and too_big(values)):
+def _on_constants(name: str, constants: list[Any], store: Store) -> Value:
+    wide = name == "Mod" and isinstance(constants[0], str) and too_wide(constants[0])
+    if wide or (name in _GROWING and too_big(constants)):
         return store.ledger.fresh("big")
     try:
-        result = _PURE[name](*values)
+        result = _PURE[name](*constants)
     except (TypeError, ValueError, ArithmeticError):
         return store.ledger.fresh("failed")
     if isinstance(result, (bool, int, float, complex, str, bytes)):
@@ -267,12 +267,12 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
             return _equal(name, left, right, store)
         if name == "Mod" and isinstance(left, Const) and isinstance(left.value, str):
             return _percent(left.value, right, store)
-    origin = Operation(name, tuple(joins.identity(value, store) for value in values))
+    provenance = Operation(name, tuple(joins.identity(value, store) for value in values))
     if name in _COMPARISONS:
-        return Opaque(origin, "bool")
+        return Opaque(provenance, "bool")
     kinds = {_kind(value) for value in values}
     kind = kinds.pop() if len(kinds) == 1 else "float" if kinds <= {"int", "float"} else None
-    return Opaque(origin, "float" if name == "Div" and kind in _NUMBERS else kind)
+    return Opaque(provenance, "float" if name == "Div" and kind in _NUMBERS else kind)
 
 
 def _kind(value: Value) -> str | None:
@@ -351,8 +351,8 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
                 else ListValue(store.ledger.new(), Repeated(store.ledger.fresh("item")))
             )
     kinds = {_kind(left), _kind(right)}
-    origin = Operation("Mult", (joins.identity(left, store), joins.identity(right, store)))
-    return Opaque(origin, kinds.pop() if len(kinds) == 1 else None)
+    provenance = Operation("Mult", (joins.identity(left, store), joins.identity(right, store)))
+    return Opaque(provenance, kinds.pop() if len(kinds) == 1 else None)
 
 
 def _equal(name: str, left: Value, right: Value, store: Store) -> Value:

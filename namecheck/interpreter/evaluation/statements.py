@@ -342,8 +342,8 @@ class Statements:
 
     # Loops
 
-    def _for(self, loop: ast.For, store: Store, frame: Frame) -> list[Store]:
-        return self.loops.over(loop, store, frame)
+    def _for(self, for_node: ast.For, store: Store, frame: Frame) -> list[Store]:
+        return self.loops.over(for_node, store, frame)
 
     def _while(self, loop: ast.While, store: Store, frame: Frame) -> list[Store]:
         return self.loops.during(loop, store, frame)

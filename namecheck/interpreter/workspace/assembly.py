@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from namecheck.core.syntax import Source
-from namecheck.interpreter.domain.origins import MadeOf
+from namecheck.interpreter.domain.provenance import MadeOf
 from namecheck.interpreter.domain.values import FunctionValue, Opaque, Value, has_failed, is_foreign
 from namecheck.interpreter.evaluation.attributes import Attributes
 from namecheck.interpreter.evaluation.calls import Calls

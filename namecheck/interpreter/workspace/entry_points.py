@@ -9,7 +9,7 @@ from typing import Final
 
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins
-from namecheck.interpreter.domain.origins import Parameter
+from namecheck.interpreter.domain.provenance import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -23,10 +23,10 @@ class FileFacts:
 
     def __init__(
         self,
-        names: Callable[[Source], bool] = lambda source: True,
+        names_dims: Callable[[Source], bool] = lambda source: True,
         imported_words: Callable[[Source], frozenset[str]] = lambda source: frozenset(),
     ) -> None:
-        self.names = names
+        self.names = names_dims
         self.sources: dict[ast.AST, Source] = {}
         self._imported_words = imported_words
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}

@@ -37,8 +37,8 @@ def told_once(interpreter: Interpreter) -> Iterator[Finding]:
             yield finding
 
 
-def _vagueness(item: tuple[Key, Finding]) -> tuple[bool, bool]:
-    code = item[1].code
+def _vagueness(pair: tuple[Key, Finding]) -> tuple[bool, bool]:
+    code = pair[1].code
     return is_of_sizes(code), not code.startswith(_OF_NAMES)
 
 

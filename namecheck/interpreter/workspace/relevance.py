@@ -90,12 +90,12 @@ class _Unit(NamedTuple):
 
 def _spread(
     units: list[_Unit],
-    words: frozenset[str],
+    vocabulary: frozenset[str],
     asks: Callable[[_Unit], frozenset[str]],
     gives: Callable[[_Unit], frozenset[str]],
 ) -> list[_Unit]:
     """The units reached from some words: a unit that asks for one of them gives its own."""
-    known = set(words)
+    known = set(vocabulary)
     reached: list[_Unit] = []
     rest = units
     while True:

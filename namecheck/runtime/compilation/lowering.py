@@ -97,10 +97,10 @@ def _contains_names(values: Sequence[Any]) -> bool:
     return bool(labels) and _contains(values, labels - {None})
 
 
-def _contains(value: Any, texts: Set[Any]) -> bool:
+def _contains(value: Any, spellings: Set[Any]) -> bool:
     if isinstance(value, str):
-        return value in texts
-    return isinstance(value, (list, tuple)) and any(_contains(part, texts) for part in value)
+        return value in spellings
+    return isinstance(value, (list, tuple)) and any(_contains(part, spellings) for part in value)
 
 
 def lower(node: Node, calls: Sequence[MadeCall], result: Any) -> None:

@@ -55,7 +55,7 @@ def translated(
     """
     receiver = _receiver((*args, *kwargs.values()))
     positional: list[tuple[int, Any]] = []
-    keywords: list[tuple[str, Any]] = []
+    keyword_arguments: list[tuple[str, Any]] = []
     dropped: list[int | str] = []
     for index, (arg, parameter) in enumerate(zip(args, positional_parameters, strict=False)):
         if parameter is not None and is_fresh(parameter):
@@ -66,8 +66,8 @@ def translated(
         if is_fresh(parameter):
             dropped.append(key)
         elif parameter.kinds & NAMING and speaks(kwargs[key]):
-            keywords.append((key, _indices(kwargs[key], receiver)))
-    return Changes(tuple(positional), tuple(keywords), tuple(dropped))
+            keyword_arguments.append((key, _indices(kwargs[key], receiver)))
+    return Changes(tuple(positional), tuple(keyword_arguments), tuple(dropped))
 
 
 def speaks(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namecheck.interpreter.domain.origins import Version
+from namecheck.interpreter.domain.provenance import Version
 from namecheck.interpreter.domain.values import Opaque, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter

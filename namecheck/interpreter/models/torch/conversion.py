@@ -15,7 +15,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import device_values, equalities, joins
-from namecheck.interpreter.domain.origins import Answer
+from namecheck.interpreter.domain.provenance import Answer
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,

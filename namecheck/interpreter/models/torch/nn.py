@@ -10,7 +10,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins, merges
-from namecheck.interpreter.domain.origins import Training
+from namecheck.interpreter.domain.provenance import Training
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,

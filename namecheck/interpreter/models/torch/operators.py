@@ -17,7 +17,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.origins import Answer
+from namecheck.interpreter.domain.provenance import Answer
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Held,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.origins import Text
+from namecheck.interpreter.domain.provenance import Text
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from namecheck.interpreter.domain import class_lookup, joins
-from namecheck.interpreter.domain.origins import Result, Version
+from namecheck.interpreter.domain.provenance import Result, Version
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,

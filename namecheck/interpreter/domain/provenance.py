@@ -1,6 +1,6 @@
-"""How opaque values are made: two opaque values with equal origins are one value.
+"""How opaque values are made: two opaque values with equal provenance are one value.
 
-The fields of an origin are what identifies the values that it is made of: the key of an opaque
+The fields of a provenance are what identifies the values that it is made of: the key of an opaque
 value, the address and content of a tensor, any other value itself (`joins.identity`).
 """
 
@@ -13,7 +13,7 @@ from namecheck.core.sizes import Known
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Provenance:
     """How an opaque value is made."""
 
     def parts(self) -> Iterator[object]:
@@ -24,10 +24,10 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh(Origin):
+class Fresh(Provenance):
     """Of nothing that is known: by its number it is equal to no other; `reason` is for the reader.
 
-    The `failed` are the keys, among those that it may be, of what failed (see `Failed`).
+    The `failed` are those of the values that it may be that failed (see `Failed`).
     """
 
     reason: str
@@ -36,14 +36,14 @@ class Fresh(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(Origin):
+class Failed(Provenance):
     """What an operator that found a contradiction would have given: nothing follows from it."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class MadeOf(Origin):
+class MadeOf(Provenance):
     """By unknown code, from values of which some are foreign or failed."""
 
     made: Hashable
@@ -51,7 +51,7 @@ class MadeOf(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Version(Origin):
+class Version(Provenance):
     """The version of a library, or whether a library has an attribute in that version."""
 
     subject: Hashable
@@ -59,7 +59,7 @@ class Version(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Origin):
+class Parameter(Provenance):
     """A parameter that nothing is known of, by the number of an environment and its name."""
 
     number: int
@@ -67,7 +67,7 @@ class Parameter(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Origin):
+class Variable(Provenance):
     """A variable that nobody has written in the environment of this number."""
 
     environment: int
@@ -75,7 +75,7 @@ class Variable(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute(Origin):
+class Attribute(Provenance):
     """An attribute that nobody has written."""
 
     owner: Hashable
@@ -83,7 +83,7 @@ class Attribute(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Item(Origin):
+class Item(Provenance):
     """An item of an opaque value; `index_type` tells 1 from True."""
 
     container: Hashable
@@ -92,14 +92,14 @@ class Item(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOf(Origin):
+class SizeOf(Provenance):
     """A size that is no constant, which its symbols identify."""
 
     size: Known
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Origin):
+class Operation(Provenance):
     """A Python operator, by the name of its node in `ast`.
 
     ``a > b`` is ``Lt`` of b and a; what negates another (``NotEq``, ``not``) is `Negation`.
@@ -110,28 +110,28 @@ class Operation(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Negation(Origin):
+class Negation(Provenance):
     """``not value``."""
 
     value: Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Chain(Origin):
+class Chain(Provenance):
     """``a < b < c``: that all comparisons hold."""
 
     comparisons: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Origin):
+class Text(Provenance):
     """A string put together of parts."""
 
     fragments: tuple[Hashable, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Origin):
+class Answer(Provenance):
     """What an operator of the table answers, with no tensor in it.
 
     `path` leads to one of several answers: the index in the tuple, and in the tuple within it.
@@ -144,7 +144,7 @@ class Answer(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(Origin):
+class Result(Provenance):
     """What a built-in function gives, the same for the same arguments."""
 
     function: str
@@ -152,7 +152,7 @@ class Result(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Origin):
+class Asked(Provenance):
     """What unknown code answers to a question (``is_available()``) in one round of a loop."""
 
     round: int
@@ -162,7 +162,7 @@ class Asked(Origin):
 
 
 @dataclass(frozen=True, slots=True)
-class Training(Origin):
+class Training(Provenance):
     """Whether a module is in training; `mode` changes where a module is switched."""
 
     module: Hashable
