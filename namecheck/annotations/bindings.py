@@ -157,7 +157,7 @@ def settle(bindings: Bindings) -> Bindings:
 
 
 def _settled(bindings: Bindings, pending: Pending) -> Bindings | None:
-    """The bindings after a pending size was held against them; None if that is too early."""
+    """The bindings after a pending size was checked; None if an axis is still unbound."""
     expression = pending.item.size
     assert expression is not None
     sizes = bindings.sizes
@@ -361,7 +361,7 @@ def _bind_axis_size(bindings: Bindings, axis: str, size: Size, site: Site) -> Bi
 def _bind_run(
     bindings: Bindings, several: Several, run_dims: tuple[Dim, ...] | None, site: Site
 ) -> Bindings:
-    """The bindings after the dims that ``*name`` stands for; None where they are not known."""
+    """The bindings after the dims of a ``*name``; None where the dims are unknown."""
     assert several.name is not None
     if run_dims is None:
         return bindings.unsure()

@@ -35,13 +35,13 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A union."""
+    """A union of declarations."""
 
     options: tuple[Declared, ...]
 
     @property
     def optional(self) -> bool:
-        """Whether None is the only thing that it may be besides tensors."""
+        """Whether None is the only alternative to tensors."""
         silent = [option for option in self.options if isinstance(option, Undeclared)]
         return silent == [NOTHING]
 
@@ -85,7 +85,7 @@ Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown |
 
 
 def speaks(declared: Declared) -> bool:
-    """Whether a declaration says anything of dimensions."""
+    """Whether a declaration states any dimensions."""
     if isinstance(declared, OneOf | Items):
         parts = declared.options if isinstance(declared, OneOf) else declared.each
         return any(map(speaks, parts))
@@ -96,7 +96,7 @@ _SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)
 
 
 def names_device(declared: Declared) -> bool:
-    """Whether a declaration says where any tensor is."""
+    """Whether a declaration states the device of any tensor."""
     if isinstance(declared, Declaration):
         return declared.device is not None
     if isinstance(declared, OneOf | Items):
@@ -106,7 +106,7 @@ def names_device(declared: Declared) -> bool:
 
 
 def of_dims_alone(declared: Declared) -> Declared:
-    """What a declaration says of dimensions alone."""
+    """The declaration without dtypes and devices."""
     if isinstance(declared, Declaration):
         return replace(declared, dtypes=None, device=None)
     if isinstance(declared, Every):
@@ -141,7 +141,7 @@ def meet(
 
 
 def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, int | str]]:
-    """What is declared of the parts of a value, each part, and its index or key."""
+    """The declarations of the parts of a value, with each part and its index or key."""
     if isinstance(value, tuple):
         each: Sequence[Declared] = ()
         if isinstance(declared, Items) and len(declared.each) == len(value):
@@ -156,7 +156,7 @@ def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, 
 def _meet_one(
     alternatives: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
 ) -> Bindings:
-    """The first refusal is told if every option refuses; one fitting option alone binds."""
+    """The bindings of the one option that fits; the first refusal where none does."""
     if value is None:
         return bindings
     fitting: list[Bindings] = []
@@ -179,8 +179,8 @@ def _check_dtype(declared: Declaration, tensor: Tensor, function: str, site: Sit
     if declared.dtypes is None:
         return
     if dtypes.is_among(tensor.dtype, declared.dtypes) is Answer.NO:
-        given = dtypes.show(tensor.dtype)
-        raise wording.dtype(function, site, given, declared.word)
+        shown = dtypes.show(tensor.dtype)
+        raise wording.dtype(function, site, shown, declared.word)
 
 
 def _check_device(declared: Declaration, tensor: Tensor, function: str, site: Site) -> None:
@@ -253,7 +253,7 @@ def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> De
 
 
 def _except_for(name: str, resolve: Resolve) -> Resolve:
-    """The aliases but for one: an alias that stands in itself says nothing there."""
+    """The aliases without one: an alias that stands in its own definition declares nothing."""
     return lambda other: None if other == name else resolve(other)
 
 

@@ -27,7 +27,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A size as it is written, and what it says."""
+    """A size as it is written, with its term."""
 
     text: str
     term: Term
@@ -86,7 +86,7 @@ _NO_SIZES: Final[Mapping[str, Size]] = {}
 
 
 def read(text: str) -> Expression:
-    """An expression from its text; raises SyntaxError where it is none of Python's."""
+    """The expression of a text; raises SyntaxError where it is no expression of Python."""
     return Expression(text, _term(ast.parse(text, mode="eval").body))
 
 

@@ -16,7 +16,7 @@ from namecheck.core.names import UNKNOWN, Axis, Name, word
 
 
 class AnnotationError(ValueError):
-    """A string that is not of the annotation language; the message tells what to write."""
+    """A string outside the annotation language; the message says what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Dimension:
     @property
     def text(self) -> str:
         """The dimension as it is written."""
-        told = "=".join([*filter(None, [self.name]), *([self.size.text] if self.size else [])])
-        return ("#" if self.broadcast else "") + (told or "_")
+        parts = "=".join([*filter(None, [self.name]), *([self.size.text] if self.size else [])])
+        return ("#" if self.broadcast else "") + (parts or "_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _axis(name: str, axes: Mapping[str, Dim]) -> Dim:
 
 
 def _computed(term: Term, axes: Mapping[str, Dim]) -> Dim:
-    """The dimension of a size: of a product the one that its factors are merged into."""
+    """The dim of a computed size: of a product the merged dim of its factors."""
     if term is None:
         return ANY_DIM
     if isinstance(term, str):
@@ -193,8 +193,10 @@ def _items(text: str) -> Iterator[Item]:
         try:
             yield _item(written)
         except (AnnotationError, SyntaxError) as error:
-            told = error if isinstance(error, AnnotationError) else "no name, number or expression"
-            raise AnnotationError(f"'{written}' in \"{text}\": {told}") from None
+            reason = (
+                error if isinstance(error, AnnotationError) else "no name, number or expression"
+            )
+            raise AnnotationError(f"'{written}' in \"{text}\": {reason}") from None
 
 
 def _item(written: str) -> Item:

@@ -1,4 +1,4 @@
-"""How a call that contradicts its annotations is told."""
+"""The messages for calls that contradict their annotations."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Site:
 
 def shown(dims: Dims) -> str:
     """Dims as a shape with what names there are: ``(N=2, 3)``."""
-    told = [_shown(dim) for dim in dims.prefix]
+    shown_dims = [_shown(dim) for dim in dims.prefix]
     if dims.open:
-        told.append("...")
-    told += [_shown(dim) for dim in dims.suffix]
-    return f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+        shown_dims.append("...")
+    shown_dims += [_shown(dim) for dim in dims.suffix]
+    return f"({', '.join(shown_dims)}{',' if len(shown_dims) == 1 else ''})"
 
 
 def _shown(dim: Dim) -> str:
@@ -58,14 +58,14 @@ def _shown(dim: Dim) -> str:
 
 def rank(function: str, site: Site) -> Contradiction:
     """A tensor with too many or too few dimensions."""
-    wanted, given = site.pattern.min_rank, site.dims.rank
+    declared_rank, own_rank = site.pattern.min_rank, site.dims.rank
     least = "at least " if site.pattern.several else ""
-    had = f"at least {site.dims.min_rank}" if given is None else str(given)
+    had = f"at least {site.dims.min_rank}" if own_rank is None else str(own_rank)
     message = (
         f"{function}(): {site.phrase} has {had} dimension{'' if had == '1' else 's'}, "
-        f"but {least}{wanted} {'is' if wanted == 1 else 'are'} declared"
+        f"but {least}{declared_rank} {'is' if declared_rank == 1 else 'are'} declared"
     )
-    more = site.dims.min_rank > wanted and not site.pattern.several
+    more = site.dims.min_rank > declared_rank and not site.pattern.several
     further = f' Written "... {site.pattern.text}", it would take further ones in front.'
     help = f"Pass a tensor with the dimensions of {_quoted(site.pattern)}."
     return _contradiction("NC211", message, [site], help=help + (further if more else ""))
@@ -80,11 +80,11 @@ def order(
         f"but '{label}' is declared at dimension {declared_position}"
     )
     items = site.pattern.items
-    wanted = [item.name for item in items if isinstance(item, Dimension)]
+    item_names = [item.name for item in items if isinstance(item, Dimension)]
     labels = [naming.word(dim.name) for dim in site.dims.known]
     help = "Transpose it, or give the annotation the order of the tensor."
-    if None not in wanted and sorted(map(str, wanted)) == sorted(map(str, labels)):
-        listed = ", ".join(f"'{name}'" for name in wanted)
+    if None not in item_names and sorted(map(str, item_names)) == sorted(map(str, labels)):
+        listed = ", ".join(f"'{name}'" for name in item_names)
         help = f"Bring it into the declared order: {site.value}.align_to({listed})."
         if site.returned:
             help = f"Bring it into the declared order with align_to({listed})."

@@ -23,10 +23,10 @@ from namecheck.rules.registry import rule
 def align_to(input: Tensor, names: Sequence[Any]) -> Dims:
     """The dims in the order of `names`, new ones of size 1 (named_tensor.rst, ``align_to``)."""
     place = ellipsis_index(names, "align_to")
-    wanted = resolve(OPEN, names, "align_to")
+    target_names = resolve(OPEN, names, "align_to")
     if place is None:
-        return _aligned(input.dims, Dims.of(*wanted.front))
-    return _aligned_around(input.dims, wanted.front, wanted.back)
+        return _aligned(input.dims, Dims.of(*target_names.front))
+    return _aligned_around(input.dims, target_names.front, target_names.back)
 
 
 @rule(memory="moves")
@@ -96,20 +96,20 @@ def _found(dims: Dims, name: Name, complete: bool) -> Dim:
 
 def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...]) -> Dims:
     """The dims that are not asked for stand, in their order, where the Ellipsis does."""
-    asked = (*front, *back)
-    if None in asked:
+    target_names = (*front, *back)
+    if None in target_names:
         raise Contradiction(
             "NC109",
             "align_to: the desired order of dimensions cannot contain a None name, got "
-            f"{naming.show(asked)}",
+            f"{naming.show(target_names)}",
             help="Leave the unnamed dims to the Ellipsis.",
         )
-    certain = not dims.open and UNKNOWN not in (*dims.names, *asked)
-    words = set(labels(asked))
+    certain = not dims.open and UNKNOWN not in (*dims.names, *target_names)
+    words = set(labels(target_names))
     if certain:
         middle = Dims(tuple(dim for dim in dims.prefix if naming.word(dim.name) not in words))
     else:
-        middle = _rest(dims, words, unknown=UNKNOWN in asked)
+        middle = _rest(dims, words, unknown=UNKNOWN in target_names)
     result = dim_map.joined(
         Dims(tuple(_found(dims, name, certain) for name in front)),
         middle,

@@ -1,8 +1,8 @@
 """Two dimensions that meet in one position, and two lists of them that are lined up.
 
 Labels follow native torch; axes, which annotations give, the laws of docs/semantics.md, "Two kinds
-of name"; where a label meets an axis they are compared as strings. An axis of which only a part is
-left, a slice of unknown extent say, need not differ from another: of that we say nothing.
+of name"; where a label meets an axis they are compared as strings. A part of an axis, such as a
+slice of unknown size, need not differ from another axis: nothing is reported there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _unified_name(a: Dim, b: Dim) -> Name:
 
 
 def _of_different_axes(a: Dim, b: Dim) -> Name:
-    """The name of the one that is not stretched; unknown where that cannot be told."""
+    """The name of the axis that is not stretched; unknown where that is uncertain."""
     for one, other in ((a, b), (b, a)):
         if is_whole(one) or (other.size == 1 and one.size not in (1, UNKNOWN)):
             return one.name
@@ -52,7 +52,7 @@ def _unified_size(a: Dim, b: Dim) -> Size:
 
 
 def _vaguely_sized(dim: Dim) -> tuple[bool, bool, str]:
-    """Sizes of which it cannot be told whether they agree are one: that of an axis says most."""
+    """The order in which two sizes that may be equal are preferred: that of an axis first."""
     return not is_whole(dim), isinstance(dim.size, int), str(dim.size)
 
 
@@ -70,7 +70,7 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
 
 
 def unify(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
-    """The same by the names alone, whatever the sizes."""
+    """As `broadcast`, by the names alone, whatever the sizes."""
     reach = _reach(left, right)
     unified: list[Dim] = []
     for offset in range(1, reach + 1):
@@ -118,7 +118,7 @@ def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, actio
 def _check_misaligned(
     lone: Dim | None, dim: Dim | None, others: Dims, dims: Dims, action: str
 ) -> None:
-    """Refuse that a named dim stands against one without a name, and is found elsewhere there."""
+    """Refuse a named dim against an unnamed one, where the name stands elsewhere."""
     name = None if dim is None else dim.name
     if isinstance(name, Axis):
         misaligned = lone is not None and is_misplaced(lone, name, others, dims)
@@ -220,7 +220,7 @@ def check_one(
 
 
 def diagonal_dim(row_dim: Dim, column_dim: Dim, offset: int | Unknown = 0) -> Dim:
-    """The diagonal of a square is the axis that the square has twice."""
+    """The diagonal of a square: the axis that both sides are; else without a name."""
     names, size = (
         (row_dim.name, column_dim.name),
         _diagonal_size(row_dim.size, column_dim.size, offset),

@@ -30,7 +30,7 @@ NEW = Dim(None, 1, purposeful=True)
 
 @rule(memory="joins", overlaps="refused")
 def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
-    """All dims unify, the one that is put together too (recorded: cat)."""
+    """The names of all inputs unify, also at the dim concatenated (recorded: cat)."""
     if isinstance(tensors, (Many, Unknown)):
         return tensors.each.dims.sizeless() if isinstance(tensors, Many) else OPEN
     if not tensors:
@@ -60,7 +60,7 @@ def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
 
 
 def _joined(unified: Dim, pieces: Sequence[Dim]) -> Dim:
-    """The dim that is put together of `pieces`: labels have been unified, axes add up."""
+    """The dim that `pieces` are concatenated to: labels have been unified, axes add up."""
     size = added(piece.size for piece in pieces)
     if not any(isinstance(piece.name, Axis) for piece in pieces):
         return Dim(unified.name, size)
@@ -68,13 +68,13 @@ def _joined(unified: Dim, pieces: Sequence[Dim]) -> Dim:
 
 
 def put_together(pieces: Sequence[Dim]) -> Dim:
-    """The same of dims whose labels are no concern of each other."""
+    """The same for dims whose labels need not agree with each other."""
     unknown = any(piece.name is UNKNOWN for piece in pieces)
     return _joined(Dim(UNKNOWN if unknown else None), pieces)
 
 
 def _joined_name(names: Sequence[Name], size: Size) -> Name:
-    """One axis stays what it is; of several the sum of their sizes tells."""
+    """One axis stays what it is; several give the axis that the sum of their sizes names."""
     axes = {name.name for name in names if isinstance(name, Axis)}
     if UNKNOWN in names:
         return UNKNOWN
@@ -94,7 +94,7 @@ def _named(lists: Sequence[Dims]) -> Answer:
 
 
 def _skipped(dims: Dims) -> bool:
-    """torch leaves an empty vector out, where no tensor has a name."""
+    """torch skips an empty vector, where no tensor has a name."""
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 
@@ -160,7 +160,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
 
 @rule(memory="joins", overlaps="refused")
 def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
-    """All dims unify; the new one has no name (torch.stack)."""
+    """The names of all inputs unify; the new dim has no name (torch.stack)."""
     if isinstance(tensors, Unknown):
         return OPEN
     lists = [tensors.each.dims] if isinstance(tensors, Many) else [t.dims for t in tensors]
@@ -186,7 +186,7 @@ def stack(tensors: Tensors, dim: DimArgument = 0) -> Dims:
 
 @rule(memory="joins", overlaps="refused")
 def hstack(tensors: Tensors) -> Dims:
-    """cat along dim 1, of vectors along dim 0 (recorded: hstack)."""
+    """As `cat` along dim 1, for vectors along dim 0 (recorded: hstack)."""
     first = _first(tensors)
     if first is None or first.rank is None:
         return OPEN
@@ -195,19 +195,19 @@ def hstack(tensors: Tensors) -> Dims:
 
 @rule(memory="joins", overlaps="refused")
 def vstack(tensors: Tensors) -> Dims:
-    """cat along dim 0 of tensors of at least two dims (torch.vstack)."""
+    """As `cat` along dim 0, of tensors with at least two dims (torch.vstack)."""
     return _stacked(tensors, 2, 0)
 
 
 @rule(memory="joins", overlaps="refused")
 def dstack(tensors: Tensors) -> Dims:
-    """cat along dim 2 of tensors of at least three dims (torch.dstack)."""
+    """As `cat` along dim 2, of tensors with at least three dims (torch.dstack)."""
     return _stacked(tensors, 3, 2)
 
 
 @rule(memory="joins", overlaps="refused")
 def column_stack(tensors: Tensors) -> Dims:
-    """cat along dim 1, where vectors are columns (torch.column_stack)."""
+    """As `cat` along dim 1, where a vector is a column (torch.column_stack)."""
     if isinstance(tensors, (Many, Unknown)) or any(t.dims.open for t in tensors):
         return OPEN
     return cat([Tensor(_column(tensor.dims)) for tensor in tensors], 1)
@@ -233,18 +233,18 @@ def _column(dims: Dims) -> Dims:
 
 def at_least(dims: Dims, rank: int) -> Dims:
     """The dims of ``atleast_2d`` and ``atleast_3d``: a row; a matrix of one layer."""
-    given = dims.prefix
-    if len(given) >= rank:
+    known_dims = dims.prefix
+    if len(known_dims) >= rank:
         return dims
-    if not given:
+    if not known_dims:
         return Dims((NEW,) * rank)
-    if len(given) == 1:
-        return Dims((NEW, *given) if rank == 2 else (NEW, *given, NEW))
-    return Dims((*given, NEW))
+    if len(known_dims) == 1:
+        return Dims((NEW, *known_dims) if rank == 2 else (NEW, *known_dims, NEW))
+    return Dims((*known_dims, NEW))
 
 
 def _each(input: Several, rank: int) -> Dims | tuple[Dims, ...] | Many | Unknown:
-    """The same for one tensor, or for every one of several."""
+    """The rule applied to one tensor, or to each of several."""
     if isinstance(input, Unknown):
         return UNKNOWN
     if isinstance(input, Many):

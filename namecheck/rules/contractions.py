@@ -27,14 +27,14 @@ from namecheck.rules.registry import rule
 
 @rule(memory="fresh", overlaps="refused")
 def mm(input: Tensor, mat2: Tensor) -> Dims:
-    """A matrix by a matrix (recorded: mm)."""
+    """The rows of the first matrix and the columns of the second (recorded: mm)."""
     for tensor, role in ((input, "self"), (mat2, "mat2")):
         check_rank(tensor.dims, 2, f"{role} must be a matrix")
     return _product_of_matrices(input.dims, mat2.dims)
 
 
 def _product_of_matrices(left: Dims, right: Dims) -> Dims:
-    """The product of what are certainly two matrices."""
+    """The product of two dims lists that are certainly matrices."""
     one, other = closed(left, 2), closed(right, 2)
     _check_shapes(one, other)
     return matrix_product(one, other)
@@ -42,9 +42,9 @@ def _product_of_matrices(left: Dims, right: Dims) -> Dims:
 
 def closed(dims: Dims, rank: int) -> Dims:
     """The dims as a closed list of `rank`, which has been checked."""
-    found = dim_map.of_rank(dims, rank)
-    assert found is not None, "the rank has been checked"
-    return found
+    closed_dims = dim_map.of_rank(dims, rank)
+    assert closed_dims is not None, "the rank has been checked"
+    return closed_dims
 
 
 def check_rank(dims: Dims, rank: int, message: str) -> None:
@@ -95,7 +95,7 @@ def check_axes(a: Dim, b: Dim) -> None:
 
 @rule(memory="fresh", overlaps="refused")
 def matmul(input: Tensor, other: Tensor) -> Dims:
-    """Batches of matrices multiplied; no name may stand twice in the result (recorded: matmul)."""
+    """The batch dims unified, then rows and columns; no name stands twice (recorded: matmul)."""
     product = _matmul(input.dims, other.dims)
     labels = [name for name in product.names if isinstance(name, str)]
     if len(set(labels)) < len(labels):
@@ -105,7 +105,7 @@ def matmul(input: Tensor, other: Tensor) -> Dims:
 
 @rule
 def matmul_natively(input: Tensor, other: Tensor) -> Dims:
-    """torch 2.12 lets a batch name pass that is the name of a feature (recorded: matmul)."""
+    """As `matmul`, but torch 2.12 accepts a batch name that is also a row's (recorded)."""
     return _matmul(input.dims, other.dims)
 
 
@@ -128,7 +128,7 @@ def _batch(dims: Dims) -> Dims:
 
 
 def matrix_product(left: Dims, right: Dims) -> Dims:
-    """The dims of a product: the batch dims, unified, and what is not contracted of either."""
+    """The dims of a product: the batch dims unified, then those of either not contracted."""
     rows, columns = _features(left), _features(right)
     if rows is None or columns is None:
         return _product_of_unknown_rank(left, right)
@@ -144,14 +144,14 @@ def matrix_product(left: Dims, right: Dims) -> Dims:
 
 
 def _features(dims: Dims) -> int | None:
-    """How many dims a factor leaves: one of a matrix, none of a vector, unknown of unknown rank."""
+    """How many dims a factor keeps: one of a matrix, none of a vector, unknown without a rank."""
     if dims.min_rank >= 2:
         return 1
     return None if dims.open else 0
 
 
 def last_dim(dims: Dims) -> Dim:
-    """The last dim; one of which nothing is known where it is unknown."""
+    """The last dim; a dim of which nothing is known where the list is open."""
     return dims.from_right(1) or ANY_DIM
 
 
@@ -310,7 +310,7 @@ def _batched_message(left: Dims, right: Dims) -> str:
 
 @rule(memory="fresh")
 def bmm(input: Tensor, mat2: Tensor) -> Dims:
-    """Two batches of matrices, pair by pair (recorded: bmm)."""
+    """The batch unified, the rows of the first, the columns of the second (recorded: bmm)."""
     return _bmm(input.dims, mat2.dims)
 
 
@@ -345,7 +345,7 @@ def _batches(left: Dims, right: Dims) -> tuple[Dims, Dims]:
 
 @rule(memory="fresh")
 def mv(input: Tensor, vec: Tensor) -> Dims:
-    """A matrix by a vector (recorded: mv)."""
+    """The rows of the matrix (recorded: mv)."""
     if input.dims.rank == 0:
         raise _no_dims()
     rows = Dims(input.dims.prefix[:1]) if input.dims.prefix else Dims((ANY_DIM,))
@@ -374,7 +374,7 @@ def _mv(matrix: Dims, vector: Dims, bias: Dims) -> Dims:
 
 @rule(memory="fresh")
 def dot(input: Tensor, tensor: Tensor) -> Dims:
-    """Two vectors; nothing is left (recorded: dot)."""
+    """No dims: the one dim of both vectors is contracted (recorded: dot)."""
     return _dot(input.dims, tensor.dims)
 
 
@@ -388,7 +388,7 @@ def dot_natively(input: Tensor, tensor: Tensor, out: Tensor | None = None) -> Di
 
 @rule(memory="fresh")
 def vdot(input: Tensor, other: Tensor) -> Dims:
-    """Two vectors, the first conjugated; nothing is left (torch.vdot)."""
+    """No dims: the one dim of both vectors is contracted, as in `dot` (torch.vdot)."""
     return _dot(input.dims, other.dims)
 
 
@@ -405,7 +405,7 @@ def _dot(left: Dims, right: Dims) -> Dims:
 
 @rule(memory="unknown", overlaps="refused")
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> Dims:
-    """A product of matrices, and a bias that broadcasts to it (recorded: addmm)."""
+    """As `mm`, unified with the bias, which broadcasts to the product (recorded: addmm)."""
     return add_product(input.dims, mat1.dims, mat2.dims)
 
 
@@ -417,7 +417,7 @@ def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
 
 
 def with_bias(product: Dims, bias: Dims) -> Dims:
-    """A product under the names that it and a bias have together; the bias must stretch to it."""
+    """The names of a product unified with those of a bias that broadcasts to it."""
     unified = unify(product, bias)
     dim_map.check_expandable(bias, product)
     return dim_map.of_rank_as(unified.sizeless(), product)
@@ -425,20 +425,20 @@ def with_bias(product: Dims, bias: Dims) -> Dims:
 
 @rule(memory="unknown")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor) -> Dims:
-    """A matrix by a vector, and a vector added (recorded: addmv)."""
+    """As `mv`, unified with the bias (recorded: addmv)."""
     return with_bias(_mv(mat.dims, vec.dims, input.dims), input.dims)
 
 
 @rule(memory="unknown")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
-    """Batches of matrices multiplied, and a bias that broadcasts to them (torch.baddbmm)."""
+    """As `bmm`, unified with the bias, which broadcasts to the product (torch.baddbmm)."""
     _check_reach(batch1.dims, batch2.dims)
     return with_bias(_bmm(batch1.dims, batch2.dims), input.dims)
 
 
 @rule(memory="unknown", overlaps="refused")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
-    """Batches of matrices multiplied and summed over the batch, and a bias (torch.addbmm)."""
+    """As `bmm` without the batch, unified with the bias (torch.addbmm)."""
     _check_reach(batch1.dims, batch2.dims)
     return with_bias(dim_map.without_left(_bmm(batch1.dims, batch2.dims), 1), input.dims)
 
@@ -451,7 +451,7 @@ def _check_reach(*factors: Dims) -> None:
 
 @rule(memory="unknown")
 def cdist(x1: Tensor, x2: Tensor) -> Dims:
-    """Distances of rows: the batch dims unified, then the rows of either (recorded: cdist)."""
+    """The batch dims unified, then the rows of either input (recorded: cdist)."""
     left, right = x1.dims, x2.dims
     for dims, role in ((left, "X1"), (right, "X2")):
         if dims.rank is not None and dims.rank < 2:
@@ -473,7 +473,7 @@ def cdist(x1: Tensor, x2: Tensor) -> Dims:
 
 
 def _check_unique(left: Dims, right: Dims, result: Dims) -> None:
-    """Refuse a name that would stand twice, with the places that it comes from."""
+    """Refuse a name that would stand twice; the message says where both come from."""
     origins = [*_batch_origins(left, right, result), (left, 2), (right, 2)]
     for index, (dim, origin) in enumerate(zip(result.known, origins, strict=True)):
         for other, where in zip(result.known[index + 1 :], origins[index + 1 :], strict=True):

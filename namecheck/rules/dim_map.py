@@ -85,7 +85,7 @@ def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
 
 
 def in_some_order(dims: Dims) -> Dims:
-    """The dims in an unknown order: each may be any of them."""
+    """The dims in an unknown order: any of them may stand at each position."""
     if dims.open:
         return OPEN
     if not dims.prefix:
@@ -94,7 +94,7 @@ def in_some_order(dims: Dims) -> Dims:
 
 
 def of_rank(dims: Dims, rank: int) -> Dims | None:
-    """The dims, seen as a list of just `rank`; None where it certainly has another number."""
+    """The dims as a closed list of `rank`; None where the rank certainly differs."""
     if not dims.open:
         return dims if len(dims.prefix) == rank else None
     if dims.min_rank > rank:
@@ -110,7 +110,7 @@ def renamed_as(dims: Dims, model: Dims) -> Dims:
 
 
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
-    """The dims, which certainly have the shape of `model`: rank and sizes known of either."""
+    """The dims with the rank and the sizes of `model`, which has certainly the same shape."""
     if model.rank is None:
         return dims
     closed = of_rank(dims, model.rank)
@@ -137,7 +137,7 @@ def without_right(dims: Dims, count: int) -> Dims:
 
 
 def pairs(left: Dims, right: Dims) -> list[tuple[Dim, Dim]] | None:
-    """The dims that certainly stand at one position, if the ranks are one; None if they differ."""
+    """The pairs of dims at one position, if both have one rank; None if the ranks differ."""
     rank = left.rank if left.rank is not None else right.rank
     if rank is not None:
         one, other = of_rank(left, rank), of_rank(right, rank)
@@ -151,11 +151,11 @@ def pairs(left: Dims, right: Dims) -> list[tuple[Dim, Dim]] | None:
 
 def same_names(left: Dims, right: Dims) -> Answer:
     """Whether two lists of dims have the same names, None included."""
-    found = pairs(left, right)
-    if found is None:
+    dim_pairs = pairs(left, right)
+    if dim_pairs is None:
         return Answer.NO
     answer = Answer.MAYBE if left.open or right.open else Answer.YES
-    for one, other in found:
+    for one, other in dim_pairs:
         if UNKNOWN in (one.name, other.name) or _vague(one.name, other.name):
             answer = Answer.MAYBE
         elif naming.word(one.name) != naming.word(other.name):
@@ -164,17 +164,17 @@ def same_names(left: Dims, right: Dims) -> Answer:
 
 
 def _vague(name: Name, other_name: Name) -> bool:
-    """An axis may well be what an unnamed dim is: an annotation names what it likes."""
+    """An axis may be the name of an unnamed dim, as an annotation may call a dim anything."""
     return None in (name, other_name) and (isinstance(name, Axis) or isinstance(other_name, Axis))
 
 
 def same_shape(left: Dims, right: Dims) -> Answer:
     """Whether two lists of dims have the same sizes."""
-    found = pairs(left, right)
-    if found is None:
+    dim_pairs = pairs(left, right)
+    if dim_pairs is None:
         return Answer.NO
     answer = Answer.MAYBE if left.open or right.open else Answer.YES
-    for one, other in found:
+    for one, other in dim_pairs:
         answer = min(answer, agree(one.size, other.size), key=lambda answer: answer.value)
     return answer
 
@@ -262,7 +262,7 @@ def joined(*lists: Dims) -> Dims:
 
 
 def check_expandable(dims: Dims, shape: Dims) -> None:
-    """Refuse dims that cannot be stretched to the shape of `shape` (recorded: addmm, expand)."""
+    """Refuse dims that cannot be expanded to `shape` (recorded: addmm, expand)."""
     if dims.rank is None or shape.rank is None:
         return
     if dims.rank > shape.rank:
@@ -285,7 +285,7 @@ def check_expandable(dims: Dims, shape: Dims) -> None:
 
 
 def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
-    """What a tensor that is written to becomes: it takes the names, or must have them already.
+    """The dims after a write: the computed names, which must equal those it has, if any.
 
     Source: name_inference.rst, "out function and in-place variants"; recorded: add, resize_as_.
     """

@@ -1,8 +1,8 @@
 """einops: every letter of a pattern stands for one dimension, before and after.
 
 ``b (h w) c`` takes the dim ``h*w`` apart, or puts it together, the first letter outermost. A letter
-is a local name: what it stands for is told by the tensor. A dim of which the sizes tell that it is
-taken apart in another order than it was put together is scrambled, as in a view.
+is a local name: the tensor decides what it stands for. A dim whose sizes show that it is split in
+another order than it was merged is scrambled, as in a view.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def einops_rearrange(input: Several, pattern: str | Unknown, axes_lengths: Lengt
 
 @rule(memory="unknown")
 def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
-    """The same, with new letters at the sizes that they are given (einops.repeat)."""
+    """As `einops_rearrange`, with new letters at the sizes given (einops.repeat)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -53,7 +53,7 @@ def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths)
 def einops_reduce(
     input: Several, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
 ) -> Dims:
-    """The same, without the letters that are not on the right (einops.reduce)."""
+    """As `einops_rearrange`, without the letters missing on the right (einops.reduce)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -65,7 +65,7 @@ def einops_reduce(
 def einops_mix(
     input: Tensor, pattern: str | Unknown, weight_shape: str | Unknown, axes_lengths: Lengths
 ) -> Dims:
-    """A product with weights, whose letters have the sizes given (einops.layers.torch.EinMix)."""
+    """The dims of the right side, new letters at the sizes given (einops.layers.torch.EinMix)."""
     if isinstance(pattern, Unknown) or isinstance(weight_shape, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -96,7 +96,7 @@ def _stacked(input: Several) -> Dims:
 def _transformed(
     dims: Dims, left: Side, right: Side, lengths: Lengths, *, others: Sequence[Letter] = ()
 ) -> Dims:
-    """The dims on the left side as the right side has them."""
+    """The dims in the layout of the pattern's right side."""
     for letter in lengths:
         if letter not in (*left.letters, *right.letters, *others):
             raise wrong(
@@ -186,7 +186,7 @@ def sized_dim(size: Size) -> Dim:
 
 
 def together(dims: Sequence[Dim]) -> Dim:
-    """The dim that several in a row are merged into, the first outermost."""
+    """The dim that several adjacent dims are merged into, the first outermost."""
     if not dims:
         return NEW
     if len(dims) == 1:
@@ -196,10 +196,10 @@ def together(dims: Sequence[Dim]) -> Dim:
 
 
 def _sized(letter: Letter, dim: Dim, size: Size) -> Dim:
-    """A whole dim of which the size is given, too."""
-    given = sized_dim(size)
-    if isinstance(dim.name, Axis) and isinstance(given.name, Axis) and clash(dim, given):
-        words = [str(naming.word(dim.name)), str(naming.word(given.name))]
+    """A whole dim with the size given, where its own is unknown."""
+    fresh = sized_dim(size)
+    if isinstance(dim.name, Axis) and isinstance(fresh.name, Axis) and clash(dim, fresh):
+        words = [str(naming.word(dim.name)), str(naming.word(fresh.name))]
         raise Contradiction(
             "NC101",
             f"The letter {letter} stands for dim '{words[0]}' and is given the size of dim "
@@ -218,27 +218,31 @@ def _check_size(length: Size, other_size: Size) -> None:
 
 def _parts(dim: Dim, chunk_sizes: Sequence[Size | None]) -> list[Dim]:
     """A dim taken apart, where one of the sizes may not be given."""
-    known = product(size for size in chunk_sizes if size is not None)
+    given_size = product(size for size in chunk_sizes if size is not None)
     if None not in chunk_sizes:
-        _check_size(dim.size, known)
-    elif isinstance(dim.size, int) and isinstance(known, int) and (not known or dim.size % known):
+        _check_size(dim.size, given_size)
+    elif (
+        isinstance(dim.size, int)
+        and isinstance(given_size, int)
+        and (not given_size or dim.size % given_size)
+    ):
         raise wrong(
-            f"Shape mismatch, can't divide axis of length {dim.size} in chunks of {known}",
+            f"Shape mismatch, can't divide axis of length {dim.size} in chunks of {given_size}",
             code="NC201",
         )
-    rest = inferred(dim.size, known)
+    rest = inferred(dim.size, given_size)
     return apart(dim, [rest if size is None else size for size in chunk_sizes])
 
 
 def apart(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
-    """The parts of these sizes that a dim is taken apart into, the first outermost."""
+    """The parts of these sizes that a dim is split into, the first outermost."""
     if dim.name is UNKNOWN:
         return [Dim(UNKNOWN, size) for size in sizes]
     return laid_out([dim], sizes)
 
 
 def check_rank(left: Side, dims: Dims) -> None:
-    """Refuse a tensor with other dims than the pattern has groups."""
+    """Refuse a tensor whose rank differs from the number of groups in the pattern."""
     least = len(left.groups) - (... in left.groups)
     if ... in left.groups:
         fits, wanted = dims.rank is None or dims.rank >= least, f">={least}"
@@ -254,7 +258,7 @@ def check_rank(left: Side, dims: Dims) -> None:
 
 @rule(memory="unknown")
 def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims:
-    """``einsum`` with words for letters, the equation after the operands (einops.einsum)."""
+    """As `einsum`, with words as letters and the equation last (einops.einsum)."""
     *tensors, pattern = tensors_and_pattern or (UNKNOWN,)
     if not isinstance(pattern, str):
         return OPEN
@@ -263,9 +267,9 @@ def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims
         raise wrong("Einsum pattern must contain '->'.", help="Write `before -> after`.")
     terms = [_term(patterns.side(t, underscore=True, repeats=True)) for t in before.split(",")]
     output = _term(patterns.side(after, underscore=True))
-    known = {letter for term in terms for letter in term}
+    known_letters = {letter for term in terms for letter in term}
     for letter in output:
-        if letter not in known:
+        if letter not in known_letters:
             raise wrong(f"Unknown axis {letter} on right side of einsum {pattern}.")
     operands = [one if isinstance(one, Tensor) else Tensor() for one in tensors]
     return contracted(terms, output, operands)

@@ -22,7 +22,7 @@ def take(input: Tensor, indices: Tensor) -> Dims:
 def nonzero(
     input: Tensor, as_tuple: bool | Unknown = False
 ) -> Dims | tuple[Dims, ...] | Many | Unknown:
-    """A row for each place; or the indices dim by dim (torch.nonzero)."""
+    """A row for each nonzero element; as a tuple, the indices of each dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
     if isinstance(as_tuple, Unknown):
@@ -33,7 +33,7 @@ def nonzero(
 
 @rule(memory="unknown")
 def argwhere(input: Tensor) -> Dims:
-    """A row for each place (torch.argwhere)."""
+    """A row for each nonzero element (torch.argwhere)."""
     rank = input.dims.rank
     return Dims((Dim(None), Dim(None, UNKNOWN if rank is None else rank)))
 
@@ -87,7 +87,7 @@ def one_hot(input: Tensor, num_classes: Size = -1) -> Dims:
 
 @rule(memory="fresh")
 def embedding(input: Tensor, weight: Tensor) -> Dims:
-    """A vector for each index: the index's dims, then the weight's last (nn.functional)."""
+    """The index's dims, then the last dim of the weight (nn.functional.embedding)."""
     if weight.dims.rank is not None and weight.dims.rank != 2:
         raise Contradiction(
             "NC207", "'weight' must be 2-D", help="The weight has a row for each index."
@@ -97,7 +97,7 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
 
 @rule(memory="fresh")
 def embedding_module(input: Tensor, embedding_dim: Size = UNKNOWN) -> Dims:
-    """A vector for each index, which its size may tell (nn.Embedding)."""
+    """The index's dims, then the features, which a symbolic size names (nn.Embedding)."""
     return embedding(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))))
 
 
@@ -108,7 +108,7 @@ def unique(
     return_counts: bool | Unknown = False,
     dim: DimArgument = None,
 ) -> Dims | tuple[Dims, ...] | Unknown:
-    """The elements that differ, or the slices along `dim`; where each went; counts (torch.unique).
+    """The distinct elements, or slices along `dim`; inverse indices; counts (torch.unique).
 
     A label along `dim` stays; of an axis some are left.
     """
@@ -128,13 +128,13 @@ def unique(
 
 @rule(memory="unknown")
 def counts(input: Tensor, bins: Size = 100) -> Dims:
-    """A number for each bin, without a name but that of the size (torch.histc)."""
+    """A dim of bins, which only a symbolic size names (torch.histc)."""
     return Dims((Dim() if isinstance(bins, Unknown) else new_dim(bins),))
 
 
 @rule(memory="unknown")
 def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims]:
-    """A number for each bin, and the edges of the bins (torch.histogram)."""
+    """A dim of bins, and one of their edges (torch.histogram)."""
     if not isinstance(bins, Tensor):
         more = UNKNOWN if isinstance(bins, Unknown) else bins + 1
         return counts(input, bins), counts(input, more)
@@ -145,7 +145,7 @@ def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims
 
 @rule(memory="unknown")
 def distances_of_pairs(input: Tensor) -> Dims:
-    """A number for each pair of rows (nn.functional.pdist)."""
+    """One unnamed dim of pairs of rows (nn.functional.pdist)."""
     rows = input.dims.from_right(2)
     size = UNKNOWN if rows is None else rows.size
     count = UNKNOWN if isinstance(size, Unknown) else size * (size - 1) // 2

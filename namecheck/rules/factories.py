@@ -17,7 +17,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="fresh")
 def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = None) -> Dims:
-    """A tensor of these sizes under these names (name_inference.rst, "Factory functions")."""
+    """The dims of these sizes and names (name_inference.rst, "Factory functions")."""
     if names is not None and not isinstance(names, Unknown):
         _check_place(device, layout, "NYI: named tensors only support strided layout")
     return _made(size, names)
@@ -27,7 +27,7 @@ def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = 
 def filled_factory(
     size: Sizes, names: Names = None, device: Any = None, layout: Any = None
 ) -> Dims:
-    """The same, for those that torch fills through ``full`` (recorded: zeros, ones)."""
+    """As `factory`, for what torch fills through ``full`` (recorded: zeros, ones)."""
     if names is not None and not isinstance(names, Unknown):
         _check_place(device, layout, "full(...) is not implemented for sparse layout")
     elif not isinstance(size, Unknown) and any(isinstance(n, int) and n < 0 for n in size):
@@ -69,7 +69,7 @@ def sized(size: Sizes) -> Dims:
 
 @rule(memory="given")
 def from_data(data: Any, names: Names = None) -> Dims:
-    """A tensor of nested lists, or a copy of a tensor under its names (recorded: tensor)."""
+    """The shape of nested lists, or the dims of a tensor with its names (recorded: tensor)."""
     if isinstance(data, Tensor):
         return _copied(data.dims, names)
     dims = shape_of(data)
@@ -96,9 +96,9 @@ def shape_of(data: Any) -> Dims:
     if isinstance(level, str) and nested_lengths:
         raise Contradiction("NC114", "too many dimensions 'str'", error="ValueError")
     _check_datum(level)
-    known = isinstance(level, (int, float, complex, list, tuple, Tensor))
+    is_complete = isinstance(level, (int, float, complex, list, tuple, Tensor))
     dims = tuple(Dim(None, extent) for extent in nested_lengths)
-    return Dims(dims) if known else Dims(dims, (), True)
+    return Dims(dims) if is_complete else Dims(dims, (), True)
 
 
 def _check_datum(value: Any) -> None:
@@ -117,7 +117,7 @@ def like(input: Tensor) -> Dims:
 
 @rule(memory="given")
 def as_given(data: Any) -> Dims:
-    """A tensor as it is, or one of the data (torch.as_tensor, torch.asarray)."""
+    """The dims of the tensor, or the shape of the data (torch.as_tensor, torch.asarray)."""
     return from_data(data)
 
 

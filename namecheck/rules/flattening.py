@@ -45,7 +45,7 @@ def flatten(
     out_dim: Name | EllipsisType = ...,
     dims: Sequence[DimArgument] | Unknown = UNKNOWN,
 ) -> Dims:
-    """Some dims in a row become one, called `out_dim` (named_tensor.rst, ``flatten``)."""
+    """Adjacent dims become one, called `out_dim` (named_tensor.rst, ``flatten``)."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
     result = _merged(input.dims, start, end, out_dim)
     naming.check_distinct(result.names)
@@ -95,7 +95,7 @@ def _range(
 
 
 def _of_the_end(position: Position, dim: DimArgument) -> Position:
-    """An index of an open list, though it is beyond the known dims: it counts from its end."""
+    """An index beyond the known dims of an open list counts from the end of the list."""
     return dim if position is ANYWHERE and isinstance(dim, int) else position
 
 
@@ -103,8 +103,8 @@ def _after(dims: Dims, start: int, end: int) -> bool:
     """Whether `start` certainly stands right of `end`."""
     if (start < 0) is (end < 0):
         return start > end
-    known = len(dims.suffix) >= -start if start < 0 else len(dims.prefix) > start
-    return start < 0 and known and end < len(dims.prefix)
+    is_known = len(dims.suffix) >= -start if start < 0 else len(dims.prefix) > start
+    return start < 0 and is_known and end < len(dims.prefix)
 
 
 def _consecutive(dims: Dims, dim_arguments: Sequence[DimArgument]) -> tuple[Position, Position]:
@@ -136,7 +136,7 @@ def _apart(dims: Dims, first: int, second: int) -> bool:
 
 
 def _alone(dims: Dims, start: Position, end: Position) -> Answer:
-    """Whether just one dim is flattened, which torch leaves as it is."""
+    """Whether exactly one dim is flattened, which torch leaves as it is."""
     if not isinstance(start, int) or not isinstance(end, int):
         return Answer.MAYBE
     if dims.rank == 0:
@@ -199,14 +199,14 @@ def unflatten_natively(input: Tensor, dim: DimArgument, sizes: Any, names: Names
 
 @rule(memory="reshapes")
 def unflatten_module(input: Tensor, dim: DimArgument, sizes: Any) -> Dims:
-    """The same with what an ``nn.Unflatten`` was made with."""
+    """As `unflatten`, with the settings of an ``nn.Unflatten``."""
     _check_module(dim, sizes)
     return unflatten(input, dim, sizes)
 
 
 @rule
 def unflatten_module_natively(input: Tensor, dim: DimArgument, sizes: Any) -> Dims:
-    """The same with what an ``nn.Unflatten`` was made with, as torch 2.12 does it."""
+    """As `unflatten_natively`, with the settings of an ``nn.Unflatten``."""
     _check_module(dim, sizes)
     return unflatten_natively(input, dim, sizes)
 
@@ -216,16 +216,16 @@ def _check_module(dim: DimArgument, sizes: Any) -> None:
     if isinstance(sizes, Unknown) or isinstance(dim, Unknown):
         return
     if not isinstance(sizes, tuple) and not (isinstance(dim, int) and isinstance(sizes, list)):
-        wanted = "tuple of tuples" if isinstance(dim, str) else "tuple of ints"
+        expected = "tuple of tuples" if isinstance(dim, str) else "tuple of ints"
         raise _type_error(
-            f"unflattened_size must be a {wanted}, but found type {type(sizes).__name__}"
+            f"unflattened_size must be a {expected}, but found type {type(sizes).__name__}"
         )
 
 
 def _unflatten(dims: Dims, dim: DimArgument, sizes: Any, names: Names, *, strict: bool) -> Dims:
     if isinstance(sizes, Unknown):
-        known = dim if isinstance(dim, (int, str)) else UNKNOWN
-        return _split(dims, locate(dims, known), None, None)
+        dim_argument = dim if isinstance(dim, (int, str)) else UNKNOWN
+        return _split(dims, locate(dims, dim_argument), None, None)
     if not sizes:
         raise _empty()
     pairs = None if strict and type(sizes) is dict else _pairs(sizes)
@@ -268,7 +268,7 @@ def _empty() -> Contradiction:
 
 
 def _pairs(sizes: Any) -> tuple[Any, Any] | None:
-    """Names and sizes apart, where they are given as pairs; None where sizes alone are given."""
+    """Names and sizes of a list of pairs; None where it holds sizes alone."""
     if isinstance(sizes, Mapping):
         return tuple(sizes.keys()), tuple(sizes.values())
     if not isinstance(sizes, (tuple, list)) or not isinstance(sizes[0], (tuple, list)):
@@ -328,7 +328,7 @@ def _split(
 
 
 def _parts(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
-    """The parts of a dim: an axis tells what they are, a label leaves them without a name."""
+    """The parts of a dim: an axis is split into its factors, a label leaves no name."""
     if isinstance(dim.name, naming.Axis):
         return laid_out([dim], sizes)
     unknown = dim.name is UNKNOWN

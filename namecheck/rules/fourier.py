@@ -39,13 +39,13 @@ def _double(size: Known, length: Known | None) -> Known:
 
 @rule(memory="unknown")
 def fourier(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
-    """The input's dims, those transformed of the lengths `s` (torch.fft.fft, ifft2, fftn)."""
+    """The input's names; the dims transformed have the lengths `s` (torch.fft.fft, fftn)."""
     return _of_many(input.dims, s, dim, _same)
 
 
 @rule(memory="unknown")
 def fourier_half(input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None) -> Dims:
-    """The input's dims, of the last one transformed the half (torch.fft.rfft, ihfft2, rfftn)."""
+    """As `fourier`; the last dim transformed has half the size (torch.fft.rfft, ihfft2)."""
     return _of_many(input.dims, s, dim, _half)
 
 
@@ -53,12 +53,12 @@ def fourier_half(input: Tensor, s: Lengths = None, dim: DimArgument | DimArgumen
 def fourier_double(
     input: Tensor, s: Lengths = None, dim: DimArgument | DimArguments = None
 ) -> Dims:
-    """The input's dims, the last one transformed doubled (torch.fft.irfft, hfft2, irfftn)."""
+    """As `fourier`; the last dim transformed has double the size (torch.fft.irfft, hfft2)."""
     return _of_many(input.dims, s, dim, _double)
 
 
 def _of_many(dims: Dims, s: Lengths, dim: DimArgument | DimArguments, last: _Last) -> Dims:
-    """Without a dim the last ones are meant, as many as there are lengths, else all."""
+    """Transforms `dim`; without it the last dims, as many as there are lengths, or all."""
     lengths = None if s is None else list(s) if isinstance(s, Sequence) else [s]
     if isinstance(dim, (int, str, Unknown)):
         return _transformed(dims, lengths or [None], [dim], last)
@@ -87,15 +87,15 @@ def _transformed(
 
 
 def _resized(dim: Dim, size: Size) -> Dim:
-    """A dim of another size: a label stays, an axis unless the size tells of another one."""
+    """A dim of another size: a label stays, an axis unless the size is that of another one."""
     return part_of(dim, size) if isinstance(dim.name, Axis) else replace(dim, size=size)
 
 
 def _size(size: Size, length: Length, transform: _Last) -> Size:
-    wanted = None if length == -1 else length
-    if isinstance(wanted, Unknown) or (wanted is None and isinstance(size, Unknown)):
+    new_length = None if length == -1 else length
+    if isinstance(new_length, Unknown) or (new_length is None and isinstance(size, Unknown)):
         return UNKNOWN
-    return transform(0 if isinstance(size, Unknown) else size, wanted)
+    return transform(0 if isinstance(size, Unknown) else size, new_length)
 
 
 @rule(memory="unknown")

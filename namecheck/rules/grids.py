@@ -32,7 +32,7 @@ NEW = Dim(None, 1, purposeful=True)
 
 @rule(memory="unknown")
 def meshgrid(tensors: Tensors, indexing: str | Unknown | None = None) -> tuple[Dims, ...] | Unknown:
-    """A grid over all vectors, for each of them (torch.meshgrid)."""
+    """A grid with a dim for each vector, once for each of them (torch.meshgrid)."""
     if isinstance(tensors, (Many, Unknown)):
         return UNKNOWN
     for tensor in tensors:
@@ -62,7 +62,7 @@ def _vector(dims: Dims) -> Dim:
 
 @rule(memory="unknown")
 def cartesian_prod(tensors: Tensors) -> Dims:
-    """A row for each combination; of one vector the vector (torch.cartesian_prod)."""
+    """A row for each combination; a single vector stays as it is (torch.cartesian_prod)."""
     if isinstance(tensors, (Many, Unknown)):
         return OPEN
     for tensor in tensors:
@@ -97,7 +97,7 @@ def combinations(
 
 @rule(memory="unknown")
 def block_diag(tensors: Tensors) -> Dims:
-    """Matrices along the diagonal, their rows and columns put together (torch.block_diag)."""
+    """The rows and the columns of all matrices, each concatenated (torch.block_diag)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return unknown_of_rank(2)
     for number, tensor in enumerate(tensors):
@@ -120,7 +120,7 @@ def diag_embed(
     dim1: DimArgument = -2,
     dim2: DimArgument = -1,
 ) -> Dims:
-    """The last dim becomes the diagonal of a square (torch.diag_embed)."""
+    """The last dim becomes both sides of a square at `dim1` and `dim2` (torch.diag_embed)."""
     if input.dims.rank is None:
         return OPEN
     rank = input.dims.rank
@@ -139,7 +139,7 @@ def diag_embed(
 
 
 def side_of_square(diagonal: Dim, offset: int | Unknown) -> Dim:
-    """The side of the square that a vector is the diagonal of."""
+    """The side of the square whose diagonal is this vector."""
     if isinstance(offset, Unknown):
         return Dim(None if isinstance(diagonal.name, str) else UNKNOWN)
     size = added((diagonal.size, abs(offset)))
@@ -168,9 +168,9 @@ def sum_to_size(input: Tensor, size: Sizes) -> Dims:
 
 
 def _not_expandable(sizes: Sequence[Size], dims: Dims) -> Contradiction:
-    wanted = show_sizes(Dims.of(*[None] * len(sizes), sizes=sizes))
+    shown = show_sizes(Dims.of(*[None] * len(sizes), sizes=sizes))
     return Contradiction(
         "NC201",
-        f"size {{{wanted}}} is not expandable to size {{{show_sizes(dims)}}}.",
+        f"size {{{shown}}} is not expandable to size {{{show_sizes(dims)}}}.",
         help="Each size is that of the dim, or 1.",
     )

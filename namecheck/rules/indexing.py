@@ -124,8 +124,8 @@ class _Taken:
 
     def refuse(self, aten: str, *others: Any) -> None:
         """Raise where an index tensor certainly meets names."""
-        found = [self.named(), *(named(o) for o in others), *(a.named for a in self.advanced)]
-        if self.advanced and Answer.YES in found:
+        answers = [self.named(), *(named(o) for o in others), *(a.named for a in self.advanced)]
+        if self.advanced and Answer.YES in answers:
             raise not_supported(aten)
 
     def result(self) -> Dims:
@@ -155,7 +155,7 @@ def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Adva
 
 
 def _kept_name(slot: _Advanced) -> Dims:
-    """A list or mask along one dim takes some of it; of an index tensor that is not certain."""
+    """A list or a mask along one dim keeps its name; whether an index tensor does is unknown."""
     if len(slot.over) != 1 or slot.index.rank != 1 or slot.index.prefix[0].name is not None:
         return slot.index
     name: Name = slot.over[0].name
@@ -239,8 +239,8 @@ def _check_scalar(item: Any) -> None:
 def _check_item(item: Any) -> None:
     if isinstance(item, str):
         raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
-    known = (int, Expression, slice, EllipsisType, Tensor, Many, tuple, list, Unknown, type(None))
-    if not isinstance(item, known):
+    kinds = (int, Expression, slice, EllipsisType, Tensor, Many, tuple, list, Unknown, type(None))
+    if not isinstance(item, kinds):
         raise Contradiction(
             "NC114",
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
@@ -265,7 +265,7 @@ def _check_slice(cut: slice) -> None:
 
 
 def _is_doubtful(item: Any) -> bool:
-    """Whether it is not known how many dims an item takes."""
+    """Whether it is unknown how many dims an item indexes."""
     if isinstance(item, (Unknown, Many)):
         return True
     if isinstance(item, list):
@@ -277,7 +277,7 @@ def _is_doubtful(item: Any) -> bool:
 
 
 def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:
-    """The dims before the first item of which it is not known what it takes, and no more."""
+    """The dims before the first item for which the number of indexed dims is unknown."""
     taken = _Taken()
     for place, item in enumerate(parts):
         _check_item(item)
@@ -291,7 +291,7 @@ def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:
 
 
 def _needed(item: Any) -> int:
-    """How many dims an item takes."""
+    """How many dims an item indexes."""
     if item is None or item is ... or isinstance(item, bool):
         return 0
     if isinstance(item, Tensor) and _masks(item):
@@ -363,7 +363,7 @@ def _sliced(dim: Dim, cut: slice) -> Dim:
 
 
 def _extent(size: Size, cut: slice) -> Size:
-    """How much a slice takes, where symbols are in it; it is supposed to stay within the size."""
+    """The size of a slice with symbols, which is assumed to stay within the dim."""
     step = 1 if cut.step is None else cut.step
     first = 0 if cut.start is None else _bound(size, cut.start)
     last = size if cut.stop is None else _bound(size, cut.stop)

@@ -19,7 +19,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="fresh")
 def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size = UNKNOWN) -> Dims:
-    """The input's names but the last, which its size may tell (nn.Linear)."""
+    """The input's names but the last; a symbolic size names the features made (nn.Linear)."""
     weight = Dims((new_dim(in_features), new_dim(out_features)))
     if input.dims.min_rank:
         check_contracted(input.dims, weight)
@@ -40,7 +40,7 @@ def bilinear_module(
     in2_features: Size = UNKNOWN,
     out_features: Size = UNKNOWN,
 ) -> Dims:
-    """The inputs' outer dims, unified, and what the layer makes (nn.Bilinear)."""
+    """The inputs' outer dims unified, then the features made (nn.Bilinear)."""
     weight = tuple(map(new_dim, (out_features, in1_features, in2_features)))
     return bilinear(input1, input2, Tensor(Dims(weight)))
 
@@ -51,7 +51,7 @@ def normalizes_last(
     normalized_shape: Size | Sequence[Size] = UNKNOWN,
     weight: Tensor | None = None,
 ) -> Dims:
-    """The input's names; the last dims are those that the layer was made for (nn.LayerNorm)."""
+    """The input's names; its last dims have the shape normalized (nn.LayerNorm)."""
     sizes = _listed(normalized_shape)
     if input.dims.rank is not None and len(sizes) > input.dims.rank:
         raise Contradiction(
@@ -74,14 +74,14 @@ def _listed(normalized: Size | Sequence[Size]) -> list[Size]:
 
 @rule(memory="suggests")
 def normalizes_channels(input: Tensor, num_features: Size = UNKNOWN, spatial: int = 0) -> Dims:
-    """The input's names; dim 1 is that of the channels (nn.BatchNorm1d, nn.GroupNorm)."""
+    """The input's names; dim 1 is the channels (nn.BatchNorm1d, nn.GroupNorm)."""
     rank = input.dims.rank
     ranks = {0: range(2, 99), 1: (2, 3)}.get(spatial, (spatial + 2,))
     if rank is not None and rank not in ranks:
-        wanted = {0: "at least 2D", 1: "2D or 3D"}.get(spatial, f"{spatial + 2}D")
+        expected = {0: "at least 2D", 1: "2D or 3D"}.get(spatial, f"{spatial + 2}D")
         raise Contradiction(
             "NC207",
-            f"expected {wanted} input (got {rank}D input)",
+            f"expected {expected} input (got {rank}D input)",
             error="ValueError",
             help="The channels are the second dim, after the batch.",
         )
@@ -99,7 +99,7 @@ def normalizes_by_vectors(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
 ) -> Dims:
-    """The input's names; its channels, dim 1, are those of what is given (F.batch_norm)."""
+    """The input's names; dim 1 has the size of every vector given (F.batch_norm)."""
     channels = first(input.dims, 2).prefix[1] if input.dims.min_rank > 1 else ANY_DIM
     what = "the second dim and the channels that it is normalised by"
     for vector in (running_mean, running_var, weight, bias):
@@ -141,7 +141,7 @@ def rms_norm_natively(input: Tensor, weight: Tensor | None = None) -> Dims:
 
 @rule(memory="unknown")
 def embeds_bags(input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None) -> Dims:
-    """A vector for each bag: each row of a matrix, or what `offsets` tells (embedding_bag)."""
+    """A vector for each bag: each row of a matrix, or each of `offsets` (embedding_bag)."""
     if of_rank(weight.dims, 2) is None:
         raise _not_bags("weight has to be a 2D Tensor", weight.dims)
     if input.dims.rank is not None and input.dims.rank not in (1, 2):
@@ -168,5 +168,5 @@ def _not_bags(reason: str, dims: Dims) -> Contradiction:
 def embedding_bag_module(
     input: Tensor, embedding_dim: Size = UNKNOWN, offsets: Tensor | Unknown | None = None
 ) -> Dims:
-    """A vector for each bag, which its size may tell (nn.EmbeddingBag)."""
+    """A vector for each bag; a symbolic size names the features (nn.EmbeddingBag)."""
     return embeds_bags(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))), offsets)

@@ -58,7 +58,7 @@ def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
 
 
 def _picked(own: Dim, indexed: Dim) -> Dim:
-    """The dim that is indexed: a label stays, of an axis is left what the index has."""
+    """The dim that is indexed: a label stays, an axis becomes the index's dim."""
     if isinstance(own.name, (str, Unknown)):
         return Dim(own.name, indexed.size)
     return Dim(None if isinstance(indexed.name, str) else indexed.name, indexed.size)
@@ -75,7 +75,7 @@ def _either(own: Dim, indexed: Dim) -> Dim:
 
 
 def _vague(dims: Dims) -> Dims:
-    """The dims of which any may be the one indexed: labels stay."""
+    """The dims where any may be the one indexed: labels stay."""
     kept_labels: list[Name] = [label if isinstance(label, str) else UNKNOWN for label in dims.names]
     return dims.rename(kept_labels).sizeless()
 
@@ -128,7 +128,7 @@ def index_select(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def take_along_dim(input: Tensor, indices: Tensor, dim: DimArgument = None) -> Dims:
-    """Input and indices broadcast, but for `dim`; without a dim both are flat (torch)."""
+    """Input and indices broadcast, except at `dim`; without it both are flat (take_along_dim)."""
     if dim is None:
         return flat(indices)
     if isinstance(dim, Unknown):

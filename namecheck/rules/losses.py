@@ -64,7 +64,7 @@ def unifies_names_of_inputs_to_scalar(input: Tensor, target: Tensor) -> Dims:
 @rule(memory="loses")
 @reduced
 def compares_alike(input: Tensor, target: Tensor) -> Dims:
-    """The same of two tensors of one shape (nn.functional.binary_cross_entropy)."""
+    """As `unifies_names_of_inputs_to_scalar`, for equal shapes (binary_cross_entropy)."""
     unified = broadcast(input.dims, target.dims)
     if same_shape(input.dims, target.dims) is Answer.NO:
         raise Contradiction(
@@ -141,7 +141,7 @@ def _class_place(dims: Dims) -> int:
 
 
 def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unknown | None) -> Dims:
-    """What is left without the classes, under the names of both, position by position."""
+    """The dims without the classes, unified with the target's, position by position."""
     if dims.rank is None or classes.rank is None:
         return classes
     if dims.rank != classes.rank + 1:
@@ -155,10 +155,10 @@ def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unkn
     if isinstance(weight, Tensor):
         what = "the classes and the weights"
         check_one(call, what, dims[place], weight.dims.from_right(1), by_label=False)
-    left = dims.without(place)
-    for own, other in zip(left.prefix, classes.prefix, strict=True):
+    others = dims.without(place)
+    for own, other in zip(others.prefix, classes.prefix, strict=True):
         check_one(call, _TARGET, own, other, of_a=dims, of_b=classes)
-    return Dims(tuple(map(unify_dim, left.prefix, classes.prefix)))
+    return Dims(tuple(map(unify_dim, others.prefix, classes.prefix)))
 
 
 @rule(memory="unknown")

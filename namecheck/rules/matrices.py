@@ -1,6 +1,6 @@
 """Linear algebra: what becomes of the rows and columns of matrices, batch by batch (torch.linalg).
 
-A dim that a decomposition makes, that of its eigenvalues say, is the axis that the matrix has
+A dim that a decomposition makes, such as that of eigenvalues, is the axis that the matrix has
 twice; of other matrices it has no name.
 """
 
@@ -45,7 +45,7 @@ def _made(batch: Dims, *made: Dim) -> Dims:
 
 
 def _twin(dim: Dim) -> Dim:
-    """A new dim that counts what another does: the same axis, of a label none."""
+    """A new dim of the same size as another: the same axis; without a label."""
     if isinstance(dim.name, Axis):
         return Dim(replace(dim.name, occurrence=0), dim.size)
     return Dim(UNKNOWN, dim.size) if dim.name is UNKNOWN else new_dim(dim.size)
@@ -70,7 +70,7 @@ def matrix_power(input: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def keeps_square_with_info(input: Tensor) -> Two:
-    """The same, and a number for each matrix (torch.linalg.cholesky_ex)."""
+    """As `keeps_square`, and a number for each matrix (torch.linalg.cholesky_ex)."""
     return _square(input, "linalg.cholesky"), without_right(input.dims, 2)
 
 
@@ -81,7 +81,7 @@ def inverts(A: Tensor) -> Dims:
 
 
 def _inverted(dims: Dims) -> Dims:
-    """Of an axis that stands in it twice it is not told which occurrence went where."""
+    """Rows and columns swapped; of an axis that stands twice the occurrence is unknown."""
     turned = _turned(dims)
     return turned.rename(map(naming.either, turned.names))
 
@@ -92,13 +92,13 @@ def _turned(dims: Dims) -> Dims:
 
 @rule(memory="unknown")
 def inverts_with_info(A: Tensor) -> Two:
-    """The same, and a number for each matrix (torch.linalg.inv_ex)."""
+    """As `inverts`, and a number for each matrix (torch.linalg.inv_ex)."""
     return inverts(A), without_right(A.dims, 2)
 
 
 @rule(memory="unknown")
 def inverts_any(input: Tensor) -> Dims:
-    """The same of a matrix that need not be square (torch.linalg.pinv)."""
+    """As `inverts`, of a matrix that need not be square (torch.linalg.pinv)."""
     _matrix(input.dims, "linalg.pinv")
     return _inverted(input.dims)
 
@@ -143,8 +143,8 @@ def singular_vectors_of_old(input: Tensor, some: Flag = True, compute_uv: Flag =
 
     Without `compute_uv` the vectors are zeros, as many as there can be.
     """
-    known = not isinstance(some, Unknown) and not isinstance(compute_uv, Unknown)
-    full: Flag = not (some and compute_uv) if known else UNKNOWN
+    decided = not isinstance(some, Unknown) and not isinstance(compute_uv, Unknown)
+    full: Flag = not (some and compute_uv) if decided else UNKNOWN
     left, values, right = singular_vectors(input, full)
     return left, values, _turned(right)
 
@@ -167,7 +167,7 @@ def factors_orthogonally(A: Tensor, mode: str | Unknown = "reduced") -> Two | Un
 
 @rule(memory="unknown")
 def factors_orthogonally_of_old(input: Tensor, some: Flag = True) -> Two | Unknown:
-    """The same, where `some` says which (torch.qr)."""
+    """As `factors_orthogonally`, where `some` is the mode (torch.qr)."""
     if isinstance(some, Unknown):
         return UNKNOWN
     return factors_orthogonally(input, "reduced" if some else "complete")
@@ -190,7 +190,7 @@ def factors_in_one(A: Tensor) -> Two:
 
 @rule(memory="unknown")
 def factors_in_one_with_info(A: Tensor) -> Three:
-    """The same, and a number for each matrix (torch.linalg.lu_factor_ex)."""
+    """As `factors_in_one`, and a number for each matrix (torch.linalg.lu_factor_ex)."""
     return *factors_in_one(A), without_right(A.dims, 2)
 
 
@@ -211,38 +211,38 @@ def sign_and_logdet(A: Tensor) -> Two:
 def matrix_norm(
     input: Tensor, dim: DimArgument | DimArguments = (-2, -1), keepdim: Flag = False
 ) -> Dims:
-    """Without the two dims of the matrices (torch.linalg.matrix_norm)."""
+    """The input's dims without the two of the matrices (torch.linalg.matrix_norm)."""
     _matrix(input.dims, "linalg.matrix_norm")
     return removes_dimensions(input, dim, keepdim)
 
 
 @rule(memory="unknown")
 def solves(A: Tensor, B: Tensor, from_left: Flag = True) -> Dims:
-    """What the matrix must be multiplied with to give `B` (torch.linalg.solve)."""
-    given, wanted = _square(A, "linalg.solve"), B.dims
-    if given.rank is None or wanted.rank is None or isinstance(from_left, Unknown):
+    """The dims of X in A X = B, or in X A = B (torch.linalg.solve)."""
+    matrix, right_side = _square(A, "linalg.solve"), B.dims
+    if matrix.rank is None or right_side.rank is None or isinstance(from_left, Unknown):
         return OPEN
     what = "the rows of A and of B" if from_left else "the columns of A and of B"
-    if wanted.rank == 1:
-        check_one("linalg.solve", what, given[-2], wanted[0], by_label=False)
-        return _made(Dims(given.prefix[:-2]), given[-1])
-    if wanted.rank < given.rank:
+    if right_side.rank == 1:
+        check_one("linalg.solve", what, matrix[-2], right_side[0], by_label=False)
+        return _made(Dims(matrix.prefix[:-2]), matrix[-1])
+    if right_side.rank < matrix.rank:
         return OPEN  # vectors, or one matrix for all
-    own, other, place = (given[-2], given[-1], -2) if from_left else (given[-1], given[-2], -1)
-    check_one("linalg.solve", what, own, wanted[place], by_label=False)
-    batch = broadcast(without_right(given, 2), without_right(wanted, 2))
-    return _made(batch, *((other, wanted[-1]) if from_left else (wanted[-2], other)))
+    own, other, place = (matrix[-2], matrix[-1], -2) if from_left else (matrix[-1], matrix[-2], -1)
+    check_one("linalg.solve", what, own, right_side[place], by_label=False)
+    batch = broadcast(without_right(matrix, 2), without_right(right_side, 2))
+    return _made(batch, *((other, right_side[-1]) if from_left else (right_side[-2], other)))
 
 
 @rule(memory="unknown")
 def solves_with_info(A: Tensor, B: Tensor, from_left: Flag = True) -> tuple[Dims, Dims | Unknown]:
-    """The same, and a number for each matrix (torch.linalg.solve_ex)."""
+    """As `solves`, and a number for each matrix (torch.linalg.solve_ex)."""
     return solves(A, B, from_left), without_right(A.dims, 2)
 
 
 @rule(memory="unknown")
 def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
-    """The solution, and what is known of its errors (torch.linalg.lstsq)."""
+    """The dims of the solution; of the other results nothing (torch.linalg.lstsq)."""
     _, rows, columns = _matrix(input.dims, "linalg.lstsq")
     if input.dims.rank is None or other.dims.rank != input.dims.rank:
         return OPEN, UNKNOWN, UNKNOWN, UNKNOWN
@@ -253,7 +253,7 @@ def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, U
 
 @rule(memory="unknown")
 def solves_by_factors(B: Tensor, decomposition: Tensor) -> Dims:
-    """The right side; there is one for each of the factors' batch (torch.cholesky_solve)."""
+    """The dims of B, its batch broadcast with the decomposition's (torch.cholesky_solve)."""
     if B.dims.rank is None or decomposition.dims.rank is None:
         return OPEN
     batch = broadcast(without_right(B.dims, 2), without_right(decomposition.dims, 2))

@@ -78,10 +78,10 @@ def _rename(dims: Dims, names: Sequence[Any], rename_map: Mapping[str, Any], cal
         return _rename_by_map(dims, rename_map, call)
     if tuple(names) == (None,):
         return dims.unnamed()
-    wanted = resolve(dims, names, call)
-    if wanted.rest:
-        return _overlaid(dims, wanted)
-    return named(dims, wanted.front)
+    new_names = resolve(dims, names, call)
+    if new_names.rest:
+        return _overlaid(dims, new_names)
+    return named(dims, new_names.front)
 
 
 def _rename_by_map(dims: Dims, rename_map: Mapping[str, Any], call: str) -> Dims:
@@ -137,8 +137,8 @@ def is_ellipsis(obj: object) -> bool:
 
 def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
     """Where the Ellipsis stands in a list of names; raises `Contradiction` if there are two."""
-    found = [index for index, item in enumerate(names) if is_ellipsis(item)]
-    if len(found) > 1:
+    places = [index for index, item in enumerate(names) if is_ellipsis(item)]
+    if len(places) > 1:
         shown = ", ".join(map(repr, names))
         raise Contradiction(
             "NC106",
@@ -146,7 +146,7 @@ def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
             "This function supports up to one Ellipsis.",
             help="Leave one Ellipsis.",
         )
-    return found[0] if found else None
+    return places[0] if places else None
 
 
 def resolve(dims: Dims, names: Sequence[Any], call: str) -> Wanted:
@@ -214,28 +214,28 @@ def _facing(dims: Dims, names: Sequence[Name]) -> Dims:
 def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
     """Unnamed dims take names, named ones keep theirs (named_tensor.rst, ``refine_names``)."""
     dims = input.dims
-    wanted = resolve(dims, names, "refine_names")
-    if wanted.rest:
-        naming.check_distinct([*wanted.front, *wanted.back])
-        front = dim_map.first(dims, len(wanted.front))
-        back = dim_map.last(dims, len(wanted.back))
+    target_names = resolve(dims, names, "refine_names")
+    if target_names.rest:
+        naming.check_distinct([*target_names.front, *target_names.back])
+        front = dim_map.first(dims, len(target_names.front))
+        back = dim_map.last(dims, len(target_names.back))
         refined = Wanted(
-            _refined(dims, wanted, front.prefix, wanted.front, 0),
-            _refined(dims, wanted, back.prefix, wanted.back, -len(wanted.back)),
+            _refined(dims, target_names, front.prefix, target_names.front, 0),
+            _refined(dims, target_names, back.prefix, target_names.back, -len(target_names.back)),
             rest=True,
         )
         return _overlaid(dims, refined)
-    closed = dim_map.of_rank(dims, len(wanted.front))
+    closed = dim_map.of_rank(dims, len(target_names.front))
     if closed is None:
         raise _coercion(
             dims,
-            wanted,
+            target_names,
             "NC106",
             f"they have a different number of dims ({dim_map.show_rank(dims)} and "
-            f"{len(wanted.front)} respectively).",
+            f"{len(target_names.front)} respectively).",
         )
-    naming.check_distinct(wanted.front)
-    return closed.rename(_refined(dims, wanted, closed.prefix, wanted.front, 0))
+    naming.check_distinct(target_names.front)
+    return closed.rename(_refined(dims, target_names, closed.prefix, target_names.front, 0))
 
 
 def _refined(

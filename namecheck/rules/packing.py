@@ -30,11 +30,12 @@ def einops_pack(input: Several, pattern: str | Unknown) -> Packed | Unknown:
     if isinstance(input, Many):
         flat = _packed(input.each.dims, before, after, 0, pattern)
         return cat(Many(Tensor(flat)), before), UNKNOWN
-    given = [input] if isinstance(input, Tensor) else input
+    tensors = [input] if isinstance(input, Tensor) else input
     flats = [
-        _packed(tensor.dims, before, after, number, pattern) for number, tensor in enumerate(given)
+        _packed(tensor.dims, before, after, number, pattern)
+        for number, tensor in enumerate(tensors)
     ]
-    shapes = [_shape(tensor.dims, before, after) for tensor in given]
+    shapes = [_shape(tensor.dims, before, after) for tensor in tensors]
     return cat([Tensor(flat) for flat in flats], before), shapes
 
 
@@ -111,7 +112,7 @@ def einops_unpack(
 
 
 def _counts(shapes: Sequence[Shape], whole: Size, pattern: str) -> list[Size]:
-    """How much of the packed dim each element takes; one may be told by the others."""
+    """How much of the packed dim each element takes; one may follow from the others."""
     counts = [UNKNOWN if isinstance(s, Unknown) else -1 if -1 in s else product(s) for s in shapes]
     if counts.count(-1) > 1:
         raise wrong(
@@ -120,8 +121,8 @@ def _counts(shapes: Sequence[Shape], whole: Size, pattern: str) -> list[Size]:
         )
     others = added(count for count in counts if count != -1)
     if -1 in counts:
-        known = not isinstance(whole, Unknown) and not isinstance(others, Unknown)
-        counts[counts.index(-1)] = whole - others if known else UNKNOWN  # type: ignore[operator]
+        decided = not isinstance(whole, Unknown) and not isinstance(others, Unknown)
+        counts[counts.index(-1)] = whole - others if decided else UNKNOWN  # type: ignore[operator]
     elif agree(whole, others) is Answer.NO:
         raise wrong(
             f'Error during unpack(..., "{pattern}"): could not split axis of size {whole} into '

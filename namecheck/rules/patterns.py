@@ -86,8 +86,8 @@ def sides(pattern: str) -> tuple[Side, Side]:
 def side(text: str, *, underscore: bool = False, repeats: bool = False) -> Side:
     """One side of a pattern.
 
-    With `underscore` the word ``_`` is one that need not be told; where `repeats` any letter may
-    stand in it twice.
+    With `underscore` the word ``_`` stands for a dim that is ignored; with `repeats` any letter may
+    stand twice.
     """
     if "." in text and (text.count("...") != 1 or text.count(".") != 3):
         raise wrong(

@@ -154,9 +154,9 @@ def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
 
 def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
     """The dims whose place is known, and at the others any of those that are left."""
-    known = {place for place in places if isinstance(place, int)}
-    left = Dims(tuple(dim for place, dim in dims.walk() if place not in known))
-    others = iter(dim_map.in_some_order(left).prefix)
+    known_places = {place for place in places if isinstance(place, int)}
+    remaining = Dims(tuple(dim for place, dim in dims.walk() if place not in known_places))
+    others = iter(dim_map.in_some_order(remaining).prefix)
     return Dims(tuple(dims[p] if isinstance(p, int) else next(others) for p in places))
 
 

@@ -147,13 +147,13 @@ def is_tensor(obj: Any) -> bool | Unknown:
 @rule(memory="unknown")
 def resize(input: Tensor, size: Sizes) -> Dims:
     """A named tensor keeps its shape (name_inference.rst, ``resize_``)."""
-    wanted = sized(size)
-    dim_map.check_resize(input.dims, wanted)
+    new_dims = sized(size)
+    dim_map.check_resize(input.dims, new_dims)
     if input.dims.named() is Answer.NO:
-        return wanted
-    if wanted.open or input.dims.named() is Answer.YES:
+        return new_dims
+    if new_dims.open or input.dims.named() is Answer.YES:
         return input.dims if input.dims.named() is Answer.YES else OPEN
-    return wanted.rename([UNKNOWN] * wanted.min_rank)
+    return new_dims.rename([UNKNOWN] * new_dims.min_rank)
 
 
 @rule(memory="unknown")

@@ -84,8 +84,8 @@ def _product(number: Fraction, factors: Iterable[tuple[str | Expression, int]]) 
     powers: dict[str | Expression, int] = {}
     for base, power in factors:
         powers[base] = powers.get(base, 0) + power
-    left = [(base, power) for base, power in powers.items() if power]
-    return Ratio(number, tuple(sorted(left, key=str)))
+    nonzero = [(base, power) for base, power in powers.items() if power]
+    return Ratio(number, tuple(sorted(nonzero, key=str)))
 
 
 def _size(number: int, factors: Iterable[tuple[str | Expression, int]]) -> Known:

@@ -37,11 +37,11 @@ def diagonal(
         )
     if input.dims.open or not isinstance(one, int) or not isinstance(two, int):
         return OPEN
-    left = [place for place in range(len(input.dims.prefix)) if place not in (one, two)]
+    remaining = [place for place in range(len(input.dims.prefix)) if place not in (one, two)]
     last = diagonal_dim(input.dims[one], input.dims[two], offset)
     if outdim is not None:
         last = replace(last, name=outdim)
-    result = joined(rearrange(input.dims, left), Dims((last,)))
+    result = joined(rearrange(input.dims, remaining), Dims((last,)))
     check_distinct(result.names)
     return result
 
@@ -155,7 +155,7 @@ def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dim
 
 
 def _windows(whole: Size, size: Size, step: Size) -> Size:
-    """How many windows there are, told of ints alone."""
+    """How many windows there are; known for ints alone."""
     if type(whole) is not int or type(size) is not int or type(step) is not int:
         return UNKNOWN
     return (whole - size) // step + 1 if 0 <= size <= whole and step > 0 else UNKNOWN

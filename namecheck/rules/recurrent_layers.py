@@ -156,8 +156,8 @@ def recurs_once_with_cell(
 ) -> tuple[Dims, Dims]:
     """A state and a cell, with the features of the cell before (nn.LSTMCell)."""
     state = recurs_once(input, input_size, hidden_size)
-    for given in hx if isinstance(hx, (tuple, list)) else ():
-        _check_step(given, state)
+    for initial in hx if isinstance(hx, (tuple, list)) else ():
+        _check_step(initial, state)
     if hx is None:
         return state, state
     cell = hx[1] if isinstance(hx, (tuple, list)) and len(hx) == 2 else UNKNOWN

@@ -61,7 +61,7 @@ def removes_one_dimension_twice(
 def kthvalue(
     input: Tensor, k: int | Unknown, dim: DimArgument = -1, keepdim: bool | Unknown = False
 ) -> tuple[Dims, Dims]:
-    """As `removes_one_dimension_twice`; there must be `k` values (recorded: kthvalue)."""
+    """As `removes_one_dimension_twice`; `dim` must have `k` elements (recorded: kthvalue)."""
     place = locate(input.dims, dim)
     size = input.dims[place].size if input.dims.rank != 0 else 1
     if isinstance(k, int) and isinstance(size, int) and not 1 <= k <= size:
@@ -89,7 +89,7 @@ def removes_listed_dimensions(
 def logsumexp(
     input: Tensor, dim: DimArgument | DimArguments, keepdim: bool | Unknown = False
 ) -> Dims:
-    """As `removes_dimensions`, where the dims must be told (recorded: logsumexp)."""
+    """As `removes_dimensions`, where `dim` is required (recorded: logsumexp)."""
     if dim is None:
         locate(input.dims, dim)
     if isinstance(dim, (tuple, list)) and not dim and input.dims.min_rank and keepdim is False:
@@ -189,7 +189,7 @@ def logdet(input: Tensor) -> Dims:
 
 
 def check_square(dims: Dims, operator: str) -> None:
-    """Refuse matrices of which the sides certainly differ."""
+    """Refuse matrices whose sides certainly differ."""
     if dims.rank is not None and dims.rank < 2:
         raise Contradiction(
             "NC207",
@@ -221,9 +221,9 @@ def quantile(
             f"quantile() q must be in the range [0, 1] but got {q:g}",
             help="A quantile is a share, from 0 to 1.",
         )
-    left = removes_dimensions(input, dim, keepdim)
+    reduced = removes_dimensions(input, dim, keepdim)
     if not isinstance(q, Tensor):
-        return left
+        return reduced
     if q.dims.min_rank > 1:
         raise Contradiction(
             "NC207",
@@ -232,11 +232,11 @@ def quantile(
         )
     if q.dims.rank is None:
         return OPEN
-    return joined(Dims(tuple(map(_of_quantiles, q.dims.prefix))), left)
+    return joined(Dims(tuple(map(_of_quantiles, q.dims.prefix))), reduced)
 
 
 def _of_quantiles(dim: Dim) -> Dim:
-    """The dim of several quantiles: a label does not come along, an axis does."""
+    """The dim of several quantiles: a label is dropped, an axis stays."""
     return Dim(None, dim.size) if isinstance(dim.name, str) else dim
 
 
@@ -251,14 +251,14 @@ def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
 
 
 def kept_at_one(dim: Dim) -> Dim:
-    """A dim of size 1, put there on purpose; what is left of an axis is none."""
+    """A dim reduced to size 1, deliberately; an axis leaves no name."""
     if isinstance(dim.name, Axis):
         return Dim(None, 1, purposeful=True)
     return replace(dim, size=1, purposeful=True)
 
 
 def positions(dims: Dims, dim_arguments: DimArgument | DimArguments) -> list[Position]:
-    """Where the dims asked for stand; a dim given twice is a contradiction, as natively."""
+    """The positions of the dims in an argument; a dim given twice is a contradiction."""
     arguments = dim_arguments if isinstance(dim_arguments, (tuple, list)) else [dim_arguments]
     places = [locate(dims, dim) for dim in arguments]
     for index, place in enumerate(places):

@@ -73,7 +73,7 @@ def variant(aten: str, inplace: bool, out: bool) -> str:
 
 
 def not_implemented(operator: str) -> Contradiction:
-    """The refusal of a function that torch only announces (recorded: align_tensors)."""
+    """The refusal of a function that torch declares but does not implement (align_tensors)."""
     return Contradiction(
         "NC120",
         f"`{operator}` not yet implemented.",
@@ -82,7 +82,7 @@ def not_implemented(operator: str) -> Contradiction:
 
 
 def no_device() -> Contradiction:
-    """What torch says where it forgot that a tensor may be named (recorded: new_tensor, resize)."""
+    """The refusal of a kernel that fails on names by accident (recorded: new_tensor, resize)."""
     return Contradiction(
         "NC120",
         "DispatchKey Named doesn't correspond to a device",

@@ -92,7 +92,7 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
-    """The input's dims, fewer along `dim`, with what is put before and behind (torch.diff)."""
+    """The input's dims, fewer along `dim`, between `prepend` and `append` (torch.diff)."""
     _check_rank(input.dims, 1, "diff expects input to be at least one-dimensional")
     place = locate(input.dims, dim)
     around = () if n == 0 else (prepend, append)
@@ -104,8 +104,8 @@ def diff(
 def _lessened(size: Size, n: int | Unknown) -> Size:
     if isinstance(size, Unknown) or isinstance(n, Unknown):
         return UNKNOWN
-    left = size - n
-    return max(left, 0) if isinstance(left, int) else left
+    remaining = size - n
+    return max(remaining, 0) if isinstance(remaining, int) else remaining
 
 
 @rule
@@ -116,7 +116,7 @@ def diff_natively(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
-    """torch 2.12 puts together what is put before, the input, and what is put behind (diff)."""
+    """As `diff`; torch 2.12 unifies the names pair by pair, also if `n` is 0 (recorded: diff)."""
     parts = [part for part in (prepend, input, append) if part is not None]
     for one, other in pairwise(parts):
         unify(one.dims, other.dims, "cat")
@@ -133,13 +133,13 @@ def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown
 
 @rule(memory="unknown")
 def trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
-    """The integral over `dim`, at the places `x` (torch.trapezoid)."""
+    """The dims of `y` and `x` without `dim` (torch.trapezoid)."""
     whole, place = _integrand(y, x, dim)
     return reduce(whole, [place], False)
 
 
 def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument) -> tuple[Dims, Position]:
-    """What is integrated, and along which of its dims: a number counts the dims of `y`."""
+    """The dims integrated, and the position of `dim`; an index counts the dims of `y`."""
     if x is None or x.dims.rank == 1:
         return y.dims, locate(y.dims, dim)
     whole = unify(y.dims, x.dims)
@@ -153,7 +153,7 @@ def _integrand(y: Tensor, x: Tensor | None, dim: DimArgument) -> tuple[Dims, Pos
 
 @rule(memory="unknown")
 def differs_along(input: Tensor, dim: DimArgument | DimArguments = None) -> tuple[Dims, ...] | Many:
-    """The input's dims, for each dim along which it changes (torch.gradient)."""
+    """The input's dims, once for each dim of the gradient (torch.gradient)."""
     if isinstance(dim, Unknown) or (dim is None and input.dims.rank is None):
         return Many(Tensor(input.dims))
     if dim is None:
@@ -185,28 +185,28 @@ def topk(input: Tensor, k: Size, dim: DimArgument = -1) -> tuple[Dims, Dims]:
 
 @rule(memory="first")
 def fliplr(input: Tensor) -> Dims:
-    """The input's dims; there must be two (torch.fliplr)."""
+    """The input's dims; it needs two at least (torch.fliplr)."""
     _check_rank(input.dims, 2, "Input must be >= 2-d.")
     return input.dims
 
 
 @rule(memory="first")
 def flipud(input: Tensor) -> Dims:
-    """The input's dims; there must be one (torch.flipud)."""
+    """The input's dims; it needs one at least (torch.flipud)."""
     _check_rank(input.dims, 1, "Input must be >= 1-d.")
     return input.dims
 
 
 @rule(memory="unknown")
 def tril(input: Tensor) -> Dims:
-    """The input's dims; there must be two (torch.tril)."""
+    """The input's dims; it needs two at least (torch.tril)."""
     _check_rank(input.dims, 2, "tril: input tensor must have at least 2 dimensions")
     return input.dims
 
 
 @rule(memory="unknown")
 def triu(input: Tensor) -> Dims:
-    """The input's dims; there must be two (torch.triu)."""
+    """The input's dims; it needs two at least (torch.triu)."""
     _check_rank(input.dims, 2, "triu: input tensor must have at least 2 dimensions")
     return input.dims
 
@@ -224,15 +224,15 @@ def _check_rank(dims: Dims, least: int, message: str) -> None:
 def rot90(
     input: Tensor, k: int | Unknown = 1, dims: Sequence[DimArgument] | Unknown = (0, 1)
 ) -> Dims:
-    """The two dims of the plane change places for odd `k` (torch.rot90)."""
+    """The input's dims; the two of the plane are swapped for odd `k` (torch.rot90)."""
     rank = input.dims.rank
     _check_rank(input.dims, 2, f"expected total dims >= 2, but got total dims = {rank}")
     if isinstance(dims, Unknown) or isinstance(k, Unknown):
         return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
-    found = positions(input.dims, tuple(dims))
-    if len(found) != 2 or k % 2 == 0:
+    places = positions(input.dims, tuple(dims))
+    if len(places) != 2 or k % 2 == 0:
         return input.dims
-    one, two = found
+    one, two = places
     if not isinstance(one, int) or not isinstance(two, int):
         return Dims(open=True) if input.dims.rank is None else unknown_of_rank(input.dims.rank)
     first, second = input.dims[one], input.dims[two]

@@ -31,7 +31,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="moves")
 def squeeze(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
-    """The input's dims without those of size 1: all of them, or those asked for (torch.squeeze)."""
+    """The input's dims without those of size 1: all, or those in `dim` (torch.squeeze)."""
     if isinstance(dim, Unknown):
         return OPEN
     if input.dims.rank == 0:
@@ -45,7 +45,7 @@ def squeeze(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
 
 @rule
 def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments = None) -> Dims:
-    """torch 2.12 drops all names where the dim asked for is not of size 1 (recorded: squeeze)."""
+    """As `squeeze`; torch 2.12 drops all names where `dim` is larger than 1 (recorded)."""
     if dim is None or isinstance(dim, (tuple, list)):
         return squeeze(input, dim)
     place = locate(input.dims, dim)
@@ -57,21 +57,21 @@ def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments = None) -> D
 
 def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool) -> Dims:
     """Without the dims of size 1 among `places`; a dim of unknown size may be gone or not."""
-    known = [place for place in places if isinstance(place, int)]
-    gone = {place for place in known if dims[place].size == 1}
-    doubtful = {place for place in known if _may_be_single(dims[place])}
-    if len(known) < len(places) or (everything and dims.open):
+    known_places = [place for place in places if isinstance(place, int)]
+    removed = {place for place in known_places if dims[place].size == 1}
+    doubtful = {place for place in known_places if _may_be_single(dims[place])}
+    if len(known_places) < len(places) or (everything and dims.open):
         doubtful |= {place for place, dim in dims.walk() if _may_be_single(dim) or not everything}
         if not everything:
             return OPEN
     if not doubtful and not (everything and dims.open):
-        left = [dim for place, dim in enumerate(dims.prefix) if place not in gone]
-        right = [dim for place, dim in dims.walk() if place < 0 and place not in gone]
-        return Dims(tuple(left), tuple(right), dims.open)
-    prefix = _until_doubt(list(enumerate(dims.prefix)), doubtful, gone)
+        remaining = [dim for place, dim in enumerate(dims.prefix) if place not in removed]
+        right = [dim for place, dim in dims.walk() if place < 0 and place not in removed]
+        return Dims(tuple(remaining), tuple(right), dims.open)
+    prefix = _until_doubt(list(enumerate(dims.prefix)), doubtful, removed)
     back = dims.suffix if dims.open else dims.prefix
     numbered = [(index - len(back) if dims.open else index, dim) for index, dim in enumerate(back)]
-    suffix = _until_doubt(numbered[::-1], doubtful, gone)
+    suffix = _until_doubt(numbered[::-1], doubtful, removed)
     return Dims(tuple(prefix), tuple(suffix[::-1]), True)
 
 
@@ -113,9 +113,9 @@ def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:
             return OPEN
         place = position if position >= 0 else len(dim_sources) + position + 1
     else:
-        found = locate_index(dims, position, extra=1)
-        assert isinstance(found, int)
-        place = found
+        located = locate_index(dims, position, extra=1)
+        assert isinstance(located, int)
+        place = located
     return rearrange(dims, [*dim_sources[:place], dim_source, *dim_sources[place:]])
 
 
@@ -134,7 +134,7 @@ def expand_as(input: Tensor, other: Tensor) -> Dims:
 
 
 def _target(dim: Dim) -> Dim:
-    """A dim as the goal of stretching: its axis counts, a label does not."""
+    """A dim as the goal of expanding: its axis counts, a label does not."""
     return new_dim(dim.size) if isinstance(dim.name, str) else dim
 
 
@@ -184,7 +184,7 @@ def _at_size_of(goal: Dim, dim: Dim) -> Dim:
 
 
 def _stretched_name(dim: Dim, goal: Dim) -> Name:
-    """A label stays; what has no name, or is but a 1 of an axis, becomes the axis it is put to."""
+    """A label stays; an unnamed dim, or an axis of size 1, takes the axis of the goal."""
     if goal.size == -1 or isinstance(dim.name, (str, Unknown)):
         return dim.name
     if dim.name is None:

@@ -11,7 +11,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="unknown")
 def sparse_factory(size: Sizes | None = None) -> Dims:
-    """A tensor of these sizes; else they follow from the indices (torch.sparse_coo_tensor)."""
+    """The dims of these sizes; without sizes nothing is known (torch.sparse_coo_tensor)."""
     if size is None or isinstance(size, Unknown):
         return OPEN
     return Dims(tuple(map(new_dim, size)))
@@ -25,5 +25,5 @@ def sparse_indices(input: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def sparse_part(input: Tensor) -> Dims:
-    """Of as many dims as there are dense ones, or batches (torch.Tensor.values, crow_indices)."""
+    """Nothing is known: the rank is the number of dense dims (torch.Tensor.values)."""
     return OPEN

@@ -1,7 +1,7 @@
 """Operators over the last one, two or three dims: convolutions, pooling, padding, sampling.
 
-Batch and channels stand before them. The spatial dims keep their names at other sizes; what
-channels a layer makes is told by its size (torch.nn, "Convolution Layers" and "Pooling layers").
+Batch and channels stand before them. The spatial dims keep their names at other sizes; a symbolic
+size names the channels that a layer makes (torch.nn, "Convolution Layers" and "Pooling layers").
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Window:
 
 
 def _all_known(*spatial_extents: Size) -> list[Known] | None:
-    known = [extent for extent in spatial_extents if not isinstance(extent, Unknown)]
-    return known if len(known) == len(spatial_extents) else None
+    known_extents = [extent for extent in spatial_extents if not isinstance(extent, Unknown)]
+    return known_extents if len(known_extents) == len(spatial_extents) else None
 
 
 def spread(extent: Extent, count: int) -> list[Size]:
@@ -172,7 +172,7 @@ def convolves(
     groups: Size = 1,
     bias: Tensor | None = None,
 ) -> Dims:
-    """Channels become those of the weight's first dim (torch.nn.functional.conv2d)."""
+    """The input's names but the channels, which are the weight's first dim (conv2d)."""
     kernel = _weight(weight.dims, spatial)
     _check_bias(kernel[0], bias, spatial)
     taken = _times(kernel[1], groups)
@@ -191,21 +191,21 @@ def convolution_module(
     padding: Extent | str = 0,
     dilation: Extent = 1,
 ) -> Dims:
-    """Channels become others, which a symbolic size names (torch.nn.Conv2d)."""
+    """The input's names; a symbolic size names the channels made (torch.nn.Conv2d)."""
     taken, made = new_dim(in_channels), new_dim(out_channels)
     return _convolved(input, taken, made, spatial, kernel_size, stride, padding, dilation)
 
 
 def _weight(weight: Dims, spatial: int) -> tuple[Dim, ...]:
-    found = of_rank(weight, spatial + 2)
-    if found is None:
+    weight_dims = of_rank(weight, spatial + 2)
+    if weight_dims is None:
         raise Contradiction(
             "NC207",
             f"conv{spatial}d: expected a weight of {spatial + 2} dims, but got one of "
             f"{show_rank(weight)}: {weight.show()}",
             help="The weight has dims for both channels and for the kernel.",
         )
-    return found.prefix
+    return weight_dims.prefix
 
 
 def _times(dim: Dim, groups: Size) -> Dim:
@@ -273,7 +273,7 @@ def convolves_transposed(
     dilation: Extent = 1,
     bias: Tensor | None = None,
 ) -> Dims:
-    """Channels become those of the weight's second dim (torch.nn.functional.conv_transpose2d)."""
+    """The input's names but the channels, the weight's second dim (conv_transpose2d)."""
     kernel = _weight(weight.dims, spatial)
     made = _times(kernel[1], groups)
     _check_bias(made, bias, spatial)
@@ -296,7 +296,7 @@ def transposed_convolution_module(
     dilation: Extent = 1,
     output_size: Sizes | None = None,
 ) -> Dims:
-    """Channels become others, the spatial dims larger (torch.nn.ConvTranspose2d)."""
+    """As `convolution_module`; the spatial dims grow (torch.nn.ConvTranspose2d)."""
     taken, made = new_dim(in_channels), new_dim(out_channels)
     more = output_padding if output_size is None else UNKNOWN
     return _transposed(input, taken, made, spatial, kernel_size, stride, padding, more, dilation)
@@ -346,7 +346,7 @@ def pads(input: Tensor, pad: Sizes) -> Dims:
 
 @rule(memory="plain")
 def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Dims:
-    """The same on all sides, or as listed (torch.nn.ZeroPad2d)."""
+    """As `pads`, with one padding for all sides or one each (torch.nn.ZeroPad2d)."""
     return pads(input, spread(padding, 2 * spatial))
 
 
@@ -402,7 +402,7 @@ def _share(size: Size, count: Size) -> Size:
 
 @rule(memory="unknown")
 def samples_grid(input: Tensor, grid: Tensor) -> Dims:
-    """Batch and channels of the input, the places of the grid (nn.functional.grid_sample)."""
+    """The input's batch and channels, then the grid's positions (nn.functional.grid_sample)."""
     if input.dims.rank is None or grid.dims.rank is None:
         return OPEN
     if input.dims.rank != grid.dims.rank or input.dims.rank < 3:
@@ -453,7 +453,7 @@ def unfolds_blocks(
     padding: Extent = 0,
     stride: Extent = 1,
 ) -> Dims:
-    """The batch, the elements of a block for each channel, and the blocks (torch.nn.Unfold)."""
+    """The batch, the elements of a block for each channel, the blocks (torch.nn.Unfold)."""
     _check_image(input.dims, 3, "Expected 3D or 4D (batch mode) tensor")
     channels = input.dims.from_right(3) or ANY_DIM
     elements = _channels_at(channels, product((channels.size, *spread(kernel_size, 2))))
@@ -465,7 +465,7 @@ def unfolds_blocks(
 def folds_blocks(
     input: Tensor, output_size: Extent = UNKNOWN, kernel_size: Extent = UNKNOWN
 ) -> Dims:
-    """The batch, channels, and the image that blocks are put together to (torch.nn.Fold)."""
+    """The batch, the channels, and the image made of the blocks (torch.nn.Fold)."""
     _check_image(input.dims, 2, "Expected 2D or 3D (batch mode) tensor")
     elements = input.dims.from_right(2) or ANY_DIM
     channels = _channels_at(elements, _whole_share(elements.size, product(spread(kernel_size, 2))))
@@ -494,7 +494,7 @@ def _whole_share(size: Size, block: Size) -> Size:
 
 
 def _blocks(dims: Dims, counts: Sequence[Size]) -> Dim:
-    """One dim for all places: a size that is known tells what it is."""
+    """One dim for all blocks, which only a symbolic size names."""
     size = product(counts)
     if size is not UNKNOWN:
         return new_dim(size)
@@ -504,5 +504,5 @@ def _blocks(dims: Dims, counts: Sequence[Size]) -> Dim:
 
 
 def _of_blocks(dims: Dims, removed: int, *made: Dim) -> Dims:
-    """What is left of a batch, if there is one, and new dims."""
+    """The batch dims, if there are any, followed by new dims."""
     return OPEN if dims.rank is None else joined(without_right(dims, removed), Dims(made))

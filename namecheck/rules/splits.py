@@ -133,12 +133,12 @@ def _split_at(
     input: Tensor, operator: str, place: int, rank: int, sections: Sections
 ) -> tuple[Dims, ...] | Many:
     """The checks that hsplit, vsplit and dsplit make before they cut."""
-    given = input.dims.rank
-    if given is not None and given < rank:
+    own_rank = input.dims.rank
+    if own_rank is not None and own_rank < rank:
         raise _refused(
             "NC207",
             f"torch.{operator} requires a tensor with at least {rank} dimension, but got a tensor "
-            f"with {given} dimensions!",
+            f"with {own_rank} dimensions!",
         )
     position = locate(input.dims, place)
     size = input.dims[position].size
@@ -175,11 +175,11 @@ def narrow(input: Tensor, dim: DimArgument, begin: Tensor | Size, length: Size) 
                 error="IndexError",
                 help=f"The dimension has size {size}.",
             )
-        begin = begin + size if begin < 0 else begin
-        if begin + length > size:
+        first = begin + size if begin < 0 else begin
+        if first + length > size:
             raise Contradiction(
                 "NC206",
-                f"start ({begin}) + length ({length}) exceeds dimension size ({size}).",
+                f"start ({first}) + length ({length}) exceeds dimension size ({size}).",
                 help=f"The dimension has size {size}.",
             )
     return _piece(input.dims, place, length)
@@ -254,7 +254,7 @@ def _between(indices: Sequence[int | Unknown], size: Size) -> list[Size]:
 def _shares(
     dims: Dims, place: Position, dim_size: Expression, count: Size
 ) -> tuple[Dims, ...] | Many:
-    """So many equal pieces of a symbolic size, which is supposed to divide."""
+    """`count` equal pieces of a symbolic size, which is assumed to be divisible."""
     if isinstance(count, Unknown) or (isinstance(count, int) and count < 1):
         return _any_number(dims, place)
     share = dim_size // count
@@ -280,12 +280,12 @@ def _piece(dims: Dims, place: Position, size: Size) -> Dims:
 
 
 def part_of(dim: Dim, size: Size) -> Dim:
-    """A part of a dim: a label stays, an axis unless the size tells of another one."""
-    told = named_by(size)
-    if isinstance(dim.name, Axis) and isinstance(told, Axis):
-        same = set(told.factors) & set(dim.name.factors)
-        return Dim(dim.name if same else told, size)
-    return Dim(told if dim.name is None else dim.name, size)
+    """A part of a dim: a label stays, an axis unless the size is that of another one."""
+    size_name = named_by(size)
+    if isinstance(dim.name, Axis) and isinstance(size_name, Axis):
+        same = set(size_name.factors) & set(dim.name.factors)
+        return Dim(dim.name if same else size_name, size)
+    return Dim(size_name if dim.name is None else dim.name, size)
 
 
 def _any_number(dims: Dims, place: Position) -> Many:

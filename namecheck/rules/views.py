@@ -37,7 +37,7 @@ from namecheck.rules.splits import part_of
 
 @rule(memory="views")
 def view(input: Tensor, size: Sizes | None = None) -> Dims:
-    """The dims laid out at these sizes, one of which may be -1 (Tensor.view)."""
+    """The dims laid out at these sizes, one of which may be -1 (torch.Tensor.view)."""
     if isinstance(size, Unknown):
         return OPEN
     if size is None:
@@ -87,7 +87,7 @@ def inferred(whole: Size, other_size: Size) -> Size:
 
 @rule(memory="views")
 def view_as(input: Tensor, other: Tensor) -> Dims:
-    """The dims laid out at the sizes of another tensor (Tensor.view_as)."""
+    """The dims laid out at the sizes of another tensor (torch.Tensor.view_as)."""
     if other.dims.open:
         return OPEN
     result = view(input, other.dims.sizes)
@@ -95,14 +95,14 @@ def view_as(input: Tensor, other: Tensor) -> Dims:
 
 
 def _unless_an_axis(dim: Dim, model: Dim) -> Dim:
-    """A dim at the size of another, which may be that of an axis where it is not known."""
+    """A dim whose name is unknown where its size may be that of an axis."""
     doubtful = dim.name is None and model.size is UNKNOWN
     return replace(dim, name=UNKNOWN) if doubtful else dim
 
 
 @rule(memory="reshapes")
 def flat(input: Tensor) -> Dims:
-    """One merged dim; a vector keeps its own where it stays what it was (torch.ravel)."""
+    """One merged dim; a vector keeps its dim (torch.ravel)."""
     if input.dims.open:
         return Dims((Dim(),))
     if input.dims.rank == 1:
@@ -152,7 +152,7 @@ def _parts(dim: Dim) -> list[_Part]:
 def _matched(
     parts: Sequence[_Part], sizes: Sequence[Size], *, backwards: bool = False
 ) -> tuple[list[Dim], Sequence[_Part], Sequence[Size]]:
-    """The dims that are certain, one by one, and what is left when one is not."""
+    """The dims up to the first that is uncertain, and the parts and sizes that remain."""
     certain: list[Dim] = []
     while sizes:
         size = sizes[0]
@@ -176,29 +176,29 @@ _Taken = tuple[list[_Part], list[_Part]]
 
 
 def _take(parts: Sequence[_Part], size: Size, backwards: bool) -> _Taken | None:
-    """The parts that make up a size, and those that are left; None where that is not certain."""
+    """The parts that make up a size, and the remaining ones; None where that is uncertain."""
     if isinstance(size, Unknown) or size in (0, -1):
         return None
     need = ratio(size)
     used: list[_Part] = []
-    left = list(parts)
+    remaining = list(parts)
     while need != ONE:
-        own = left[0].ratio if left else None
+        own = remaining[0].ratio if remaining else None
         if own is None or (backwards and own == ONE):
             return None
-        part = left.pop(0)
+        part = remaining.pop(0)
         if own == ONE:
             continue
         if (need / own).is_whole:
             used.append(part)
             need = need / own
-        elif _may_be_cut(own, need, left):
+        elif _may_be_cut(own, need, remaining):
             used.append(part.cut(need))
-            left.insert(0, part.cut(own / need))
+            remaining.insert(0, part.cut(own / need))
             need = ONE
         else:
             return None
-    return used, left
+    return used, remaining
 
 
 def _may_be_cut(share: Ratio, need: Ratio, rest_parts: Sequence[_Part]) -> bool:
@@ -219,24 +219,24 @@ def _together(parts: Sequence[_Part], size: Size) -> Dim:
 
 
 def _guessed(parts: Sequence[_Part], sizes: Sequence[Size]) -> list[Dim]:
-    """The dims of a view of which it is not certain what they came from."""
-    left = [part for part in parts if part.dim.size != 1]
+    """The dims of a view where it is uncertain which input dims they come from."""
+    larger = [part for part in parts if part.dim.size != 1]
     vague = (
-        any(part.ratio is None and part.dim.size != 0 for part in left)
+        any(part.ratio is None and part.dim.size != 0 for part in larger)
         or UNKNOWN in sizes
         or -1 in sizes
     )
-    unnamed = UNKNOWN if vague and any(part.dim.name is not None for part in left) else None
-    if len(sizes) != 1 or sizes[0] in (1, UNKNOWN) or not left:
+    unnamed = UNKNOWN if vague and any(part.dim.name is not None for part in larger) else None
+    if len(sizes) != 1 or sizes[0] in (1, UNKNOWN) or not larger:
         return [_guess(size, unnamed) for size in sizes]
-    size = product(part.dim.size for part in left) if sizes[0] == -1 else sizes[0]
-    if len(left) == 1 and left[0].whole:
-        return [part_of(left[0].dim, size)]
-    return [replace(_together(left, size), size=size) if unnamed is None else Dim(UNKNOWN, size)]
+    size = product(part.dim.size for part in larger) if sizes[0] == -1 else sizes[0]
+    if len(larger) == 1 and larger[0].whole:
+        return [part_of(larger[0].dim, size)]
+    return [replace(_together(larger, size), size=size) if unnamed is None else Dim(UNKNOWN, size)]
 
 
 def _guess(size: Size, unnamed: Name) -> Dim:
-    """A dim of a view of one knows not what; a symbolic size tells what it is."""
+    """A dim of a view with unknown origin; only a symbolic size names it."""
     new = new_dim(UNKNOWN if size == -1 else size)
     return replace(new, name=new.name or unnamed, purposeful=size == 1)
 
@@ -263,13 +263,15 @@ def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
 
 
 def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
-    """How many elements the first none, one, two, … dims make up; empty if any is not known."""
-    known = [each for each in ratios if each is not None]
-    return list(accumulate(known, mul, initial=ONE)) if len(known) == len(ratios) else []
+    """The number of elements in the first 0, 1, 2, … dims; empty if any size is unknown."""
+    known_ratios = [each for each in ratios if each is not None]
+    return (
+        list(accumulate(known_ratios, mul, initial=ONE)) if len(known_ratios) == len(ratios) else []
+    )
 
 
 def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
-    """The one size that an axis goes into, where it stands but once in either."""
+    """The position of the one size that contains an axis, if it occurs once on either side."""
     if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
         return None
     if _only(dim.name.name, shares) is None:
