@@ -73,8 +73,9 @@ def of_result(effect: LayoutEffect, call_operands: Operands, *, writes: bool) ->
 
 def _of(leaves: tuple[Any, ...]) -> str | Unknown | None:
     """The layout of what is in an argument, UNKNOWN where it may be any; None of no tensor."""
-    if len(leaves) == 1:
-        return _of_leaf(leaves[0])
+    if len(leaves) == 1:  # mostly one tensor
+        leaf = leaves[0]
+        return leaf.layout if isinstance(leaf, Tensor) else _of_leaf(leaf)
     layouts = {_of_leaf(leaf) for leaf in leaves} - {None}
     return layouts.pop() if len(layouts) == 1 else UNKNOWN if layouts else None
 
@@ -103,7 +104,8 @@ def _layout(
     if word == "product":
         return _of_product({_of(call_operands.leaves[name]) for name in effect.tensors} - {None})
     for name in effect.counted:
-        if _of(call_operands.leaves[name]) not in (STRIDED, None):
+        layout = _of(call_operands.leaves[name])
+        if layout != STRIDED and layout is not None:
             return UNKNOWN
     return STRIDED
 
