@@ -1,4 +1,4 @@
-"""What the rules tell of devices, held against torch: every row on two devices, and on meta."""
+"""What the rules say of devices, held against torch: every row on two devices, and on meta."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def test_operators_that_broadcast_mix_devices_as_torch_does(key: str, other: str
         for right in made:
             in_place = key.endswith("_")
             target = left.clone() if in_place else left
-            told = infer(key, known(target), known(right))
-            found = told.contradiction
+            inference = infer(key, known(target), known(right))
+            contradiction = inference.contradiction
             said = refusal(lambda: OPERATORS[key](target, right))  # noqa: B023
             if said is None:
-                assert found is None, (key, left, right)
-                assert told.result.device == str(OPERATORS[key](target, right).device)
+                assert contradiction is None, (key, left, right)
+                assert inference.result.device == str(OPERATORS[key](target, right).device)
             elif "device" in said:
-                assert found is not None, (key, left, right)
-                assert (found.code, found.message) == ("NC401", said)
+                assert contradiction is not None, (key, left, right)
+                assert (contradiction.code, contradiction.message) == ("NC401", said)

@@ -3,7 +3,7 @@
 The operands are tensors with dims, tensors without, and Python numbers; the answer is the dtype of
 the result or the error with its words. Shell dtypes have no defined promotion: there the rules may
 answer nothing. Of complex32 and shell dtypes most kernels are missing on one machine or another:
-what torch says of a missing kernel is told of no other dtype.
+the message about a missing kernel is expected of no other dtype.
 """
 
 from __future__ import annotations
@@ -114,17 +114,17 @@ def inferred(key: str, left: Any, right: Any, defaults: Defaults) -> str | Unkno
 
 def is_kernel_missing(text: str) -> bool:
     """Whether torch says that it has no kernel for a dtype of which it has few."""
-    found = [name for name in FEW_KERNELS if f"for '{KINDS[name].spoken}'" in text]
-    return "not implemented for" in text and bool(found)
+    kernels = [name for name in FEW_KERNELS if f"for '{KINDS[name].spoken}'" in text]
+    return "not implemented for" in text and bool(kernels)
 
 
-def agrees(left: Any, right: Any, real: str, told: str | Unknown, *, in_place: bool) -> bool:
-    """Whether both say the same; in place a tensor keeps its dtype where nothing can be told."""
-    if real == told or is_kernel_missing(real):
+def agrees(left: Any, right: Any, real: str, answer: str | Unknown, *, in_place: bool) -> bool:
+    """Whether both say the same; in place a tensor keeps its dtype if nothing is known."""
+    if real == answer or is_kernel_missing(real):
         return True
     dtypes = [value.dtype for value in (left, right) if isinstance(value, torch.Tensor)]
     shell = any(KINDS[name_of(dtype)].shell for dtype in dtypes)
-    return shell and told in (UNKNOWN, name_of(dtypes[0]) if in_place else UNKNOWN)
+    return shell and answer in (UNKNOWN, name_of(dtypes[0]) if in_place else UNKNOWN)
 
 
 def disagreements(
@@ -133,10 +133,10 @@ def disagreements(
     for left, right in pairs:
         in_place = key[-1] == "_" and key not in python_operators().values()
         target = left.clone() if in_place else left
-        real, told = really(compute, target, right), inferred(key, left, right, defaults)
-        if not agrees(left, right, real, told, in_place=in_place):
+        real, answer = really(compute, target, right), inferred(key, left, right, defaults)
+        if not agrees(left, right, real, answer, in_place=in_place):
             what = [(v.dtype, v.dim()) if isinstance(v, torch.Tensor) else v for v in (left, right)]
-            yield f"{key}{what}: torch {real!r}, told {told!r}"
+            yield f"{key}{what}: torch {real!r}, inferred {answer!r}"
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -190,13 +190,13 @@ def test_promote_types_and_can_cast() -> None:
         except RuntimeError as error:
             real = str(error).partition("\n")[0].strip()
         try:
-            told = dtypes.promote(left, right)
+            answer = dtypes.promote(left, right)
         except Contradiction as refusal:
-            told = refusal.message
+            answer = refusal.message
         except dtypes.Undefined:
             assert "float4_e2m1fn_x2" in (left, right)
             continue
-        assert told == real
+        assert answer == real
 
 
 def test_every_dtype_of_torch_is_there_under_its_words() -> None:

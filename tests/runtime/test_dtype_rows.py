@@ -1,4 +1,4 @@
-"""Every row that tells of dtypes, held against torch: sample calls, over all dtypes and mixed ones.
+"""Every row with a column for dtypes, held against torch: calls over all dtypes and mixed ones.
 
 What torch accepts the rules accept, and tell the dtype of each result, or nothing; what they
 refuse torch refuses. What torch refuses they refuse, but for kernels, and for what `PASSED` tells
@@ -77,7 +77,7 @@ PASSED: Final = (
 )
 
 
-def told() -> list[Operator]:
+def rows_with_dtypes() -> list[Operator]:
     rows = [row for row in table().values() if row.dtype or row.needs or row.lacks]
     return [r for r in rows if r.key not in LEFT_OUT and not set(r.forms) & set("pl")]
 
@@ -102,7 +102,7 @@ def answer(sample: Sample) -> Inference:
 
 
 def contradicts(guess: Any, real: Any) -> bool:
-    """Whether a dtype that was told is another than that of the tensor."""
+    """Whether a dtype that was inferred is another than that of the tensor."""
     if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
         name = str(real.dtype).removeprefix("torch.")
         return guess.dtype not in (UNKNOWN, name) and name in KINDS
@@ -129,7 +129,7 @@ def faults(row: Operator) -> Iterator[str]:
         if guess.contradiction is not None and guess.contradiction.code.startswith("NC3"):
             yield f"{call}: torch accepts it, refused: {guess.contradiction}"
         elif not refused and contradicts(guess.result, real):
-            yield f"{call}: told {guess.result}"
+            yield f"{call}: inferred {guess.result}"
     if bool(accepted) == (row.key in UNTRIED):
         yield f"{row.key}: torch accepts {accepted} calls"
 
@@ -141,7 +141,7 @@ def is_passed(key: str, error: Exception) -> bool:
     return any(re.search(each, first) for each in words)
 
 
-@pytest.mark.parametrize("row", everyday(told()), ids=lambda row: row.key)
+@pytest.mark.parametrize("row", everyday(rows_with_dtypes()), ids=lambda row: row.key)
 def test_a_row_tells_what_torch_does(row: Operator) -> None:
     wrong = list(faults(row))
     assert not wrong, "\n".join(wrong[:10])

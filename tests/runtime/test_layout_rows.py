@@ -56,7 +56,7 @@ def laid(slot: Slot) -> Tensor:
 
 
 def otherwise(sample: Sample) -> Iterator[str]:
-    """Where torch gives another layout than is told."""
+    """Where torch gives another layout than is inferred."""
     try:
         real = sample.run()
     except Exception:
@@ -64,7 +64,7 @@ def otherwise(sample: Sample) -> Iterator[str]:
     guess = inferred(sample, laid)
     for one, tensor in pairs(guess.result, real):
         if one.layout not in (UNKNOWN, str(tensor.layout).removeprefix("torch.")):
-            yield f"{sample.operator}: told {one.layout}, it is {tensor.layout}"
+            yield f"{sample.operator}: inferred {one.layout}, it is {tensor.layout}"
     if guess.contradiction is not None and guess.contradiction.code == "NC503":
         yield f"{sample.operator}: torch accepts it, refused: {guess.contradiction}"
 
@@ -94,14 +94,14 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
             if sample.operator.endswith("_"):
                 continue
             sparse = first_of(sample, layout)
-            told = inferred(sparse, laid).contradiction if sparse is not None else None
-            if sparse is None or told is None:
+            refusal = inferred(sparse, laid).contradiction if sparse is not None else None
+            if sparse is None or refusal is None:
                 continue
-            assert told.code == "NC503", told
+            assert refusal.code == "NC503", refusal
             with pytest.raises((RuntimeError, TypeError)) as raised:
                 sparse.run()
-            assert str(raised.value).startswith(str(told))
-            assert raised.type.__name__ == told.error
+            assert str(raised.value).startswith(str(refusal))
+            assert raised.type.__name__ == refusal.error
             called += 1
     assert called
 
@@ -110,17 +110,17 @@ def test_what_is_refused_torch_refuses_in_these_words(row: Operator, layout: str
 @pytest.mark.parametrize("key", OF_SPARSE)
 def test_what_only_sparse_tensors_have(key: str, layout: str) -> None:
     tensor = Slot((2, 2), layout=layout)
-    told = infer(key, laid(tensor))
+    inference = infer(key, laid(tensor))
     call = getattr(tensor.made(), key)
-    if told.contradiction is not None:
+    if inference.contradiction is not None:
         with pytest.raises(RuntimeError) as raised:
             call()
-        assert str(raised.value) == str(told.contradiction)
+        assert str(raised.value) == str(inference.contradiction)
         return
     real = call()
-    assert told.result.layout == str(real.layout).removeprefix("torch.")
-    assert told.result.dtype in (UNKNOWN, str(real.dtype).removeprefix("torch."))
-    assert told.result.dims.rank in (None, real.dim())
+    assert inference.result.layout == str(real.layout).removeprefix("torch.")
+    assert inference.result.dtype in (UNKNOWN, str(real.dtype).removeprefix("torch."))
+    assert inference.result.dims.rank in (None, real.dim())
 
 
 @pytest.mark.parametrize("size", [(), ((2, 2),)], ids=["told by indices", "given"])
@@ -131,15 +131,17 @@ def test_what_is_made_of_indices_and_values(size: tuple[Any, ...], made: str) ->
     for kind, indices in places.items():
         function = getattr(torch, f"sparse_{kind}_tensor")
         real = function(*map(torch.tensor, indices), values, *size)
-        told = infer(
+        inferred_tensor = infer(
             f"torch.sparse_{kind}_tensor",
             *(Tensor(Dims.of(None)) for _ in indices),
             Tensor(Dims.of(None, sizes=[2]), made),
             *size,
         ).result
-        assert f"torch.{told.layout}" == str(real.layout)
-        assert told.dtype == made
-        assert told.dims.sizes == tuple(real.shape) or (not size and told.dims.open)
+        assert f"torch.{inferred_tensor.layout}" == str(real.layout)
+        assert inferred_tensor.dtype == made
+        assert inferred_tensor.dims.sizes == tuple(real.shape) or (
+            not size and inferred_tensor.dims.open
+        )
 
 
 def test_no_word_of_torch_is_taken_for_a_misspelt_one() -> None:

@@ -64,8 +64,8 @@ def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
 def holds(tensor: torch.Tensor, order: Memory) -> bool:
     """Whether a tensor is laid out as an order says."""
     assert order is not UNKNOWN
-    told = memory_order.strides(order, tuple(tensor.shape))
-    pairs = zip(tensor.stride(), told, strict=True)
+    steps = memory_order.strides(order, tuple(tensor.shape))
+    pairs = zip(tensor.stride(), steps, strict=True)
     return all(guess in (UNKNOWN, real) for real, guess in pairs)
 
 
@@ -99,7 +99,7 @@ def test_is_contiguous(draw: random.Random) -> None:
 
 
 def is_viewed(tensor: torch.Tensor, order: memory_order.Memory, new: Sequence[int]) -> bool:
-    """Whether torch has a view of these sizes; what is told of it must be so."""
+    """Whether torch has a view of these sizes; what is inferred of it must be so."""
     sizes = tuple(tensor.shape)
     answer = memory_order.can_be_viewed(order, sizes, new)
     try:
@@ -133,7 +133,7 @@ def test_views_of_sizes_that_are_partly_known_are_never_told_wrongly(draw: rando
 
 
 def test_views_of_symbolic_sizes(draw: random.Random) -> None:
-    told = {Answer.YES: 0, Answer.NO: 0}
+    counts = {Answer.YES: 0, Answer.NO: 0}
     for _ in range(ROUNDS):
         rank = draw.randrange(2, 5)
         choice: list[Known] = [*map(symbol, VALUES), symbol("d") * 2, 1, 2, 3]
@@ -148,8 +148,8 @@ def test_views_of_symbolic_sizes(draw: random.Random) -> None:
         concrete_new = [substituted(size, VALUES) for size in new]
         answer = memory_order.can_be_viewed(order, sizes, new)
         assert answer is memory_order.can_be_viewed(order, concrete, concrete_new)
-        told[answer] += 1
-    assert min(told.values()) > ROUNDS / 10
+        counts[answer] += 1
+    assert min(counts.values()) > ROUNDS / 10
 
 
 def test_a_view_that_rests_on_what_the_caller_knows_is_not_refused() -> None:
@@ -179,17 +179,17 @@ def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
             with_new.insert(place, None)
             result = result.unsqueeze(place)
         distance = dict.fromkeys(cut, 1)
-        found = memory_order.moved(
+        memory = memory_order.moved(
             order, with_new, tuple(tensor.shape), tuple(result.shape), distance
         )
-        assert holds(result, found), (order, tensor.shape, with_new, cut)
-        assert isinstance(found, Gapped) is not is_dense(result)
+        assert holds(result, memory), (order, tensor.shape, with_new, cut)
+        assert isinstance(memory, Gapped) is not is_dense(result)
         dense += is_dense(result)
     assert ROUNDS / 10 < dense < ROUNDS * 9 / 10
 
 
 def gapped(draw: random.Random) -> Iterator[tuple[torch.Tensor, Memory]]:
-    """Tensors with gaps, or stretched, and what is told of them."""
+    """Tensors with gaps, or stretched, and their known order."""
     for tensor, order in tensors(draw):
         rank = tensor.dim()
         sources = draw.sample(range(rank), rank)
@@ -202,41 +202,45 @@ def gapped(draw: random.Random) -> Iterator[tuple[torch.Tensor, Memory]]:
         )
         result = tensor[index].permute(sources)
         shape = tuple(result.shape)
-        found = memory_order.moved(order, sources, tuple(tensor.shape), shape, cut)
+        memory = memory_order.moved(order, sources, tuple(tensor.shape), shape, cut)
         if draw.random() < 0.4:
             wider = [draw.choice((1, 3)) for _ in range(draw.randrange(2))]
             wider += [draw.choice((1, 2)) if size == 1 else size for size in shape]
             result = result.expand(wider)
-            found = memory_order.stretched(found, shape, wider)
-        yield result, found
+            memory = memory_order.stretched(memory, shape, wider)
+        yield result, memory
 
 
 def test_gaps(draw: random.Random) -> None:
     seen = 0
-    for tensor, found in gapped(draw):
-        assert holds(tensor, found), (tensor.shape, tensor.stride(), found)
-        assert isinstance(found, Gapped) is not is_dense(tensor)
-        told = memory_order.is_laid_out(found, tuple(tensor.shape), CONTIGUOUS)
-        assert told is (Answer.YES if tensor.is_contiguous() else Answer.NO)
-        seen += isinstance(found, Gapped)
+    for tensor, memory in gapped(draw):
+        assert holds(tensor, memory), (tensor.shape, tensor.stride(), memory)
+        assert isinstance(memory, Gapped) is not is_dense(tensor)
+        answer = memory_order.is_laid_out(memory, tuple(tensor.shape), CONTIGUOUS)
+        assert answer is (Answer.YES if tensor.is_contiguous() else Answer.NO)
+        seen += isinstance(memory, Gapped)
     assert seen > ROUNDS / 4
 
 
 def test_views_of_what_has_gaps(draw: random.Random) -> None:
     seen = {True: 0, False: 0}
-    for tensor, found in gapped(draw):
+    for tensor, memory in gapped(draw):
         new = regrouped(draw, tensor.shape)
-        seen[is_viewed(tensor, found, new)] += isinstance(found, Gapped)
+        seen[is_viewed(tensor, memory, new)] += isinstance(memory, Gapped)
     assert min(seen.values()) > ROUNDS / 20
 
 
 def test_what_is_computed_of_gaps_is_dense(draw: random.Random) -> None:
     known = 0
-    for tensor, found in gapped(draw):
-        told = memory_order.computed(found, tuple(tensor.shape))
+    for tensor, memory in gapped(draw):
+        computed = memory_order.computed(memory, tuple(tensor.shape))
         for result in (tensor + 1, tensor.clone(), torch.zeros_like(tensor)):
-            assert told is UNKNOWN or holds(result, told), (tensor.shape, tensor.stride(), found)
-        known += told is not UNKNOWN and isinstance(found, Gapped)
+            assert computed is UNKNOWN or holds(result, computed), (
+                tensor.shape,
+                tensor.stride(),
+                memory,
+            )
+        known += computed is not UNKNOWN and isinstance(memory, Gapped)
     assert known > ROUNDS / 10
 
 
@@ -246,15 +250,15 @@ def is_dense(tensor: torch.Tensor) -> bool:
     return span + 1 == math.prod(tensor.shape) and all(step for _, step in pairs)
 
 
-@pytest.mark.parametrize("told", ["contiguous_format", "channels_last"])
-def test_convolutions_follow_the_order_of_their_weights(told: str) -> None:
+@pytest.mark.parametrize("memory_format", ["contiguous_format", "channels_last"])
+def test_convolutions_follow_the_order_of_their_weights(memory_format: str) -> None:
     known = 0
     settings = itertools.product((1, 2, 3), (2, 4), (1, 3), (1, 2), (False, True), ("", "w"))
     for channels, features, size, groups, last, form in settings:
         if channels % groups:
             continue
         layer = torch.nn.Conv2d(channels, features, size, groups=groups)
-        options: dict[str, Any] = {"memory_format": getattr(torch, told)}
+        options: dict[str, Any] = {"memory_format": getattr(torch, memory_format)}
         layer.to(**options)
         images = torch.zeros(2, channels, 4, 5)
         images = images.to(memory_format=torch.channels_last) if last else images
@@ -262,7 +266,7 @@ def test_convolutions_follow_the_order_of_their_weights(told: str) -> None:
         if form:
             called = infer("nn.functional.conv2d", given, seen(layer.weight), groups=groups)
         else:
-            word = Constant("memory_format", told)
+            word = Constant("memory_format", memory_format)
             made = channels, features, size
             called = infer("nn.Conv2d", *made, given, groups=groups, weight_format=word)
         order = called.result.memory

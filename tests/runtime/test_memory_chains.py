@@ -1,4 +1,4 @@
-"""Chains of calls on dense tensors, run on torch: each result lies in memory as it is told to.
+"""Chains of calls on dense tensors, run on torch: each result lies in memory as inferred.
 
 They move, drop, cut, merge and split dims, and compute with what has been made so far.
 """
@@ -116,8 +116,8 @@ def steps(draw: random.Random) -> Iterator[tuple[str, Pair]]:
     for _ in range(STEPS):
         if len(made) < 2:
             sizes = [draw.choice(SIZES) for _ in range(draw.randrange(5))]
-            told = Tensor(Dims.of(*[None] * len(sizes), sizes=sizes), "float32", memory=())
-            made.append((torch.rand(sizes), told))
+            known_tensor = Tensor(Dims.of(*[None] * len(sizes), sizes=sizes), "float32", memory=())
+            made.append((torch.rand(sizes), known_tensor))
             continue
         (x, of_x), (y, of_y) = draw.choice(made), draw.choice(made)
         if x.numel() == 0 or y.numel() == 0:
@@ -150,8 +150,10 @@ def test_chains_of_calls() -> None:
     draw = random.Random(7)
     known = unknown = 0
     for _ in range(CHAINS):
-        for call, (real, told) in steps(draw):
-            assert not contradicts(told, real), f"{call}: {told}, {real.shape} {real.stride()}"
-            known += told.memory is not UNKNOWN
-            unknown += told.memory is UNKNOWN
+        for call, (real, known_tensor) in steps(draw):
+            assert not contradicts(known_tensor, real), (
+                f"{call}: {known_tensor}, {real.shape} {real.stride()}"
+            )
+            known += known_tensor.memory is not UNKNOWN
+            unknown += known_tensor.memory is UNKNOWN
     assert known > 3 * unknown

@@ -1,6 +1,6 @@
-"""Every row that tells an order in memory, held against torch, over operands of several orders.
+"""Every row that says an order in memory, held against torch, over operands of several orders.
 
-The strides of each result must be those of the order that is told. No answer is written down here.
+The strides of each result must be those of the inferred order. No answer is written down here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def one(size: int) -> int:
 ORDERS: Final = (as_they_stand, reversed_dims, swapped, channels_last)
 
 
-def told() -> list[Operator]:
+def rows_with_memory() -> list[Operator]:
     rows = [row for row in table().values() if row.effects(0).memory.word]
     return [row for row in rows if row.key not in LEFT_OUT and not set(row.forms) & set("pl")]
 
@@ -89,7 +89,7 @@ def answer(sample: Sample) -> Inference:
 
 
 def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
-    """Every tensor of a result with what is told of it."""
+    """Every tensor of a result with what is inferred of it."""
     if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
         yield guess, real
     elif isinstance(real, (tuple, list)):
@@ -142,14 +142,14 @@ def faults(row: Operator) -> Iterator[str]:
         for one, tensor in pairs(guess.result, real):
             known += one.memory is not UNKNOWN
             if contradicts(one, tensor):
-                yield f"{call}: told {one.memory} of {lying(tensor)}"
+                yield f"{call}: inferred {one.memory} of {lying(tensor)}"
     if not called and row.key not in UNCALLED:
         yield "no call of it was found"
     if called and not known and row.key not in UNCALLED:
-        yield "nothing is told of any call of it"
+        yield "the order of no call of it is known"
 
 
-@pytest.mark.parametrize("row", everyday(told()), ids=lambda row: row.key)
+@pytest.mark.parametrize("row", everyday(rows_with_memory()), ids=lambda row: row.key)
 def test_what_a_row_tells_is_how_torch_lays_it_out(row: Operator) -> None:
     wrong = list(faults(row))
     assert not wrong, "\n".join(wrong[:10])

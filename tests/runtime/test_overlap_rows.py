@@ -71,15 +71,15 @@ def error_of(call: Callable[[], object]) -> Exception | None:
 
 def faults(row: Operator) -> Iterator[str]:
     for sample in (*in_place(row), *into_out(row)):
-        told = inferred(sample, laid).contradiction
+        refusal = inferred(sample, laid).contradiction
         real = error_of(sample.run)
         if isinstance(real, TypeError):
             continue
         refused = real is not None and REFUSED in str(real)
         certain = row.effects(0).refuses_overlap or is_written(sample.operator)
-        if told is None and refused and certain and sample.operator not in BY_TENSORS:
+        if refusal is None and refused and certain and sample.operator not in BY_TENSORS:
             yield f"{sample.operator}: not refused, torch says {real}"
-        if told is not None and told.code == "NC505" and not refused:
+        if refusal is not None and refusal.code == "NC505" and not refused:
             yield f"{sample.operator}: refused, torch says {real}"
 
 
@@ -100,7 +100,7 @@ INDICES: Final[tuple[Any, ...]] = (
 @pytest.mark.parametrize("index", INDICES, ids=str)
 def test_what_is_assigned_to_a_stretched_tensor(index: Any, shape: tuple[int, int]) -> None:
     known = infer("expand", laid(Slot(shape)), 3, 3).result
-    told = infer("__setitem__", known, index, 1.0).contradiction
+    refusal = infer("__setitem__", known, index, 1.0).contradiction
     tensor = torch.zeros(shape).expand(3, 3)
     real = error_of(lambda: tensor.__setitem__(index, 1.0))
-    assert (real and str(real)) == (told and str(told))
+    assert (real and str(real)) == (refusal and str(refusal))
