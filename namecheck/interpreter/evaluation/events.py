@@ -34,7 +34,7 @@ class Applied:
     """An operator of the table that was applied, and contradicted nothing.
 
     `operator` is its key in the table, `flow` what it does to what lints follow (a word of the
-    table's ``[flow]``). `inputs` and `keywords` are the arguments as `infer` takes them, `args` are
+    column ``flow``). `inputs` and `keywords` are the arguments as `infer` takes them, `args` are
     the values that the `inputs` stand for. While `silent` nothing is reported.
     """
 

@@ -1,6 +1,6 @@
 """Following a dim of a tensor from call to call, by a tag on what the tensor holds.
 
-Which operators keep a tag is the table's, ``[flow]``.
+Which operators keep a tag is said in the column ``flow`` of their rows.
 """
 
 from __future__ import annotations
