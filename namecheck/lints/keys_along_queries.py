@@ -116,7 +116,9 @@ class Lint(Listener):
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
         """Judge what is broadcast to scores, and tag the result with its role."""
-        parts = [_Part(dims, _tag(value)) for _, value, dims in applied.operands()]
+        if not any(operand.value.tags for operand in applied.operands):
+            return result
+        parts = [_Part(dims, _tag(value)) for _, value, dims in applied.operands]
         if not any(part.tag for part in parts) or not isinstance(result, TensorValue):
             return result
         if applied.flow == "contracts":

@@ -42,6 +42,8 @@ from namecheck.lints.shared.doubts import Doubts
 
 CODE: Final = "NC602"
 
+_PASSING: Final = ("turns", "bounds", "scales", "carries", "indexes")
+
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
@@ -77,7 +79,7 @@ class Lint(Listener):
         return self._doubts.findings()
 
     def _check_square(self, applied: Applied) -> None:
-        operands = list(applied.operands())
+        operands = applied.operands
         if len(operands) != 2:
             return
         (_, _, square), divisor = operands
@@ -108,11 +110,11 @@ def _reduced(tensor_operand: TensorOperand, store: Store) -> Reduced | None:
 
 def _reduced_of_result(applied: Applied) -> Reduced | None:
     """The tag that an operator's result has, by its first operand."""
-    first = next(applied.operands(), None)
-    if first is None:
+    if not applied.operands:
         return None
-    flow, dims = applied.flow, first.dims
+    flow, first = applied.flow, applied.operands[0]
     if flow in ("reduces", "selects"):
+        dims = first.dims
         name = following.name_at(dims, following.dim_argument(applied))
         if name in (None, UNKNOWN) or applied.keywords.get("keepdim"):
             return None
@@ -120,9 +122,9 @@ def _reduced_of_result(applied: Applied) -> Reduced | None:
         if len(others) != 1:
             return None
         return Reduced(others[0], applied.place(f"{show_name(name)} is reduced here"))
-    reduced = _reduced(first, applied.store)
+    reduced = _reduced(first, applied.store) if flow in _PASSING else None
     if reduced is None:
         return None
-    scaled = flow == "scales" and following.is_scaled(applied)
-    kept = scaled or flow in ("turns", "bounds") or following.keeps_dims(applied)
-    return reduced if kept else None
+    if flow == "scales":
+        return reduced if following.is_scaled(applied) else None
+    return reduced if flow in ("turns", "bounds") or following.keeps_dims(applied) else None

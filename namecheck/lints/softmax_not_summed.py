@@ -59,6 +59,7 @@ from namecheck.lints.shared.subscripts import SUBSCRIPTS
 
 CODE: Final = "NC601"
 
+_PASSING: Final = ("turns", "scales", "carries", "indexes")
 _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 
@@ -107,7 +108,7 @@ class Lint(Listener):
 
     def _excuse(self, applied: Applied) -> None:
         """Weights whose sums are taken are normalised anew, here or by what they come to."""
-        for operand in applied.operands():
+        for operand in applied.operands:
             weights = _normalised(operand, applied.store)
             if weights is not None:
                 self._doubts.excuse(weights.place)
@@ -115,7 +116,7 @@ class Lint(Listener):
     def _check_contraction(self, applied: Applied) -> None:
         candidates = [
             (operand, weights)
-            for operand in applied.operands()
+            for operand in applied.operands
             if (weights := _normalised(operand, applied.store)) is not None
         ]
         if len(candidates) != 1:
@@ -125,14 +126,14 @@ class Lint(Listener):
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
             return
         meant = weights.last and (weights.turned or applied.operator in SUBSCRIPTS)
-        values = [each.dims for each in applied.operands() if each.position != operand.position]
+        values = [each.dims for each in applied.operands if each.position != operand.position]
         if meant and _are_groups(weights, summed, values):
             return
         self._doubt(applied, weights, summed)
 
     def _check_product(self, applied: Applied) -> None:
         """Weights that were multiplied with values, as a contraction does, are summed."""
-        for operand in applied.operands():
+        for operand in applied.operands:
             weights = _weights(operand, applied.store)
             if weights is None or weights.shared is None:
                 continue
@@ -168,10 +169,9 @@ def _normalised(tensor_operand: TensorOperand, store: Store) -> Weights | None:
 
 def _weights_of_result(applied: Applied) -> Weights | None:
     """The tag that an operator's result has, by that of its first operand."""
-    first = next(applied.operands(), None)
-    if first is None:
+    if not applied.operands:
         return None
-    flow, weights = applied.flow, _weights(first, applied.store)
+    flow, first = applied.flow, applied.operands[0]
     if flow == "normalises":
         name = following.name_at(first.dims, following.dim_argument(applied))
         if name in (None, UNKNOWN):
@@ -180,6 +180,7 @@ def _weights_of_result(applied: Applied) -> Weights | None:
         return Weights(name, place, name == first.dims[-1].name)
     if flow == "scales" and not following.is_scaled(applied):
         return _product(applied)
+    weights = _weights(first, applied.store) if flow in _PASSING else None
     if weights is None:
         return None
     if flow == "turns":
@@ -193,7 +194,7 @@ def _product(applied: Applied) -> Weights | None:
     The values have dims of their own, and not that which the weights are normalised over: what is
     weighed one by one may well be summed over another dim.
     """
-    operands = list(applied.operands())
+    operands = applied.operands
     if len(operands) != 2 or applied.operator not in ("mul", "multiply"):
         return None
     candidates = [

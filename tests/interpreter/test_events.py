@@ -31,7 +31,7 @@ class Told(Listener):
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
         shown = " ".join(
-            f"{operand.position}:{operand.dims.brief()}" for operand in applied.operands()
+            f"{operand.position}:{operand.dims.brief()}" for operand in applied.operands
         )
         self.events.append(f"apply {applied.operator} {applied.flow} {shown}")
         return result
@@ -51,7 +51,7 @@ class Counted(Listener):
         return replace(value, tags=with_tag(value.tags, "count", (count or 0) + 1))
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        counts = [tag_of(operand.value.tags, "count") for operand in applied.operands()]
+        counts = [tag_of(operand.value.tags, "count") for operand in applied.operands]
         Told.events.append(f"{applied.operator} {counts}")
         return result
 

@@ -7,8 +7,7 @@ value that it was shown, tagged (`namecheck.interpreter.domain.tags`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from namecheck.core.dims import Dims
@@ -17,7 +16,7 @@ from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import TensorValue, Union, Value
+from namecheck.interpreter.domain.values import TensorValue, Value
 from namecheck.interpreter.evaluation.findings import place_of
 
 
@@ -29,32 +28,23 @@ class TensorOperand(NamedTuple):
     dims: Dims
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """An operator of the table that was applied, and contradicted nothing.
 
-    `operator` is its key in the table, `flow` what it does to what lints follow (a word of the
-    column ``flow``). `inputs` and `keywords` are the arguments as `infer` takes them, `args` are
-    the values that the `inputs` stand for. While `silent` nothing is reported.
+    `operator` is its key in the table, `flow` what it does to what lints follow (the row's column).
+    `inputs` and `keywords` are the arguments as `infer` takes them; the `operands` are the tensors
+    among the inputs. While `silent` nothing is reported.
     """
 
     operator: str
     flow: str | None
-    args: Sequence[Value]
+    operands: tuple[TensorOperand, ...]
     inputs: Sequence[Any]
     keywords: Mapping[str, Any]
     node: Node
     store: Store
     source: Source
     silent: bool
-
-    def operands(self) -> Iterator[TensorOperand]:
-        """The tensors among the positional arguments."""
-        position = 0
-        for value, lowered in zip(self.args, self.inputs, strict=True):
-            if isinstance(value, TensorValue) and isinstance(lowered, Tensor):
-                yield TensorOperand(position, value, lowered.dims)
-                position += 1
 
     def place(self, message: str) -> Place:
         """Where the call stands, with a message."""
@@ -122,8 +112,16 @@ class Listeners:
         return result
 
     def named(self, value: Value, word: str, node: Node, source: Source) -> Value:
-        """A value is read by a variable or an attribute."""
-        if isinstance(value, (TensorValue, Union)):
-            for listener in self._on_name:
-                value = listener(value, word, node, source)
+        """A tensor, or a union, is read by a variable or an attribute."""
+        for listener in self._on_name:
+            value = listener(value, word, node, source)
         return value
+
+
+def tensor_operands(args: Sequence[Value], inputs: Sequence[Any]) -> tuple[TensorOperand, ...]:
+    """The tensors among the positional arguments, which are lowered to `inputs`."""
+    collected: list[TensorOperand] = []
+    for value, lowered in zip(args, inputs, strict=True):
+        if isinstance(lowered, Tensor) and isinstance(value, TensorValue):
+            collected.append(TensorOperand(len(collected), value, lowered.dims))
+    return tuple(collected)

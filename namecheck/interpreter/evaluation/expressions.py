@@ -131,9 +131,10 @@ class Expressions:
 
     def _name(self, name_node: ast.Name, store: Store, frame: Frame) -> Value:
         value = self.lookup(name_node.id, store, frame.environment)
-        return self.interpreter.listeners.named(
-            value, name_node.id, name_node, self.interpreter.source
-        )
+        if not isinstance(value, (TensorValue, Union)):
+            return value
+        interpreter = self.interpreter
+        return interpreter.listeners.named(value, name_node.id, name_node, interpreter.source)
 
     def lookup(self, name: str, store: Store, environment: Environment) -> Value:
         """The value of a name in a scope; opaque where it is not bound."""
@@ -180,9 +181,10 @@ class Expressions:
                 alone=values[0] is receiver,
             ),
         )
-        return self.interpreter.listeners.named(
-            value, attribute_node.attr, attribute_node, self.interpreter.source
-        )
+        if not isinstance(value, (TensorValue, Union)):
+            return value
+        interpreter, word = self.interpreter, attribute_node.attr
+        return interpreter.listeners.named(value, word, attribute_node, interpreter.source)
 
     def _call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         return self.interpreter.evaluate_call(call_node, store, frame)

@@ -31,7 +31,7 @@ from namecheck.interpreter.domain.values import (
     Value,
     has_failed,
 )
-from namecheck.interpreter.evaluation.events import Applied
+from namecheck.interpreter.evaluation.events import Applied, tensor_operands
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Application, Begun
@@ -155,7 +155,7 @@ class TorchOperators:
         applied = Applied(
             row_key,
             row.flow or None if row else None,
-            args,
+            tensor_operands(args, lowered),
             lowered,
             lowered_keywords,
             node,
