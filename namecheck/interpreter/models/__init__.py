@@ -1,7 +1,8 @@
 """What libraries do when a program calls them: torch, builtins, the standard library, others.
 
-One file models one library. To add a library, add a file here, in `standard_library` or in
-`third_party`: it is discovered, and nothing else is edited. In it, functions of
+One file models one library, and is called after it. To add a library, add a file in
+`standard_library` or in `third_party`: it is found when a program first names the library, and
+nothing else is edited. In it, functions of
 ``(interpreter, call)`` answer what calls give, each under the dotted name that it models::
 
     @model("random.choice")

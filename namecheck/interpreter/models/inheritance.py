@@ -18,7 +18,7 @@ from namecheck.interpreter.models.registry import BaseModel
 
 def model_of(interpreter: Interpreter, path: str) -> BaseModel | None:
     """The model of a class of a library that others may derive from."""
-    model = registry.BASES.get(path)
+    model = registry.base_of(path)
     if model is not None:
         return model
     family = registry.BASE_FAMILIES.get(path.partition(".")[0])

@@ -28,16 +28,16 @@ class Libraries:
     """Calls functions and classes of libraries, and applies decorators."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        registry.discover()
+        registry.start()
         self.interpreter = interpreter
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
-        entry = registry.FUNCTIONS.get(path)
+        entry = registry.function_of(path)
         if entry is not None and (entry.open or not call.arguments.open):
             return entry.function(self.interpreter, call)
         library, _, name = path.partition(".")
-        family = registry.FAMILIES.get(library)
+        family = registry.family_of(library)
         if family is not None and (family.open or not call.arguments.open):
             return family.function(self.interpreter, name, call)
         return self._without_model(path, call)
@@ -54,10 +54,10 @@ class Libraries:
             return interpreter.call_operator(path, call.args, call)
         function = call.argument(0)
         is_decorated = isinstance(function, (FunctionValue, ClassValue))
-        if is_decorated and registry.covers(registry.TRANSPARENT_CALLS, path):
+        if is_decorated and registry.is_transparent(path, when_called=True):
             return function
-        transparent = registry.covers(registry.TRANSPARENT_DECORATORS, path)
-        kind = TRANSPARENT if transparent else registry.KINDS.get(path)
+        transparent = registry.is_transparent(path)
+        kind = TRANSPARENT if transparent else registry.kind_of(path)
         return interpreter.call_unknown(External(path), name, call, kind)
 
     # Classes of libraries as bases
@@ -93,11 +93,11 @@ class Libraries:
     ) -> Value:
         """What a decorator makes of a function or class."""
         if isinstance(decorator, External):
-            apply = registry.DECORATORS.get(decorator.path)
+            apply = registry.decorator_of(decorator.path)
             made = None if apply is None else apply(self.interpreter, value)
             if made is not None:
                 return made
-            if registry.covers(registry.TRANSPARENT_DECORATORS, decorator.path):
+            if registry.is_transparent(decorator.path):
                 return value
         if isinstance(decorator, Opaque) and decorator.kind == TRANSPARENT:
             return value

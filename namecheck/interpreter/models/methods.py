@@ -14,7 +14,7 @@ class Methods:
     """Calls the methods of built-in values."""
 
     def __init__(self, interpreter: Interpreter) -> None:
-        registry.discover()
+        registry.start()
         self.interpreter = interpreter
 
     def call(self, receiver: Value, name: str, call: Call) -> Value:

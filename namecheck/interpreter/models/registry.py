@@ -1,7 +1,8 @@
 """Where models of libraries are registered, by the dotted names that programs know them by.
 
-A module of this package registers what it models when it is imported; `discover` imports them all.
-Nothing but this registry knows which libraries there are.
+A module of this package registers what it models when it is imported. Those of builtins and torch
+are imported at once, any other when a program first names its library: the file is called after
+it. Nothing but this registry knows which libraries there are.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
-from namecheck.interpreter import models
 from namecheck.interpreter.domain.values import Instance, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models import standard_library, third_party, torch
+from namecheck.interpreter.models.standard_library import builtins
 
 Model: TypeAlias = Callable[[Interpreter, Call], Value]
 """What a function or class of a library gives when it is called."""
@@ -187,6 +189,42 @@ def result_kind(kind: str, *dotted_names: str) -> None:
         KINDS[path] = kind
 
 
+def function_of(path: str) -> Entry | None:
+    """The model of a function or class."""
+    _load(path)
+    return FUNCTIONS.get(path)
+
+
+def family_of(library: str) -> Family | None:
+    """The model of all of a library that has no model of its own."""
+    _load(library)
+    return FAMILIES.get(library)
+
+
+def decorator_of(path: str) -> DecoratorModel | None:
+    """The model of a decorator."""
+    _load(path)
+    return DECORATORS.get(path)
+
+
+def kind_of(path: str) -> str | None:
+    """The name of the type of what a function gives."""
+    _load(path)
+    return KINDS.get(path)
+
+
+def base_of(path: str) -> BaseModel | None:
+    """The model of a class of a library that classes derive from."""
+    _load(path)
+    return BASES.get(path)
+
+
+def is_transparent(path: str, *, when_called: bool = False) -> bool:
+    """Whether a decorator leaves a function what it was; `when_called` as in `transparent`."""
+    _load(path)
+    return covers(TRANSPARENT_CALLS if when_called else TRANSPARENT_DECORATORS, path)
+
+
 def covers(registered: Collection[str], path: str) -> bool:
     """Whether a dotted name is registered, or as ``library.*`` a library or class it is in."""
     if path in registered:
@@ -199,10 +237,36 @@ def covers(registered: Collection[str], path: str) -> bool:
 
 
 @cache
+def start() -> None:
+    """Import the models that every program needs: builtins, and torch."""
+    for package in (builtins, torch):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+
+
 def discover() -> None:
-    """Import all modules of this package, so that they register their models."""
-    for module in pkgutil.walk_packages(models.__path__, f"{models.__name__}."):
-        importlib.import_module(module.name)
+    """Import all models."""
+    start()
+    for library in list(_libraries()):
+        _load(library)
+
+
+def _load(path: str) -> None:
+    """Import the model of the library that a dotted name begins with, if there is one."""
+    module = _libraries().pop(path.partition(".")[0], None)
+    if module is not None:
+        importlib.import_module(module)
+
+
+@cache
+def _libraries() -> dict[str, str]:
+    """The modules that were not imported yet, by the libraries that they model."""
+    return {
+        module.name.rpartition(".")[2]: module.name
+        for package in (standard_library, third_party)
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+        if not module.ispkg
+    }
 
 
 def _refuse_second(models: Collection[_K], key: _K) -> None:

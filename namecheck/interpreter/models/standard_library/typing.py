@@ -17,7 +17,7 @@ def cast(interpreter: Interpreter, call: Call) -> Value:
     return call.argument(1)
 
 
-@model("typing.reveal_type", "typing_extensions.reveal_type")
+@model("typing.reveal_type")
 def reveal_type(interpreter: Interpreter, call: Call) -> Value:
     """``typing.reveal_type(value)``."""
     return functions.reveal_type(interpreter, call)

@@ -1,0 +1,15 @@
+"""typing_extensions: what ``reveal_type`` notes."""
+
+from __future__ import annotations
+
+from namecheck.interpreter.domain.values import Value
+from namecheck.interpreter.evaluation.frames import Call
+from namecheck.interpreter.evaluation.interpreter import Interpreter
+from namecheck.interpreter.models.registry import model
+from namecheck.interpreter.models.standard_library.builtins import functions
+
+
+@model("typing_extensions.reveal_type")
+def reveal_type(interpreter: Interpreter, call: Call) -> Value:
+    """``typing_extensions.reveal_type(value)``."""
+    return functions.reveal_type(interpreter, call)
