@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Tests run in as many processes as there are cores: torch leaves each of them one.
+# Tests run in two processes: torch leaves each of them one core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # What is drawn for an operator is sometimes thrown away, and the machine may be busy.

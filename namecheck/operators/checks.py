@@ -170,9 +170,18 @@ def _parsed(column: str, text: str) -> Signature:
 def _check_signatures(
     row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
-    """That a call of each overload gives the rules what they cannot do without."""
+    """That a call of each overload gives the rules what they cannot do without, under its name."""
+    rules = registry.load()
+    allowed = {
+        name for rule in _rule_names(row) for name in inspect.signature(rules[rule]).parameters
+    }
+    for _, signature in overloads if allowed else ():
+        for declared in signature:
+            if declared.role and declared.role not in allowed:
+                problem = f"'{declared.role}' is no parameter of the rule '{row['names']}'"
+                raise Fault("params", problem, sorted(allowed), "parameters")
     for name in sorted(_rule_names(row)):
-        accepted = inspect.signature(registry.load()[name]).parameters
+        accepted = inspect.signature(rules[name]).parameters
         needed = [
             parameter.name
             for parameter in accepted.values()

@@ -54,6 +54,26 @@ def test_the_examples_of_a_lint(code: Code) -> None:
     assert shown(code.good, code) == []
 
 
+@pytest.mark.parametrize(
+    "test",
+    [
+        "flag",
+        "weights.dim() == 3",
+        "weights.dtype == torch.float16",
+        "weights.is_floating_point()",
+        "weights.is_cuda",
+        "weights.names == ('batch', 'query', 'key')",
+    ],
+)
+def test_what_is_asked_of_a_tensor_leaves_its_tags(test: str) -> None:
+    (code,) = (code for code in CODES if code.code == "NC601")
+    asking = f"    if {test}:\n        print(weights)\n    return weights @ values"
+    program = code.bad.replace("    return weights @ values", asking)
+    program = program.replace("def attend(\n", "def attend(\n    flag: bool,\n")
+    assert test in program
+    assert shown(program, code) == ["NC601"]
+
+
 def test_every_module_of_the_folder_is_a_lint() -> None:
     names = {path.stem for path in FOLDER.glob("*.py")} - {"__init__"}
     assert {code.name.replace("-", "_") for code in CODES} == names

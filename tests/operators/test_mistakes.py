@@ -115,6 +115,11 @@ def test_the_row_itself_is_right() -> None:
             "column 'needs': unknown parameter 'inptu'; did you mean 'input'?; "
             "the parameters are dim, input",
         ),
+        (
+            'forms = "f", names = "keeps_input_names", params = "a>source:tensor"',
+            "column 'params': 'source' is no parameter of the rule 'keeps_input_names'; "
+            "the parameters are input",
+        ),
         (f'{ROW}, device = "cpus"', "column 'device': unknown word 'cpus'; did you mean 'cpu'?"),
         (f'{ROW}, memory = "frseh"', "column 'memory': unknown word 'frseh'; did you mean 'fresh'"),
         (

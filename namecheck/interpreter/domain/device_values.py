@@ -9,7 +9,7 @@ from namecheck.core import devices
 from namecheck.core.devices import Chosen, Device
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.interpreter.domain.provenance import Answer, Attribute
+from namecheck.interpreter.domain.provenance import Attribute, OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Alternative, Const, Key, Opaque, Union, Value
 
@@ -57,7 +57,7 @@ def resolved(tensor: Tensor, store: Store) -> Tensor:
 
 def answered(key: Key) -> Device:
     """The device that an answer stands for: what ``x.device`` gives."""
-    question = asked(key) if isinstance(key.provenance, Answer) else None
+    question = asked(key) if isinstance(key.provenance, OperatorResult) else None
     return UNKNOWN if question is None else question[1].device
 
 
@@ -93,6 +93,6 @@ def asked(key: Key) -> tuple[Hashable, Tensor] | None:
     match key.provenance:
         case Attribute(Key() as inner, "type"):
             return asked(inner)
-        case Answer("device" | "Tensor.device", ((address, Tensor() as tensor),)):
+        case OperatorResult("device" | "Tensor.device", ((address, Tensor() as tensor),)):
             return address, tensor
     return None

@@ -131,7 +131,7 @@ class Text(Provenance):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Provenance):
+class OperatorResult(Provenance):
     """What an operator of the table answers, with no tensor in it.
 
     `path` leads to one of several answers: the index in the tuple, and in the tuple within it.

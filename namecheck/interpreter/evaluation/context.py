@@ -19,7 +19,6 @@ from namecheck.operators import Inference, Operator
 # How deep calls are followed: in the program itself, and from functions on unknown arguments.
 CALL_DEPTH: Final = 16
 SPARING_DEPTH: Final = 6
-RECURSION: Final = 8
 # How many paths are followed side by side, likewise.
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3

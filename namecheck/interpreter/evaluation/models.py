@@ -11,7 +11,7 @@ from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Given, Place
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Tensor
-from namecheck.interpreter.domain.provenance import Answer
+from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Address,
@@ -97,7 +97,11 @@ class TorchOperators(Protocol):
         """Whether the table has the operator in one of these forms."""
 
     def lift(
-        self, answer: Any, before: Mapping[str, Place], node: Node, query: Answer | None = None
+        self,
+        answer: Any,
+        before: Mapping[str, Place],
+        node: Node,
+        query: OperatorResult | None = None,
     ) -> Value:
         """What `infer` answered, as a value; what it left unknown is the answer to a query."""
 

@@ -14,7 +14,13 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
-from namecheck.interpreter.domain.provenance import Answer, Chain, Negation, Operation, Result
+from namecheck.interpreter.domain.provenance import (
+    Chain,
+    Negation,
+    Operation,
+    OperatorResult,
+    Result,
+)
 from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -137,7 +143,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
             listed = _listed(container)
             if listed and len(listed) <= _LISTED:
                 _compared(opaque, listed, truth, store)
-        case Answer():
+        case OperatorResult():
             _learn_cuda(key, truth, store)
         case Chain(comparisons) if truth:
             for link in comparisons:
@@ -303,7 +309,7 @@ def _refine_rank(
     gap = right_node.value - dims.min_rank
     if dims.open and gap >= 0:
         closed = Dims((*dims.prefix, *[ANY_DIM] * gap, *dims.suffix))
-        joins.write(value, store, Held(replace(held.tensor, dims=closed), held.origins))
+        joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=closed)))
 
 
 def _subject_of_rank(node: ast.expr) -> ast.expr | None:
@@ -338,7 +344,7 @@ def _refine_dtype(
 def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) -> None:
     """A dtype that was read before it is compared: ``kind = x.dtype; if kind == torch.bool``."""
     match key.provenance:
-        case Answer("dtype", ((address, Tensor() as tensor),)) if tested:
+        case OperatorResult("dtype", ((address, Tensor() as tensor),)) if tested:
             _narrow_dtype(TensorValue(address, Held(tensor)), tested, truth, store)
 
 
@@ -352,7 +358,9 @@ def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> No
 def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
     """``x.is_cuda``."""
     match key.provenance:
-        case Answer("is_cuda" | "Tensor.is_cuda", ((address, Tensor() as tensor),)) if truth:
+        case OperatorResult("is_cuda" | "Tensor.is_cuda", ((address, Tensor() as tensor),)) if (
+            truth
+        ):
             _place((address, tensor), "cuda", store)
 
 
@@ -365,7 +373,7 @@ def _place(question: tuple[Hashable, Tensor], device: str, store: Store) -> None
     both = devices.meet(before, device) if isinstance(before, str) else device
     if both is not UNKNOWN:
         known = UNKNOWN if isinstance(before, devices.Chosen) else both
-        joins.write(value, store, Held(replace(held.tensor, device=known), held.origins))
+        joins.write(value, store, replace(held, tensor=replace(held.tensor, device=known)))
 
 
 def _narrow_dtype(
@@ -377,7 +385,7 @@ def _narrow_dtype(
     if before or truth:
         left = allowed.intersection(before) or (tested if truth else ())
         told = replace(held.tensor, dtype=dtypes.one_of(left))
-        joins.write(tensor_value, store, Held(told, held.origins))
+        joins.write(tensor_value, store, replace(held, tensor=told))
 
 
 def _tested_dtypes(
@@ -443,7 +451,8 @@ def _refine_names(
     if dims.open or (dims.rank == len(names) and not dims.complete):
         told = Dims.of(*names) if dims.open else dims.rename(names)
         origins = {name: interpreter.place(right_node, "asserted here") for name in names if name}
-        joins.write(tensor, store, Held(replace(held.tensor, dims=told), origins))
+        named = replace(held, tensor=replace(held.tensor, dims=told), origins=origins)
+        joins.write(tensor, store, named)
 
 
 def _reads_names(node: ast.expr) -> bool:

@@ -15,7 +15,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import device_values, equalities, joins
-from namecheck.interpreter.domain.provenance import Answer
+from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Fact, Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -118,7 +118,7 @@ def lift(
     answer: Any,
     before: Mapping[str, Place],
     node: Node,
-    query: Answer | None = None,
+    query: OperatorResult | None = None,
 ) -> Value:
     """What `infer` answered, as a value; what it left unknown is the answer to a query."""
     if isinstance(answer, Tensor):
@@ -158,6 +158,6 @@ def lift(
     return interpreter.fresh("value")
 
 
-def _part(query: Answer | None, index: int) -> Answer | None:
+def _part(query: OperatorResult | None, index: int) -> OperatorResult | None:
     """The query for one of several answers."""
     return None if query is None else replace(query, path=(*query.path, index))

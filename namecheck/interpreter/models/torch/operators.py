@@ -17,7 +17,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.provenance import Answer
+from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Held,
@@ -146,7 +146,7 @@ class TorchOperators:
         query = None
         if not isinstance(answer.result, (Tensor, Dims)):
             identities = tuple(joins.identity(value, store) for value in every)
-            query = Answer(operator, identities, tuple(keyword_values))
+            query = OperatorResult(operator, identities, tuple(keyword_values))
         result = self.lift(answer.result, before, node, query)
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
@@ -207,7 +207,7 @@ class TorchOperators:
         answer: Any,
         before: Mapping[str, Place],
         node: Node,
-        query: Answer | None = None,
+        query: OperatorResult | None = None,
     ) -> Value:
         """What `infer` answered, as a value; what it left unknown is the answer to a query."""
         return conversion.lift(self.interpreter, answer, before, node, query)
