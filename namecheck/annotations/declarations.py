@@ -260,18 +260,20 @@ def _except_for(name: str, resolve: Resolve) -> Resolve:
 _DEEPEST: Final = 20
 
 
-def _read(node: ast.expr, resolve: Resolve, depth: int) -> Declared:
+def _read(expression: ast.expr, resolve: Resolve, depth: int) -> Declared:
     if depth > _DEEPEST:
         return ANYTHING
-    if isinstance(node, ast.Constant):
-        if node.value is None:
+    if isinstance(expression, ast.Constant):
+        if expression.value is None:
             return NOTHING
-        return read(node.value, resolve) if isinstance(node.value, str) else ANYTHING
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return union([_read(side, resolve, depth + 1) for side in (node.left, node.right)])
-    if isinstance(node, ast.Subscript):
-        return _read_subscript(node, resolve, depth)
-    name = _dotted(node)
+        return read(expression.value, resolve) if isinstance(expression.value, str) else ANYTHING
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr):
+        return union(
+            [_read(side, resolve, depth + 1) for side in (expression.left, expression.right)]
+        )
+    if isinstance(expression, ast.Subscript):
+        return _read_subscript(expression, resolve, depth)
+    name = _dotted(expression)
     if name is None:
         return ANYTHING
     alias = resolve(name)
@@ -331,11 +333,11 @@ def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth
     return declared if len(names) == 1 else union([declared, NO_TENSOR])
 
 
-def _device(node: ast.expr) -> str | None:
+def _device(expression: ast.expr) -> str | None:
     """The device of ``torch.device("cuda")``, or of ``torch.device("cuda", 0)``."""
-    if not isinstance(node, ast.Call) or _dotted(node.func) != "torch.device":
+    if not isinstance(expression, ast.Call) or _dotted(expression.func) != "torch.device":
         return None
-    match [each.value for each in node.args if isinstance(each, ast.Constant)]:
+    match [each.value for each in expression.args if isinstance(each, ast.Constant)]:
         case [str(device)]:
             word = device
         case [str(device), int(index)]:
@@ -357,25 +359,29 @@ def words(annotation: ast.expr) -> Iterator[ast.expr]:
                         yield part
 
 
-def _is_ellipsis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is ...
+def _is_ellipsis(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Constant) and expression.value is ...
 
 
-def _options(node: ast.expr, resolve: Resolve) -> list[ast.expr]:
+def _options(expression: ast.expr, resolve: Resolve) -> list[ast.expr]:
     """The members of a union, an alias at its own place."""
     members: Sequence[ast.expr] = ()
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        members = (node.left, node.right)
-    elif isinstance(node, ast.Subscript):
-        name = _dotted(node.value)
+    if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr):
+        members = (expression.left, expression.right)
+    elif isinstance(expression, ast.Subscript):
+        name = _dotted(expression.value)
         if name is not None and name.rpartition(".")[2] in _UNIONS:
-            members = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    elif (name := _dotted(node)) is not None and (alias := resolve(name)) is not None:
+            members = (
+                expression.slice.elts
+                if isinstance(expression.slice, ast.Tuple)
+                else [expression.slice]
+            )
+    elif (name := _dotted(expression)) is not None and (alias := resolve(name)) is not None:
         return [alias]
     return (
         [option for member in members for option in _options(member, resolve)]
         if members
-        else [node]
+        else [expression]
     )
 
 
@@ -401,12 +407,12 @@ def union(options: Sequence[Declared]) -> Declared:
     return OneOf((first, *rest)) if rest else first
 
 
-def _dotted(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Constant) and node.value is None:
+def _dotted(expression: ast.expr) -> str | None:
+    if isinstance(expression, ast.Constant) and expression.value is None:
         return "None"
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        owner = _dotted(node.value)
-        return None if owner is None else f"{owner}.{node.attr}"
+    if isinstance(expression, ast.Name):
+        return expression.id
+    if isinstance(expression, ast.Attribute):
+        owner = _dotted(expression.value)
+        return None if owner is None else f"{owner}.{expression.attr}"
     return None

@@ -90,15 +90,17 @@ def read(text: str) -> Expression:
     return Expression(text, _term(ast.parse(text, mode="eval").body))
 
 
-def _term(node: ast.expr) -> Term:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return Operation("-", 0, _term(node.operand))
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return Operation(_OPERATORS[type(node.op)], _term(node.left), _term(node.right))
+def _term(expression: ast.expr) -> Term:
+    if isinstance(expression, ast.Constant) and type(expression.value) is int:
+        return expression.value
+    if isinstance(expression, ast.Name):
+        return expression.id
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        return Operation("-", 0, _term(expression.operand))
+    if isinstance(expression, ast.BinOp) and type(expression.op) in _OPERATORS:
+        return Operation(
+            _OPERATORS[type(expression.op)], _term(expression.left), _term(expression.right)
+        )
     return None
 
 

@@ -90,13 +90,13 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                     yield target.id, node.value
 
 
-def _paths(node: ast.expr, bindings: Mapping[str, AbstractSet[str]]) -> AbstractSet[str]:
+def _paths(expression: ast.expr, bindings: Mapping[str, AbstractSet[str]]) -> AbstractSet[str]:
     """The paths, of those that matter here, that an expression ``a.b.c`` may stand for."""
     attribute_names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        attribute_names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
+    while isinstance(expression, ast.Attribute):
+        attribute_names.append(expression.attr)
+        expression = expression.value
+    if not isinstance(expression, ast.Name):
         return frozenset()
     words = attribute_names[::-1]
-    return {".".join([path, *words]) for path in bindings.get(node.id, ())} & _PATHS
+    return {".".join([path, *words]) for path in bindings.get(expression.id, ())} & _PATHS

@@ -67,13 +67,13 @@ class Site:
         """The outermost expression that takes up a span."""
         return self._nodes.get(span)
 
-    def text(self, node: ast.expr) -> str:
+    def text(self, expression: ast.expr) -> str:
         """An expression as it is written."""
-        return self.source.segment(self.source.span(node))
+        return self.source.segment(self.source.span(expression))
 
-    def line(self, node: ast.expr) -> str:
+    def line(self, expression: ast.expr) -> str:
         """An expression as it is written, on one line."""
-        return " ".join(self.text(node).split())
+        return " ".join(self.text(expression).split())
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
         """The innermost statement that a node is in."""
@@ -106,22 +106,22 @@ class Site:
             return statement.value if self.scope(same[0]) is scope else None
         return None
 
-    def value(self, node: ast.expr | None) -> ast.expr | None:
+    def value(self, expression: ast.expr | None) -> ast.expr | None:
         """An expression, or what a variable is given for this use alone."""
-        return self.assigned(node) if isinstance(node, ast.Name) else node
+        return self.assigned(expression) if isinstance(expression, ast.Name) else expression
 
-    def ending(self, node: ast.expr) -> Span | None:
+    def ending(self, expression: ast.expr) -> Span | None:
         """Where the attribute that ends an expression stands, or its call: ``.x``, ``.x(…)``."""
-        called = node.func if isinstance(node, ast.Call) else node
+        called = expression.func if isinstance(expression, ast.Call) else expression
         if not isinstance(called, ast.Attribute):
             return None
         word = self.source.span(called).tail(len(called.attr) + 1)
-        at = Span(*word.start, *self.source.span(node).end)
+        at = Span(*word.start, *self.source.span(expression).end)
         return at if self.source.segment(at).startswith(".") else None
 
-    def written_behind(self, node: ast.expr, text: str) -> Span | None:
+    def written_behind(self, expression: ast.expr, text: str) -> Span | None:
         """Where a text stands right behind an expression; None where another does."""
-        span = self.source.span(node)
+        span = self.source.span(expression)
         line = self.source.lines[span.end_line - 1]
         if not line.startswith(text, span.end_column - 1):
             return None
@@ -139,20 +139,20 @@ class Site:
 
     # What is put there
 
-    def behind(self, node: ast.expr, text: str) -> tuple[Edit, ...]:
+    def behind(self, expression: ast.expr, text: str) -> tuple[Edit, ...]:
         """The edits that put ``.x``, ``[…]`` or the like behind an expression."""
-        span = self.source.span(node)
+        span = self.source.span(expression)
         start, end = Span(*span.start, *span.start), span.tail(0)
-        if isinstance(node, _CLOSED):
+        if isinstance(expression, _CLOSED):
             return (Edit(end, text),)
-        if self._is_in_parentheses(node, span):
+        if self._is_in_parentheses(expression, span):
             closing = self._past_parenthesis(span)
             return (Edit(closing, text),)
         return (Edit(start, "("), Edit(end, f"){text}"))
 
-    def _is_in_parentheses(self, node: ast.expr, span: Span) -> bool:
+    def _is_in_parentheses(self, expression: ast.expr, span: Span) -> bool:
         """Whether the parentheses around it are certainly its own: its parent has none there."""
-        if not isinstance(self._parents.get(node), _INFIX):
+        if not isinstance(self._parents.get(expression), _INFIX):
             return False
         before = self.source.lines[span.line - 1][: span.column - 1].rstrip()
         behind = self.source.lines[span.end_line - 1][span.end_column - 1 :].lstrip()
@@ -172,9 +172,9 @@ class Site:
         last = max(self.source.span(node) for node in written)
         return (Edit(last.tail(0), f", {text}"),)
 
-    def replaced(self, node: ast.expr, text: str) -> Edit:
+    def replaced(self, expression: ast.expr, text: str) -> Edit:
         """The edit that puts a text in place of an expression."""
-        return Edit(self.source.span(node), text)
+        return Edit(self.source.span(expression), text)
 
     def line_before(self, node: ast.AST, text: str) -> tuple[Edit, ...]:
         """The edit that puts a statement before that of a node; none where it shares its line."""
@@ -203,11 +203,11 @@ class Site:
                 yield node
 
 
-def is_stable(node: ast.expr) -> bool:
+def is_stable(expression: ast.expr) -> bool:
     """Whether an expression may be written a second time: a variable, or an attribute of one."""
-    if isinstance(node, ast.Attribute):
-        return is_stable(node.value)
-    return isinstance(node, ast.Name)
+    if isinstance(expression, ast.Attribute):
+        return is_stable(expression.value)
+    return isinstance(expression, ast.Name)
 
 
 def quoted(word: str, like: str = '"') -> str:

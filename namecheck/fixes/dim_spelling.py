@@ -60,8 +60,8 @@ def spell_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
             yield Proposal(f"Replace '{word}' by '{nearest}'.", tuple(edits))
 
 
-def _keywords(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
-    for keyword in node.keywords if isinstance(node, ast.Call) else ():
+def _keywords(expression: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
+    for keyword in expression.keywords if isinstance(expression, ast.Call) else ():
         if keyword.arg == word:
             start = site.source.span(keyword)
             end = start.column + len(word)

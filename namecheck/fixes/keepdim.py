@@ -151,9 +151,9 @@ def _related(finding: Finding, site: Site) -> Iterator[ast.Call]:
             yield from [node] if _reduces(node, site) else ()
 
 
-def _reductions(node: ast.expr, site: Site, hops: int) -> Iterator[ast.Call]:
+def _reductions(expression: ast.expr, site: Site, hops: int) -> Iterator[ast.Call]:
     """The reductions in an expression, and in what the variables in it were given for it alone."""
-    for inner in ast.walk(node):
+    for inner in ast.walk(expression):
         if isinstance(inner, ast.Call) and _reduces(inner, site):
             yield inner
         elif isinstance(inner, ast.Name) and hops:

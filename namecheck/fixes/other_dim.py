@@ -166,9 +166,9 @@ def _is_function(call_node: ast.Call) -> bool:
     return True
 
 
-def _number(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand)
+def _number(expression: ast.expr) -> int | None:
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.op, ast.USub):
+        inner = _number(expression.operand)
         return None if inner is None else -inner
-    value = node.value if isinstance(node, ast.Constant) else None
+    value = expression.value if isinstance(expression, ast.Constant) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None

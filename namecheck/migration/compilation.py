@@ -114,18 +114,18 @@ class Compilation:
             if reason is not None:
                 self._leave(use, reason)
 
-    def _replace(self, node: ast.expr, replacement: Replacement) -> None:
+    def _replace(self, expression: ast.expr, replacement: Replacement) -> None:
         """Rewrite a place; a call that may do more than give a value does not go with it."""
         for choice in (replacement, replace(replacement, beside=replacement.text is not None)):
-            discarded = list(choice.discarded(node))
+            discarded = list(choice.discarded(expression))
             if all(map(self._file.is_pure, discarded)):
-                self._replacements[node] = choice
+                self._replacements[expression] = choice
                 self._gone += map(self._source.span, discarded)
                 return
-        self._leave(node, "what would go with its names is a call that may do more")
+        self._leave(expression, "what would go with its names is a call that may do more")
 
-    def _leave(self, node: ast.expr, reason: str) -> None:
-        span = self._source.span(node)
+    def _leave(self, expression: ast.expr, reason: str) -> None:
+        span = self._source.span(expression)
         self._result.left.append(LeftPlace(span, self._source.segment(span), reason))
 
     def _has_gone(self, span: Span) -> bool:
@@ -251,17 +251,17 @@ class Compilation:
         if function.attr != "rename_":
             self._replacements[node] = replace(replacement, suffix=ALIAS)
 
-    def _goes(self, node: ast.expr) -> bool:
-        replacement = self._replacements.get(node)
+    def _goes(self, expression: ast.expr) -> bool:
+        replacement = self._replacements.get(expression)
         return replacement is not None and replacement.suffix == ""
 
-    def _bare(self, node: ast.expr) -> ast.expr:
+    def _bare(self, expression: ast.expr) -> ast.expr:
         """An expression without the calls that go."""
-        while self._goes(node):
-            assert isinstance(node, ast.Call)
-            assert isinstance(node.func, ast.Attribute)
-            node = node.func.value
-        return node
+        while self._goes(expression):
+            assert isinstance(expression, ast.Call)
+            assert isinstance(expression.func, ast.Attribute)
+            expression = expression.func.value
+        return expression
 
     # Edits
 
@@ -283,9 +283,9 @@ class Compilation:
                 changes[original] = change_of(self._quoted(node, replacement))
         yield from tree.edits(changes)
 
-    def _quoted(self, node: ast.expr, replacement: Replacement) -> Replacement:
+    def _quoted(self, expression: ast.expr, replacement: Replacement) -> Replacement:
         """Inside of an f-string the other quotes are written."""
-        if self._outline.quotes.get(node) != "'":
+        if self._outline.quotes.get(expression) != "'":
             return replacement
         text = replacement.text and replacement.text.replace("'", '"')
         texts = {key: one and one.replace("'", '"') for key, one in replacement.arguments.items()}
@@ -299,13 +299,13 @@ def _labels(dims: Dims) -> Names:
     return tuple(str(name) if name is not None else None for name in dims.names)
 
 
-def _reads_names(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "names"
+def _reads_names(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Attribute) and expression.attr == "names"
 
 
-def _literal_names(node: ast.expr) -> Names | None:
+def _literal_names(expression: ast.expr) -> Names | None:
     try:
-        value = ast.literal_eval(node)
+        value = ast.literal_eval(expression)
     except ValueError:
         return None
     if isinstance(value, tuple) and all(isinstance(name, Label | None) for name in value):

@@ -117,11 +117,13 @@ def _values(call_node: ast.Call) -> list[ast.expr]:
     return [keyword.value for keyword in call_node.keywords]
 
 
-def _is_of_labels(node: ast.expr, labels: frozenset[str]) -> bool:
+def _is_of_labels(expression: ast.expr, labels: frozenset[str]) -> bool:
     """Whether an argument is a name, or a list of names."""
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return bool(node.elts) and all(_is_of_labels(item, labels) for item in node.elts)
-    return isinstance(node, ast.Constant) and node.value in labels
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        return bool(expression.elts) and all(
+            _is_of_labels(item, labels) for item in expression.elts
+        )
+    return isinstance(expression, ast.Constant) and expression.value in labels
 
 
 def _renames(call_node: ast.Call) -> bool:
@@ -137,16 +139,20 @@ def _renames(call_node: ast.Call) -> bool:
 _NONE: Final = ast.dump(ast.Constant(None))
 
 
-def _is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _is_text(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Constant) and isinstance(expression.value, str)
 
 
-def _is_name(node: ast.expr) -> bool:
-    if isinstance(node, ast.Starred):
+def _is_name(expression: ast.expr) -> bool:
+    if isinstance(expression, ast.Starred):
         return True
-    return isinstance(node, ast.Constant) and isinstance(node.value, str | None | type(...))
+    return isinstance(expression, ast.Constant) and isinstance(
+        expression.value, str | None | type(...)
+    )
 
 
-def may_be_tensor(node: ast.expr) -> bool:
+def may_be_tensor(expression: ast.expr) -> bool:
     """Whether an expression may well be a tensor: no module that handles files."""
-    return not (isinstance(node, ast.Name) and node.id in ("os", "self", "cls", "shutil"))
+    return not (
+        isinstance(expression, ast.Name) and expression.id in ("os", "self", "cls", "shutil")
+    )

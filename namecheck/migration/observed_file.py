@@ -24,18 +24,18 @@ class ObservedFile:
         self.rows = rows
         self._bound = bound_names(document.source.tree)
 
-    def at(self, node: ast.expr) -> Observed:
+    def at(self, expression: ast.expr) -> Observed:
         """What was observed at an expression."""
-        return self.observations.at(self.location, position(node))
+        return self.observations.at(self.location, position(expression))
 
-    def applied(self, node: ast.expr) -> Applications:
+    def applied(self, expression: ast.expr) -> Applications:
         """What was applied at an expression in the runs that decide."""
-        return self.at(node).decisive
+        return self.at(expression).decisive
 
     def applications(self) -> Iterator[Application]:
         """All that was applied in the file."""
         return self.observations.in_file(self.location)
 
-    def is_pure(self, node: ast.expr) -> bool:
+    def is_pure(self, expression: ast.expr) -> bool:
         """Whether an expression does nothing but give a value."""
-        return is_pure(node, self.applied, self.rows, self._bound)
+        return is_pure(expression, self.applied, self.rows, self._bound)

@@ -48,31 +48,31 @@ class Replacement:
     dims: Dims | None = None
     beside: bool = False
 
-    def discarded(self, node: ast.expr) -> Iterator[ast.expr]:
+    def discarded(self, expression: ast.expr) -> Iterator[ast.expr]:
         """The expressions in the call, or under the attribute, that are gone afterwards."""
         if self.text is not None and not self.beside:
-            read = node.func if isinstance(node, ast.Call) else node
+            read = expression.func if isinstance(expression, ast.Call) else expression
             yield read.value if isinstance(read, ast.Attribute) else read
-        if not isinstance(node, ast.Call):
+        if not isinstance(expression, ast.Call):
             return
-        words = {keyword.arg: keyword.value for keyword in node.keywords}
+        words = {keyword.arg: keyword.value for keyword in expression.keywords}
         if self.text is not None or self.suffix is not None:
-            yield from (*node.args, *words.values())
+            yield from (*expression.args, *words.values())
         for key, text in self.arguments.items():
             if text in (SIZES, VALUES):
                 continue
             if isinstance(key, str):
                 yield from (words[key],) if key in words else ()
-            elif key < len(node.args):
-                yield node.args[key]
+            elif key < len(expression.args):
+                yield expression.args[key]
 
 
-def replacement_of(node: ast.expr, observed: Observed, rows: Rows) -> Replacement | None:
+def replacement_of(expression: ast.expr, observed: Observed, rows: Rows) -> Replacement | None:
     """What replaces a place; None where nothing needs to. Raises `Unsettled`."""
     decisive = observed.decisive
     if not decisive.each:
         return None
-    plan = _Plan(node, rows)
+    plan = _Plan(expression, rows)
     counted = list(decisive.each)
     each = [plan.of(application) for application in counted]
     if all(one is None for one in each):
@@ -152,8 +152,8 @@ def _named_alike(dims: Dims | None, others: Dims | None) -> bool:
 class _Plan:
     """One call or attribute, and what its applications ask for."""
 
-    def __init__(self, node: ast.expr, rows: Rows) -> None:
-        self._node = node
+    def __init__(self, expression: ast.expr, rows: Rows) -> None:
+        self._node = expression
         self._rows = rows
         self._offset = 0
 

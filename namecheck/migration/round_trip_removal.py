@@ -173,16 +173,20 @@ def _idle_statements(outline: Outline, removed: AbstractSet[ast.Call]) -> Iterat
             yield statement
 
 
-def _bare(node: ast.expr, removed: AbstractSet[ast.Call]) -> ast.expr:
-    while node in removed:
-        assert isinstance(node, ast.Call)
-        assert isinstance(node.func, ast.Attribute)
-        node = node.func.value
-    return node
+def _bare(expression: ast.expr, removed: AbstractSet[ast.Call]) -> ast.expr:
+    while expression in removed:
+        assert isinstance(expression, ast.Call)
+        assert isinstance(expression.func, ast.Attribute)
+        expression = expression.func.value
+    return expression
 
 
-def _reads_names(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "names" and is_stable(node.value)
+def _reads_names(expression: ast.expr) -> bool:
+    return (
+        isinstance(expression, ast.Attribute)
+        and expression.attr == "names"
+        and is_stable(expression.value)
+    )
 
 
 def _is_unused(name: str, scope: Scope, removed: AbstractSet[ast.Call]) -> bool:

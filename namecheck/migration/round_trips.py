@@ -243,11 +243,11 @@ class _Flow:
             self._need(passed)
         return self._applied(call_node, receiver | passed)
 
-    def _applied(self, node: ast.expr, strips: Strips) -> Strips:
+    def _applied(self, expression: ast.expr, strips: Strips) -> Strips:
         """What an operator gives; what is given to anything else can be followed no more."""
         if not strips:
             return _NONE
-        observed = self._file.at(node)
+        observed = self._file.at(expression)
         if not observed.always(self._is_harmless):
             self._need(strips)
             return _NONE

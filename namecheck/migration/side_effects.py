@@ -17,7 +17,7 @@ Applied: TypeAlias = Callable[[ast.expr], Applications]
 _ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
-def is_pure(node: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
+def is_pure(expression: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
     """Whether an expression only gives a value: no call but of operators that draw nothing.
 
     `bound` are the names that the file binds itself: none of these is a builtin.
@@ -26,7 +26,7 @@ def is_pure(node: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]
         _is_pure_call(inner, applied, rows, bound)
         if isinstance(inner, ast.Call)
         else not isinstance(inner, _ACTS)
-        for inner in ast.walk(node)
+        for inner in ast.walk(expression)
     )
 
 

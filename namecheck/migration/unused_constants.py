@@ -53,9 +53,11 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__") and name != "_"
 
 
-def _is_text(node: ast.expr) -> bool:
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return all(map(_is_text, node.elts))
-    if isinstance(node, (ast.Name, ast.Starred)):
+def _is_text(expression: ast.expr) -> bool:
+    if isinstance(expression, (ast.Tuple, ast.List)):
+        return all(map(_is_text, expression.elts))
+    if isinstance(expression, (ast.Name, ast.Starred)):
         return True
-    return isinstance(node, ast.Constant) and isinstance(node.value, str | None | type(...))
+    return isinstance(expression, ast.Constant) and isinstance(
+        expression.value, str | None | type(...)
+    )

@@ -136,11 +136,13 @@ def _condition(text: str) -> ast.expr:
     return condition
 
 
-def _names(node: ast.expr) -> frozenset[str]:
+def _names(expression: ast.expr) -> frozenset[str]:
     """The arguments that an expression asks for."""
-    called = {id(call.func) for call in ast.walk(node) if isinstance(call, ast.Call)}
+    called = {id(call.func) for call in ast.walk(expression) if isinstance(call, ast.Call)}
     return frozenset(
-        name.id for name in ast.walk(node) if isinstance(name, ast.Name) and id(name) not in called
+        name.id
+        for name in ast.walk(expression)
+        if isinstance(name, ast.Name) and id(name) not in called
     )
 
 
@@ -152,9 +154,9 @@ def _flat(values: Sequence[Any]) -> Iterator[Any]:
             yield value
 
 
-def _value(node: ast.expr, arguments: Arguments) -> Any:
+def _value(expression: ast.expr, arguments: Arguments) -> Any:
     """The value of an expression with these arguments, or UNKNOWN."""
-    match node:
+    match expression:
         case ast.Name(id=name):
             value = arguments.get(name)
             return value.name if isinstance(value, Constant) else value
@@ -176,7 +178,7 @@ def _value(node: ast.expr, arguments: Arguments) -> Any:
             one, other = _value(left, arguments), _value(right, arguments)
             return one - other if isinstance(one, int) and isinstance(other, int) else UNKNOWN
         case _:
-            return ast.literal_eval(node)
+            return ast.literal_eval(expression)
 
 
 _COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {

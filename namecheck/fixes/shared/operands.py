@@ -42,9 +42,9 @@ def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> I
     yield appended(f"Align `{site.text(node)}` by its names", edits, call, certain=certain)
 
 
-def _in_place_of_another(node: ast.expr, call: str, site: Site) -> tuple[Edit, ...]:
+def _in_place_of_another(expression: ast.expr, call: str, site: Site) -> tuple[Edit, ...]:
     """The edit that puts an alignment in place of one that ends an expression."""
-    ending = site.ending(node)
+    ending = site.ending(expression)
     if ending is None:
         return ()
     aligns = site.source.segment(ending).startswith((".align_as(", ".align_to("))

@@ -9,9 +9,9 @@ from namecheck.core.findings import Edit
 from namecheck.editing.sites import Site, quoted
 
 
-def string_edits(node: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
+def string_edits(expression: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
     """The edits that put one word in place of another, in the strings of an expression."""
-    for string in site.strings(node):
+    for string in site.strings(expression):
         text = site.text(string)
         if string.value == word and text.strip("\"'") == word:
             yield site.replaced(string, quoted(nearest, text))

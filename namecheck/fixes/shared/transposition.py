@@ -25,22 +25,26 @@ def transposed(own: Given, site: Site) -> Iterator[Proposal]:
         yield Proposal(f"Transpose `{text}`: `.mT`.", site.behind(node, ".mT"))
 
 
-def _ends_transposed(node: ast.expr, rank: int) -> bool:
+def _ends_transposed(expression: ast.expr, rank: int) -> bool:
     """Whether the last thing that an expression does is to swap its last two dims."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "mT" or (node.attr == "T" and rank == 2)
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
+    if isinstance(expression, ast.Attribute):
+        return expression.attr == "mT" or (expression.attr == "T" and rank == 2)
+    if (
+        not isinstance(expression, ast.Call)
+        or not isinstance(expression.func, ast.Attribute)
+        or expression.keywords
+    ):
         return False
-    if node.func.attr == "t":
-        return not node.args
+    if expression.func.attr == "t":
+        return not expression.args
     last = {str(rank - 1): "-1", str(rank - 2): "-2"}
-    dims = [last.get(word, word) for word in map(ast.unparse, node.args)]
-    return node.func.attr == "transpose" and sorted(dims) == ["-1", "-2"]
+    dims = [last.get(word, word) for word in map(ast.unparse, expression.args)]
+    return expression.func.attr == "transpose" and sorted(dims) == ["-1", "-2"]
 
 
-def _without_swap(node: ast.expr, site: Site) -> Iterator[Proposal]:
+def _without_swap(expression: ast.expr, site: Site) -> Iterator[Proposal]:
     """The expression without the transposition that ends it."""
-    ending = site.ending(node)
+    ending = site.ending(expression)
     if ending is not None:
-        rest = " ".join(site.text(node).removesuffix(site.source.segment(ending)).split())
+        rest = " ".join(site.text(expression).removesuffix(site.source.segment(ending)).split())
         yield Proposal(f"Do not transpose `{rest}`.", (Edit(ending, ""),))

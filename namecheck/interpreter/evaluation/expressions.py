@@ -378,13 +378,13 @@ class Expressions:
             ),
         )
 
-    def _is_own(self, node: ast.expr, environment: Environment) -> bool:
+    def _is_own(self, expression: ast.expr, environment: Environment) -> bool:
         """Whether a variable of a function is read that nothing else can have bound."""
         function = isinstance(environment.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
         return (
             function
-            and isinstance(node, ast.Name)
-            and self.owner_of(node.id, environment) is environment
+            and isinstance(expression, ast.Name)
+            and self.owner_of(expression.id, environment) is environment
         )
 
     def _slice(self, slice_node: ast.Slice, store: Store, frame: Frame) -> Value:

@@ -32,21 +32,25 @@ def of_handler(
 
 
 def of_context(
-    interpreter: Interpreter, node: ast.expr, store: Store, frame: Frame
+    interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
 ) -> Guard | None:
     """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
-    if not isinstance(node, ast.Call) or _last(node.func) not in _EXPECTING:
+    if not isinstance(expression, ast.Call) or _last(expression.func) not in _EXPECTING:
         return None
-    demanded = _last(node.func) != "suppress"
-    given = node.args[:1] if demanded else node.args
-    given = given or [word.value for word in node.keywords if word.arg == "expected_exception"]
+    demanded = _last(expression.func) != "suppress"
+    given = expression.args[:1] if demanded else expression.args
+    given = given or [
+        word.value for word in expression.keywords if word.arg == "expected_exception"
+    ]
     types = [_names(interpreter.evaluate(arg, store, frame)) for arg in given]
     return Guard(frozenset().union(*types) if types else _ALL, demanded=demanded)
 
 
-def error_of(interpreter: Interpreter, node: ast.expr | None, store: Store, frame: Frame) -> str:
+def error_of(
+    interpreter: Interpreter, expression: ast.expr | None, store: Store, frame: Frame
+) -> str:
     """The built-in type of the error that a ``raise`` raises, if it is one."""
-    kind = node.func if isinstance(node, ast.Call) else node
+    kind = expression.func if isinstance(expression, ast.Call) else expression
     value = None if kind is None else interpreter.evaluate(kind, store, frame)
     if isinstance(value, External) and value.path.startswith("builtins."):
         return value.path.removeprefix("builtins.")

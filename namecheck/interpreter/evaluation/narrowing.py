@@ -209,16 +209,16 @@ def _may_be(interpreter: Interpreter, value: Value, truth: bool, store: Store) -
 
 def _keep(
     interpreter: Interpreter,
-    node: ast.expr,
+    expression: ast.expr,
     store: Store,
     frame: Frame,
     keep: Callable[[Value], bool],
 ) -> bool:
     """Leave a variable or attribute only those alternatives that a test allows."""
-    if not isinstance(node, (ast.Name, ast.Attribute)):
+    if not isinstance(expression, (ast.Name, ast.Attribute)):
         return True
     with interpreter.findings.silenced():
-        value = interpreter.evaluate(node, store, frame)
+        value = interpreter.evaluate(expression, store, frame)
         if not isinstance(value, Union):
             return keep(value)
         kept = [
@@ -228,7 +228,7 @@ def _keep(
         ]
         if not kept:
             return False
-        interpreter.bind(node, joins.union(kept, store.ledger), store, frame)
+        interpreter.bind(expression, joins.union(kept, store.ledger), store, frame)
         return True
 
 
@@ -267,9 +267,9 @@ def _is_none(value: Value, wanted: bool) -> bool:
 
 
 def _tensor(
-    interpreter: Interpreter, node: ast.expr, store: Store, frame: Frame
+    interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
 ) -> TensorValue | None:
-    value = interpreter.evaluate(node, store, frame)
+    value = interpreter.evaluate(expression, store, frame)
     if isinstance(value, Opaque) and is_tensor(value, store):
         return interpreter.torch.promote(value, store)
     return value if isinstance(value, TensorValue) else None
@@ -312,14 +312,18 @@ def _refine_rank(
         joins.write(value, store, replace(held, tensor=replace(held.tensor, dims=closed)))
 
 
-def _subject_of_rank(node: ast.expr) -> ast.expr | None:
+def _subject_of_rank(expression: ast.expr) -> ast.expr | None:
     """The tensor whose rank an expression is."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.value if node.func.attr in ("dim", "ndimension") else None
-    if isinstance(node, ast.Attribute):
-        return node.value if node.attr == "ndim" else None
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
-        sized = node.args[0] if node.args else None
+    if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
+        return expression.func.value if expression.func.attr in ("dim", "ndimension") else None
+    if isinstance(expression, ast.Attribute):
+        return expression.value if expression.attr == "ndim" else None
+    if (
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Name)
+        and expression.func.id == "len"
+    ):
+        sized = expression.args[0] if expression.args else None
         if isinstance(sized, ast.Attribute) and sized.attr in ("shape", "names"):
             return sized.value
     return None
@@ -412,8 +416,8 @@ def _tested_dtypes(
 _CATEGORIES: Final = {"is_floating_point": FLOATINGS, "is_complex": COMPLEXES}
 
 
-def _reads_dtype(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "dtype"
+def _reads_dtype(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Attribute) and expression.attr == "dtype"
 
 
 def _dtypes(value: Value, store: Store) -> frozenset[str]:
@@ -455,8 +459,8 @@ def _refine_names(
         joins.write(tensor, store, named)
 
 
-def _reads_names(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "names"
+def _reads_names(expression: ast.expr) -> bool:
+    return isinstance(expression, ast.Attribute) and expression.attr == "names"
 
 
 def _refine_call(

@@ -253,8 +253,8 @@ class Recorder:
                 yield Reveal(span, source.segment(span), text, certain)
 
 
-def _receiver(expression: ast.Call | ast.Attribute) -> ast.expr:
-    function = expression.func if isinstance(expression, ast.Call) else expression
+def _receiver(accessed: ast.Call | ast.Attribute) -> ast.expr:
+    function = accessed.func if isinstance(accessed, ast.Call) else accessed
     return function.value if isinstance(function, ast.Attribute) else function
 
 

@@ -188,10 +188,12 @@ class Statements:
 
     # Simple statements
 
-    def _expression(self, expression: ast.Expr, store: Store, frame: Frame) -> list[Store]:
-        if isinstance(expression.value, ast.Yield):
-            return self.interpreter.yielded(expression.value, store, frame)
-        self.interpreter.evaluate(expression.value, store, frame)
+    def _expression(
+        self, expression_statement: ast.Expr, store: Store, frame: Frame
+    ) -> list[Store]:
+        if isinstance(expression_statement.value, ast.Yield):
+            return self.interpreter.yielded(expression_statement.value, store, frame)
+        self.interpreter.evaluate(expression_statement.value, store, frame)
         return [store]
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:

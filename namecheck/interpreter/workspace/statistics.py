@@ -103,28 +103,28 @@ def _is_empty(tensor: Tensor) -> bool:
     return not tensor.dims.complete and all(name is UNKNOWN for name in tensor.names)
 
 
-def _given(node: ast.expr) -> Iterator[ast.expr]:
+def _given(expression: ast.expr) -> Iterator[ast.expr]:
     """What an operator or a call is given."""
-    if isinstance(node, ast.BinOp):
-        yield from (node.left, node.right)
-    elif isinstance(node, ast.Subscript):
-        yield node.value
-    elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute):
-            yield node.func.value
-        yield from node.args
-        yield from (keyword.value for keyword in node.keywords)
+    if isinstance(expression, ast.BinOp):
+        yield from (expression.left, expression.right)
+    elif isinstance(expression, ast.Subscript):
+        yield expression.value
+    elif isinstance(expression, ast.Call):
+        if isinstance(expression.func, ast.Attribute):
+            yield expression.func.value
+        yield from expression.args
+        yield from (keyword.value for keyword in expression.keywords)
 
 
-def _word(node: ast.expr, is_tensor: bool) -> str | None:
+def _word(expression: ast.expr, is_tensor: bool) -> str | None:
     """What an operator or a call is told by; None for what loses nothing that was a tensor."""
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id in _BUILTINS:
+    if isinstance(expression, ast.Call):
+        if isinstance(expression.func, ast.Name) and expression.func.id in _BUILTINS:
             return None
-        word = ast.unparse(node.func)
-        if isinstance(node.func, ast.Attribute) and (len(word) > _LONGEST or "(" in word):
-            word = f"….{node.func.attr}"
+        word = ast.unparse(expression.func)
+        if isinstance(expression.func, ast.Attribute) and (len(word) > _LONGEST or "(" in word):
+            word = f"….{expression.func.attr}"
         return f"{word}()" if len(word) <= _LONGEST else f"{word[:_LONGEST]}…"
-    if isinstance(node, ast.BinOp) and is_tensor:
-        return _SIGNS.get(type(node.op))
-    return "x[…]" if isinstance(node, ast.Subscript) and is_tensor else None
+    if isinstance(expression, ast.BinOp) and is_tensor:
+        return _SIGNS.get(type(expression.op))
+    return "x[…]" if isinstance(expression, ast.Subscript) and is_tensor else None

@@ -84,14 +84,16 @@ def _is(error_type: type[BaseException], caught: Any) -> bool:
     return isinstance(caught, type) and issubclass(error_type, caught)
 
 
-def _evaluated(node: ast.expr, frame: FrameType) -> Any:
+def _evaluated(expression: ast.expr, frame: FrameType) -> Any:
     """The value of a dotted name, or of a tuple of these, in a frame; None for other nodes."""
     allowed = (ast.Name, ast.Attribute, ast.Tuple, ast.expr_context)
-    if not all(isinstance(inner, allowed) for inner in ast.walk(node)):
+    if not all(isinstance(inner, allowed) for inner in ast.walk(expression)):
         return None
     try:
         return eval(
-            compile(ast.Expression(node), "<handler>", "eval"), frame.f_globals, frame.f_locals
+            compile(ast.Expression(expression), "<handler>", "eval"),
+            frame.f_globals,
+            frame.f_locals,
         )
     except Exception:
         return None

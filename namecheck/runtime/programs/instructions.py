@@ -140,14 +140,14 @@ def _is_called(value: Any, name: str, attribute: str, callee: Any) -> bool:
     return value is getattr(builtins, name, None) and attribute == f"__{name}__"
 
 
-def _looked_up(node: ast.expr, frame: FrameType) -> Any:
+def _looked_up(expression: ast.expr, frame: FrameType) -> Any:
     """The value of a dotted name in a frame, looked up without running code of the program."""
-    if isinstance(node, ast.Name):
-        return _variable(node.id, frame)
-    if isinstance(node, ast.Attribute):
-        owner = _looked_up(node.value, frame)
+    if isinstance(expression, ast.Name):
+        return _variable(expression.id, frame)
+    if isinstance(expression, ast.Attribute):
+        owner = _looked_up(expression.value, frame)
         if isinstance(owner, (torch.nn.Module, ModuleType)):
-            return vars(owner).get(node.attr, _child(owner, node.attr))
+            return vars(owner).get(expression.attr, _child(owner, expression.attr))
     return _MISSING
 
 
