@@ -423,7 +423,7 @@ class TorchModule:
 
 
 @dataclass(frozen=True, slots=True)
-class Native:
+class BuiltinMethod:
     """A method of a built-in value: ``'NCHW'.lower``, ``layouts.append``."""
 
     receiver: Value
@@ -466,7 +466,7 @@ Value: TypeAlias = (
     | Imported
     | TorchMethod
     | TorchModule
-    | Native
+    | BuiltinMethod
     | Union
 )
 

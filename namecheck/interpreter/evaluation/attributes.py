@@ -21,6 +21,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
     BoundMethod,
+    BuiltinMethod,
     ClassValue,
     Const,
     DictValue,
@@ -29,7 +30,6 @@ from namecheck.interpreter.domain.values import (
     Generator,
     Instance,
     ListValue,
-    Native,
     Opaque,
     Partial,
     Repeated,
@@ -124,7 +124,7 @@ class Attributes:
         if isinstance(value, Const) and isinstance(value.value, Constant):
             return self._of_constant(value.value, name)
         if isinstance(value, (Const, TupleValue, ListValue, DictValue, Repeated, Generator)):
-            return Native(value, name)
+            return BuiltinMethod(value, name)
         if isinstance(value, (FunctionValue, BoundMethod, Partial, Wrapped, TorchModule)):
             return self._of_callable(value, name, store)
         return self.interpreter.fresh("attribute")
@@ -167,7 +167,7 @@ class Attributes:
         if operator is not None:
             return TorchMethod(operator, tensor_value)
         if name in python_operators.SPECIAL_METHODS:
-            return Native(tensor_value, name)
+            return BuiltinMethod(tensor_value, name)
         return Opaque(Attribute(tensor_value.address, name))
 
     def _of_external(self, external: External, name: str, store: Store) -> Value:
@@ -226,7 +226,7 @@ class Attributes:
         if isinstance(own, ListValue) and name in ("forward", "__call__"):
             return own
         if isinstance(own, (ListValue, DictValue)):
-            return Native(own, name) if name in OF_CONTAINERS else None
+            return BuiltinMethod(own, name) if name in OF_CONTAINERS else None
         return self.read(own, name, node, store, frame)
 
     def _of_class(
@@ -261,7 +261,7 @@ class Attributes:
                     return self._bind(found, super_value.receiver, cls, node, store, frame)
         if isinstance(super_value.receiver, Instance):
             if name in ("__init__", "__getattr__", "__setattr__"):
-                return Native(super_value.receiver, name)
+                return BuiltinMethod(super_value.receiver, name)
             found = self._inherited(super_value.receiver, name, node, store, frame)
             if found is not None:
                 return found
@@ -282,7 +282,7 @@ class Attributes:
         if name == "__wrapped__" and isinstance(value, Wrapped):
             return value.function
         if isinstance(value, Wrapped) and name in ("setter", "getter", "deleter"):
-            return Native(value, name)
+            return BuiltinMethod(value, name)
         return Opaque(Attribute(value, name))
 
     def _bind(

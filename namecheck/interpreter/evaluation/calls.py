@@ -18,6 +18,7 @@ from namecheck.interpreter.domain.values import (
     TRANSPARENT,
     Alternative,
     BoundMethod,
+    BuiltinMethod,
     ClassValue,
     Const,
     DictValue,
@@ -28,7 +29,6 @@ from namecheck.interpreter.domain.values import (
     Generator,
     Instance,
     ListValue,
-    Native,
     Opaque,
     Operand,
     Partial,
@@ -49,8 +49,8 @@ from namecheck.interpreter.evaluation.summaries import CallSummaries
 
 # How often one function may stand among the calls that are being followed.
 _RECURSION: Final = 8
-# What one call may cost in files that name nothing.
-_ABROAD: Final = 1_000
+# What one call may cost in another file, if that file names no dims.
+_STEPS_ELSEWHERE: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
 _ASKING: Final = frozenset(
@@ -63,7 +63,9 @@ def _stays_whole(callee: Value, value: Value) -> bool:
     takes = isinstance(callee, (TorchMethod, TorchModule)) or (
         isinstance(callee, External) and callee.path.startswith("torch.")
     )
-    moves = isinstance(callee, Native) and isinstance(callee.receiver, (Instance, TorchModule))
+    moves = isinstance(callee, BuiltinMethod) and isinstance(
+        callee.receiver, (Instance, TorchModule)
+    )
     return (takes or moves) and device_values.is_choice(value)
 
 
@@ -103,6 +105,7 @@ class Calls:
         if isinstance(function, (FunctionValue, BoundMethod, ClassValue)):
             # A function of the program tells its alternatives apart itself, where it needs to.
             return apply(store, many)
+        # One of several devices is no case of its own: torch is told of all at once.
         whole = {n: v for n, v in enumerate(many) if _stays_whole(function, v)}
         apart = [NONE if n in whole else value for n, value in enumerate(many)]
         return self.interpreter.spread(
@@ -184,8 +187,8 @@ class Calls:
             return self.interpreter.torch_nn.run(callee, call)
         if isinstance(callee, TupleValue) and callee.cls is not None:
             return self._named_tuple(callee, callee.cls, call)
-        if isinstance(callee, Native):
-            return self.interpreter.natives.call(callee.receiver, callee.name, call)
+        if isinstance(callee, BuiltinMethod):
+            return self.interpreter.methods.call(callee.receiver, callee.name, call)
         if isinstance(callee, Union):
             return self.interpreter.spread(
                 call.store,
@@ -309,33 +312,33 @@ class Calls:
                 return list(zip(node.elts, content, strict=True))
         return [(node, value)]
 
-    def _module(self, layer: TorchModule, call: Call) -> Value:
-        if not self.interpreter.torch.has(layer.key, "cl"):
+    def _module(self, nn_module: TorchModule, call: Call) -> Value:
+        if not self.interpreter.torch.has(nn_module.key, "cl"):
             return self.interpreter.fresh("result")
-        kwargs = {**dict(layer.kwargs), **call.kwargs}
-        row = self.interpreter.context.rows[layer.key]
+        kwargs = {**dict(nn_module.kwargs), **call.kwargs}
+        row = self.interpreter.context.rows[nn_module.key]
         if row.is_placed:
             where = self.interpreter.torch_devices.noted(
-                "device", layer.address, call.store, call.frame
+                "device", nn_module.address, call.store, call.frame
             )
             dtype = self.interpreter.torch_devices.noted(
-                "dtype", layer.address, call.store, call.frame
+                "dtype", nn_module.address, call.store, call.frame
             )
             kwargs["device"] = where or NONE
             kwargs["dtype"] = dtype or self.interpreter.fresh("dtype")
             if row.is_laid:
                 laid = self.interpreter.torch_devices.noted(
-                    "format", layer.address, call.store, call.frame
+                    "format", nn_module.address, call.store, call.frame
                 )
                 kwargs["weight_format"] = laid or NONE
         arguments = Arguments(
-            [*layer.args, *call.args],
+            [*nn_module.args, *call.args],
             kwargs,
             call.arguments.open,
-            begun=_begun(layer, call.kwargs),
+            begun=_begun(nn_module, call.kwargs),
         )
         call = Call(arguments, call.node, call.store, call.frame)
-        return self.call_operator(layer.key, call.args, call)
+        return self.call_operator(nn_module.key, call.args, call)
 
     # Functions of the program
 
@@ -365,7 +368,7 @@ class Calls:
         if not self._entered(function, environment, call, layer):
             return self.interpreter.fresh("result")
         told = interpreter.declarations.bound(function, environment, layer)
-        if self._is_followed(function, call):
+        if self._enters_body(function, call):
             inner = Frame(environment, call.frame, call.node, call, function.name)
             returns = self.run_body(function, layer, inner)
             if not returns:
@@ -382,8 +385,8 @@ class Calls:
         bound = self._bind(function, environment, call, store)
         return bound and self.interpreter.declarations.enter(function, environment, call, store)
 
-    def _is_followed(self, function: FunctionValue, call: Call) -> bool:
-        """Whether the body is to be run; else what it may do to its arguments is done to them."""
+    def _enters_body(self, function: FunctionValue, call: Call) -> bool:
+        """Whether the body is run; where it is not, havoc of the arguments stands for it."""
         interpreter = self.interpreter
         if not self._matters(function, call):
             interpreter.havoc_containers((*call.args, *call.kwargs.values()), call.store)
@@ -400,7 +403,7 @@ class Calls:
         """Whether running the body can say anything of names: by its words, or by its arguments."""
         files = self.interpreter.context.files
         source = self.interpreter.context.source_of(function.environment)
-        if not self.interpreter.budget.sparing and files.names(source):
+        if not self.interpreter.budget.sparing and files.names_dims(source):
             return True
         if self.interpreter.can_matter(function):
             return True
@@ -450,10 +453,12 @@ class Calls:
         """Run the body of a function: the paths that leave it, and what they return."""
         interpreter = self.interpreter
         source = interpreter.context.source_of(frame.environment)
-        abroad = source is not interpreter.source and not interpreter.context.files.names(source)
+        is_elsewhere = (
+            source is not interpreter.source and not interpreter.context.files.names_dims(source)
+        )
         with (
             interpreter.file.switched(source),
-            interpreter.budget.limited(_ABROAD) if abroad else nullcontext(),
+            interpreter.budget.limited(_STEPS_ELSEWHERE) if is_elsewhere else nullcontext(),
         ):
             if isinstance(function.node, ast.Lambda):
                 value = interpreter.evaluate(function.node.body, layer, frame)

@@ -35,7 +35,7 @@ class FileFacts(Protocol):
     def sources(self) -> dict[ast.AST, Source]:
         """The files whose code has been run, by their trees."""
 
-    def names(self, source: Source) -> bool:
+    def names_dims(self, source: Source) -> bool:
         """Whether a file names dimensions."""
 
     def scope(self, node: ast.AST) -> ScopeInfo:

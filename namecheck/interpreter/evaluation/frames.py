@@ -94,7 +94,7 @@ class Call:
         return self.arguments.kwargs
 
     def argument(self, position: int, name: str = "", default: Value = NONE) -> Value:
-        """The argument at a position or under a name."""
+        """The argument at a position or under a name; `default` where there is none."""
         if position < len(self.args):
             return self.args[position]
         return self.kwargs.get(name, default)

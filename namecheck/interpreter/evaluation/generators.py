@@ -13,7 +13,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Environment, Generator, Repeated, Value
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.parts import Content, Each
+from namecheck.interpreter.evaluation.part_protocols import Content, Each
 
 # Variables of the loop that a ``yield from`` is: no program has any of these names.
 _ITEM: Final = "yield from: item"

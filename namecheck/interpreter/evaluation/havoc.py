@@ -1,9 +1,9 @@
-"""What unknown code may do with what it is given.
+"""Forgets what unknown code may have changed of what it was given.
 
 It may change lists, dicts and the attributes of instances, run generators, and call functions. A
 tensor keeps its names: hardly any code gives others to a tensor that it was handed, and to reckon
-with it would leave nothing known of any tensor. Code whose name says so (``set_names``,
-``relabel_``) is believed.
+with it would leave nothing known of any tensor. What code does whose name has ``name`` in it
+(``set_names``) or ends in an underscore (``relabel_``) is not known.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CALLS: Final = 2
 
 
 class Havoc:
-    """Gives values away."""
+    """Forgets what unknown code may have changed."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -56,9 +56,13 @@ class Havoc:
         self._written: dict[ast.ClassDef, frozenset[str]] = {}
 
     def arguments(self, call: Call, name: str = "") -> None:
-        """The arguments of a call go to code of which nothing but its name is known."""
+        """The arguments of a call go to code of which nothing but its name is known.
+
+        It may change containers and instances, run generators and call functions; `containers`
+        stands for less: for a function of the program that cannot do the rest.
+        """
         given = (*call.args, *call.kwargs.values())
-        self._hand_over(given, call.store, call.frame)
+        self._forget(given, call.store, call.frame)
         if name.endswith("_") or "name" in name.lower():
             for value in given:
                 if isinstance(value, TensorValue):
@@ -72,10 +76,10 @@ class Havoc:
             elif isinstance(value, DictValue):
                 joins.write(value, store, Entries((), self.interpreter.fresh("item")))
 
-    def _hand_over(self, choices: Sequence[Value], store: Store, frame: Frame) -> None:
-        given = list(_within(choices, store))
-        self.containers(choices, store)
-        for value in given:
+    def _forget(self, escaped: Sequence[Value], store: Store, frame: Frame) -> None:
+        inner = list(_within(escaped, store))
+        self.containers(escaped, store)
+        for value in inner:
             if isinstance(value, Generator):
                 self.interpreter.generators.give_away(value, store, frame)
             elif isinstance(value, (Instance, TorchModule)):
@@ -83,7 +87,7 @@ class Havoc:
                 if isinstance(value, Instance):
                     self._instance(value, store)
             elif isinstance(value, (Wrapped, Partial)):
-                self._hand_over([value.function], store, frame)
+                self._forget([value.function], store, frame)
             elif isinstance(value, (FunctionValue, BoundMethod)):
                 self._function(value, store, frame)
 

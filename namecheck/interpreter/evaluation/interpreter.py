@@ -30,7 +30,7 @@ from namecheck.interpreter.evaluation.context import Budget, Context, Definition
 from namecheck.interpreter.evaluation.events import Listeners
 from namecheck.interpreter.evaluation.findings import CurrentFile, Findings
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Call, Frame, Guard
-from namecheck.interpreter.evaluation.models import (
+from namecheck.interpreter.evaluation.model_protocols import (
     ContainerMethods,
     Libraries,
     TorchDefaults,
@@ -38,7 +38,7 @@ from namecheck.interpreter.evaluation.models import (
     TorchNN,
     TorchOperators,
 )
-from namecheck.interpreter.evaluation.parts import (
+from namecheck.interpreter.evaluation.part_protocols import (
     Classes,
     Declarations,
     Generators,
@@ -113,7 +113,7 @@ class Interpreter(Protocol):
         """Functions, classes and decorators of libraries, by dotted name."""
 
     @property
-    def natives(self) -> ContainerMethods:
+    def methods(self) -> ContainerMethods:
         """Methods of strings, tuples, lists, sets and dicts."""
 
     @property

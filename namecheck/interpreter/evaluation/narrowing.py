@@ -334,7 +334,8 @@ def _refine_dtype(
 ) -> None:
     """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
 
-    A test that only makes sense if a declared dtype need not hold is believed before it.
+    Where a declared dtype leaves nothing of what the test says, the test counts: the program asks
+    because the declaration need not hold.
     """
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
         truth = not truth
@@ -369,7 +370,11 @@ def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
 
 
 def _place(question: tuple[Hashable, Tensor], device: str, store: Store) -> None:
-    """A tensor is on this device; of one that the program chose nothing is known any more."""
+    """A tensor is on this device.
+
+    `question` is the address and the content of the tensor that was asked. Where the device is one
+    of several that the program chose from, it is unknown from here on.
+    """
     address, tensor = question
     value = TensorValue(address, Held(tensor))
     held = joins.held(value, store)
@@ -503,12 +508,12 @@ def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
     return any(isinstance(b, Opaque) for b in class_lookup.mro(value.cls))
 
 
-def _is_layer(interpreter: Interpreter, layer: TorchModule, key: str) -> bool | None:
+def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> bool | None:
     """Whether a layer of torch is of a class; some derive from others of these."""
-    if layer.key == key:
+    if nn_module.key == key:
         return True
     known = key.startswith("nn.") and interpreter.torch.has(key, "c")
-    return False if known and (layer.key, key) not in _DERIVED else None
+    return False if known and (nn_module.key, key) not in _DERIVED else None
 
 
 # The layers that derive from others (torch.nn.modules).

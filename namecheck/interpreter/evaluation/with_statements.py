@@ -19,7 +19,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation import guards
 from namecheck.interpreter.evaluation.frames import Call, EarlyExits, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
-from namecheck.interpreter.evaluation.parts import Body
+from namecheck.interpreter.evaluation.part_protocols import Body
 
 
 class WithStatements:

@@ -88,7 +88,7 @@ class Assembly:
         self.torch_devices = TorchDevices(self)
         self.torch = TorchOperators(self)
         self.torch_nn = TorchNN(self)
-        self.natives = Methods(self)
+        self.methods = Methods(self)
         self.libraries = Libraries(self)
 
     def _assemble_reporter(self) -> None:

@@ -17,7 +17,7 @@ _SMALL: Final = 200
 class FileFacts:
     """The files of an analysis, by their trees.
 
-    `names` tells whether a file names dimensions, `imported_words` the words under which it
+    `names_dims` tells whether a file names dimensions, `imported_words` the words under which it
     imports from files that do.
     """
 
@@ -26,7 +26,7 @@ class FileFacts:
         names_dims: Callable[[Source], bool] = lambda source: True,
         imported_words: Callable[[Source], frozenset[str]] = lambda source: frozenset(),
     ) -> None:
-        self.names = names_dims
+        self.names_dims = names_dims
         self.sources: dict[ast.AST, Source] = {}
         self._imported_words = imported_words
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
@@ -47,7 +47,7 @@ class FileFacts:
         relevant = self._relevant.get(source.tree)
         if relevant is None:
             words = self._imported_words(source)
-            if self.names(source):
+            if self.names_dims(source):
                 words |= relevance.naming_words()
             relevant = relevance.relevant_definitions(source.tree, words)
             self._relevant[source.tree] = relevant

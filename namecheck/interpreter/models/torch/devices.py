@@ -158,7 +158,7 @@ class TorchDevices:
 
     # Layers
 
-    def on_layer(self, layer: TorchModule, call: Call) -> None:
+    def on_layer(self, nn_module: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
         word = call.kwargs.get("device", NONE)
         check_word(self.interpreter, word, call)
@@ -168,12 +168,12 @@ class TorchDevices:
             wrong = dtypes.misspelt(dtype.value, text)
             self.interpreter.report(wrong, call.node, call.store, call.frame)
         where = word if word != NONE else self._standing(call.store)
-        self.move(layer.address, where, call.store, call.frame)
+        self.move(nn_module.address, where, call.store, call.frame)
         default = self.interpreter.torch_defaults.dtype(call.store)
-        self.cast(layer.address, dtype if dtype != NONE else default, call.store, call.frame)
-        if self.interpreter.context.rows[layer.key].is_laid:
+        self.cast(nn_module.address, dtype if dtype != NONE else default, call.store, call.frame)
+        if self.interpreter.context.rows[nn_module.key].is_laid:
             order = Const(Constant("memory_format", "contiguous_format"))
-            self.lay(layer.address, order, call.store, call.frame)
+            self.lay(nn_module.address, order, call.store, call.frame)
 
     def _standing(self, store: Store) -> Value:
         device = self.interpreter.torch_defaults.at(store).device

@@ -8,10 +8,10 @@ from typing import Final
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain.values import (
     NONE,
+    BuiltinMethod,
     Const,
     Held,
     ListValue,
-    Native,
     Repeated,
     TensorValue,
     TorchModule,
@@ -123,7 +123,7 @@ def register(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     layers = submodules.layers(receiver, call.store)
     if isinstance(layers, ListValue) and interpreter.torch_nn.is_module(value):
         submodules.add_name(receiver, layers, name, call.store)
-        primitives.invoke(interpreter, Native(layers, "append"), [value], call)
+        primitives.invoke(interpreter, BuiltinMethod(layers, "append"), [value], call)
     if isinstance(name, Const) and isinstance(name.value, str):
         value = interpreter.torch_defaults.of_module(value, call.store)
         interpreter.write_attribute(receiver, name.value, value, call.node, call.store, call.frame)

@@ -15,6 +15,7 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
+    BuiltinMethod,
     Const,
     DictValue,
     Entries,
@@ -22,7 +23,6 @@ from namecheck.interpreter.domain.values import (
     Held,
     Instance,
     ListValue,
-    Native,
     Opaque,
     Repeated,
     TensorValue,
@@ -67,7 +67,7 @@ class TorchNN:
     def attribute(self, value: Value, name: str, store: Store) -> Value | None:
         """What every module has under a name; None where that is nothing."""
         if (TorchModule, name) in registry.METHODS:
-            return Native(value, name)
+            return BuiltinMethod(value, name)
         if name == "__call__" or (name == "forward" and isinstance(value, TorchModule)):
             return value
         address = value.address if isinstance(value, (Instance, TorchModule)) else None
@@ -77,27 +77,27 @@ class TorchNN:
             return submodules.by_attribute(value, store)
         return self._of_layer(value, name, store) if isinstance(value, TorchModule) else None
 
-    def _of_layer(self, layer: TorchModule, name: str, store: Store) -> Value | None:
+    def _of_layer(self, nn_module: TorchModule, name: str, store: Store) -> Value | None:
         """A tensor that a layer of torch holds, or what it was made with."""
-        row = self.interpreter.context.rows[layer.key]
-        settings = self._settings(layer, store)
+        row = self.interpreter.context.rows[nn_module.key]
+        settings = self._settings(nn_module, store)
         if name in row.holds:
             sizes, _, condition = row.holds[name].partition(" if ")
             if condition and settings.get(condition, UNKNOWN) is not True:
                 return NONE if settings.get(condition) is False else None
             dims = Dims(tuple(_dim(word, settings) for word in sizes.split()))
-            return TensorValue(("held", layer.address, name), Held(Tensor(dims)))
+            return TensorValue(("held", nn_module.address, name), Held(Tensor(dims)))
         setting = settings.get(name, UNKNOWN)
         return Const(setting) if isinstance(setting, (bool, int, Expression)) else None
 
-    def _settings(self, layer: TorchModule, store: Store) -> dict[str, Any]:
+    def _settings(self, nn_module: TorchModule, store: Store) -> dict[str, Any]:
         """What a layer was made with, by the names of the constructor's parameters."""
         lower = self.interpreter.torch.lower
-        args = [lower(value, store) for value in layer.args]
-        kwargs = {name: lower(value, store) for name, value in layer.kwargs}
-        signature = signatures.parse(self.interpreter.context.rows[layer.key].ctor)
+        args = [lower(value, store) for value in nn_module.args]
+        kwargs = {name: lower(value, store) for name, value in nn_module.kwargs}
+        signature = signatures.parse(self.interpreter.context.rows[nn_module.key].ctor)
         try:
-            [made] = signatures.bind(layer.key, [signature], args, kwargs, by_name=True)
+            [made] = signatures.bind(nn_module.key, [signature], args, kwargs, by_name=True)
         except (signatures.Unbound, Contradiction):
             return {}
         defaults = {p.name: p.default for p in signature if p.default is not signatures.REQUIRED}

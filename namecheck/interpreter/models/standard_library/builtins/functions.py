@@ -274,7 +274,7 @@ def _unbound(interpreter: Interpreter, owner: str, method: str, call: Call) -> V
     value = joins.opened(receiver, call.store)
     if owner == "object" or not isinstance(value, (ListValue, DictValue)):
         return NONE if owner == "object" else interpreter.fresh("native")
-    return interpreter.natives.call(value, method, inner)
+    return interpreter.methods.call(value, method, inner)
 
 
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:

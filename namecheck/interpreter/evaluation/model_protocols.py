@@ -184,7 +184,7 @@ class TorchDevices(Protocol):
     def leave(self, before: Value, store: Store) -> None:
         """The end of such a block."""
 
-    def on_layer(self, layer: TorchModule, call: Call) -> None:
+    def on_layer(self, nn_module: TorchModule, call: Call) -> None:
         """A layer is made: its parameters are on the device that is asked for, or the default."""
 
     def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
