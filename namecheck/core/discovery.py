@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 
-def modules_beside(init: str) -> tuple[str, ...]:
-    """The names of the modules beside an ``__init__.py``, in alphabetical order.
+def modules_in(folders: Iterable[str]) -> tuple[str, ...]:
+    """The names of the modules in the folders of a package, in alphabetical order of each.
 
-    It reads the folder only: a name is known before, and without, the import of its module.
+    It reads the folders only: a name is known before, and without, the import of its module.
     """
-    names = (os.path.splitext(name) for name in sorted(os.listdir(os.path.dirname(init))))
-    return tuple(stem for stem, suffix in names if suffix == ".py" and stem != "__init__")
+    files = (os.path.splitext(file) for folder in folders for file in sorted(os.listdir(folder)))
+    return tuple(stem for stem, suffix in files if suffix == ".py" and stem != "__init__")

@@ -12,6 +12,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from namecheck.core.discovery import modules_in
+
 
 class Kind(enum.Enum):
     """What a code reports.
@@ -216,10 +218,8 @@ def lint_codes(folder: str) -> Iterator[Code]:
 
     The docstring of the file has the texts, and the constant ``CODE`` the number.
     """
-    for filename in sorted(os.listdir(folder)):
-        name, extension = os.path.splitext(filename)
-        if extension != ".py" or name == "__init__":
-            continue
+    for name in modules_in([folder]):
+        filename = f"{name}.py"
         with open(os.path.join(folder, filename), encoding="utf-8") as file:
             lint = _LINT.match(file.read())
         if lint is None:

@@ -7,13 +7,13 @@ The fixes of a code are tried in their order.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import ModuleType
 
 from namecheck import fixes
+from namecheck.core.discovery import modules_in
 from namecheck.core.findings import register
 from namecheck.fixes.shared.declaration import Fixer
 
@@ -35,13 +35,12 @@ def described(code: str) -> tuple[str, ...]:
 
 def discover(package: ModuleType) -> Iterator[Fixer]:
     """The fix of each module of a package; raises `FixError` where there is not exactly one."""
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        if module.ispkg:
-            continue
-        values = vars(importlib.import_module(module.name)).values()
+    for name in modules_in(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        values = vars(module).values()
         declared = [value for value in values if isinstance(value, Fixer)]
         if len(declared) != 1:
-            raise FixError(f"{module.name} declares {len(declared)} fixes; it must be one")
+            raise FixError(f"{module.__name__} declares {len(declared)} fixes; it must be one")
         yield declared[0]
 
 

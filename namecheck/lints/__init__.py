@@ -11,10 +11,10 @@ lints share is in `namecheck.lints.shared`.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from namecheck.core.discovery import modules_in
 from namecheck.interpreter.evaluation.events import Listener
 
 
@@ -30,10 +30,8 @@ def discovered() -> tuple[type[Listener], ...]:
 
 def discover(folders: Iterable[str], package: str) -> Iterator[type[Listener]]:
     """The lint of each module of a package; raises `LintError` where a module has none."""
-    for module in pkgutil.iter_modules(folders, f"{package}."):
-        if module.ispkg:
-            continue
-        lint = getattr(importlib.import_module(module.name), "Lint", None)
+    for name in modules_in(folders):
+        lint = getattr(importlib.import_module(f"{package}.{name}"), "Lint", None)
         if not isinstance(lint, type) or not issubclass(lint, Listener):
-            raise LintError(f"{module.name} has no class `Lint` that is a `Listener`")
+            raise LintError(f"{package}.{name} has no class `Lint` that is a `Listener`")
         yield lint

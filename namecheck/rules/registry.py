@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from namecheck.core.dims import Dims
+from namecheck.core.discovery import modules_in
 from namecheck.core.faults import TableError
 
 Rule: TypeAlias = Callable[..., Any]
@@ -103,10 +104,9 @@ def _place(rule_function: Rule) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-def sections(folder: str = os.path.dirname(__file__)) -> list[str]:
-    """The names of the modules in a folder, in their order; this one has the rules."""
-    files = sorted(os.listdir(folder))
-    return [file.removesuffix(".py") for file in files if file.endswith(".py") and file[0] != "_"]
+def sections() -> tuple[str, ...]:
+    """The names of the modules of this folder, which have the rules."""
+    return modules_in([os.path.dirname(__file__)])
 
 
 @cache

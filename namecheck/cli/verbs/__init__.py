@@ -7,11 +7,12 @@ of the whole command is printed, so it imports only when it runs what takes long
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
 
-from namecheck.core.discovery import modules_beside
+from namecheck.core.discovery import modules_in
 
 
 class Verb(NamedTuple):
@@ -30,7 +31,7 @@ class Verb(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """The names of all verbs."""
-    return modules_beside(__file__)
+    return modules_in([os.path.dirname(__file__)])
 
 
 def load(name: str) -> Verb:

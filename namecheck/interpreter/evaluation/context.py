@@ -17,8 +17,8 @@ from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.operators import Inference, Operator
 
 # How deep calls are followed: in the program itself, and from functions on unknown arguments.
-CALL_DEPTH: Final = 16
-SPARING_DEPTH: Final = 6
+_CALL_DEPTH: Final = 16
+_SPARING_DEPTH: Final = 6
 # How many paths are followed side by side, likewise.
 _PATHS: Final = 8
 _SPARING_PATHS: Final = 3
@@ -95,7 +95,7 @@ class Budget:
     @property
     def depth(self) -> int:
         """How deep calls are followed."""
-        return SPARING_DEPTH if self.sparing else CALL_DEPTH
+        return _SPARING_DEPTH if self.sparing else _CALL_DEPTH
 
     def spend(self, cost: int = 1) -> bool:
         """Take from what is left; False when it is used up."""

@@ -21,7 +21,7 @@ def model_of(interpreter: Interpreter, path: str) -> BaseModel | None:
     model = registry.base_of(path)
     if model is not None:
         return model
-    family = registry.BASE_FAMILIES.get(path.partition(".")[0])
+    family = registry.base_family_of(path.partition(".")[0])
     return None if family is None else family(interpreter, path)
 
 

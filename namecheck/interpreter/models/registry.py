@@ -8,12 +8,12 @@ it. Nothing but this registry knows which libraries there are.
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
+from namecheck.core.discovery import modules_in
 from namecheck.interpreter.domain.values import Instance, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
@@ -213,6 +213,12 @@ def kind_of(path: str) -> str | None:
     return KINDS.get(path)
 
 
+def base_family_of(library: str) -> BaseFamily | None:
+    """The model of any other class of a library that classes derive from."""
+    _load(library)
+    return BASE_FAMILIES.get(library)
+
+
 def base_of(path: str) -> BaseModel | None:
     """The model of a class of a library that classes derive from."""
     _load(path)
@@ -240,32 +246,36 @@ def covers(registered: Collection[str], path: str) -> bool:
 def start() -> None:
     """Import the models that every program needs: builtins, and torch."""
     for package in (builtins, torch):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+        for name in modules_in(package.__path__):
+            importlib.import_module(f"{package.__name__}.{name}")
 
 
 def discover() -> None:
     """Import all models."""
     start()
-    for library in list(_libraries()):
-        _load(library)
+    for library in _libraries():
+        _import_model(library)
 
 
 def _load(path: str) -> None:
     """Import the model of the library that a dotted name begins with, if there is one."""
-    module = _libraries().pop(path.partition(".")[0], None)
+    _import_model(path.partition(".")[0])
+
+
+@cache
+def _import_model(library: str) -> None:
+    module = _libraries().get(library)
     if module is not None:
         importlib.import_module(module)
 
 
 @cache
-def _libraries() -> dict[str, str]:
-    """The modules that were not imported yet, by the libraries that they model."""
+def _libraries() -> Mapping[str, str]:
+    """The modules that model libraries, by the names of the libraries."""
     return {
-        module.name.rpartition(".")[2]: module.name
+        library: f"{package.__name__}.{library}"
         for package in (standard_library, third_party)
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
-        if not module.ispkg
+        for library in modules_in(package.__path__)
     }
 
 

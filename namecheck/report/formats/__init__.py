@@ -5,11 +5,12 @@ A module enters itself by the constant `FORMAT`; it is imported when its format 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from namecheck.core.discovery import modules_beside
+from namecheck.core.discovery import modules_in
 
 if TYPE_CHECKING:
     from namecheck.report.listing import Listing
@@ -28,7 +29,7 @@ class Format(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """The names of all output formats."""
-    return modules_beside(__file__)
+    return modules_in([os.path.dirname(__file__)])
 
 
 def load(name: str) -> Format:
