@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What runs on torch is loaded when it is asked for: torch takes seconds to import."""
+    """Load what needs torch on first access: importing torch takes seconds."""
     if name in __all__:
         return getattr(importlib.import_module("namecheck.runtime"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,7 +25,7 @@ _PACKAGES_HELP: Final = (
 
 @dataclass(slots=True)
 class Session:
-    """A run with the plugin on: its mode, its import hook, and the findings of its workers."""
+    """The state of a run with the plugin on: its mode, its import hook, the workers' findings."""
 
     mode: Literal["error", "warn"]
     hook: ImportHook
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Switch the plugin on before conftest files and tests import anything of torch."""
+    """Switch the plugin on before conftest files and tests import torch."""
     mode = early_config.known_args_namespace.namecheck or early_config.getini("namecheck")
     if mode not in _MODES:
         raise pytest.UsageError(f"namecheck: one of {', '.join(_MODES)} is wanted, not {mode!r}")
@@ -93,7 +93,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """A line that tells whether names are checked."""
+    """A header line that says whether names are checked."""
     session = config.stash.get(_SESSION, None)
     if session is None:
         return []
@@ -105,7 +105,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[None]:
-    """Leave our frames out, so that a failure is shown where the test's own code stands."""
+    """Hide namecheck's own frames, so that a failure points at the test's own code."""
     if call.excinfo is not None and _SESSION in item.config.stash:
         from namecheck.runtime.core import tracebacks
 
@@ -152,7 +152,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take over the findings of a worker of pytest-xdist."""
+    """Collect the findings of a worker of pytest-xdist."""
     session = node.config.stash.get(_SESSION, None)
     pickled: str | None = getattr(node, "workeroutput", {}).get("namecheck")
     if session is not None and pickled is not None:

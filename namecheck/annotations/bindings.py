@@ -1,15 +1,15 @@
-"""What the axes of one signature stand for in one call.
+"""Binds the axes of one signature to the dims of one call.
 
 The axes of a function bind to the dimensions that its caller passes, consistently over all
-arguments and the result (docs/semantics.md, "Two kinds of name"). The caller's names need not be
-those of the annotation, but:
+arguments and the result (docs/semantics.md, "Two kinds of name"). The caller's names may differ
+from those of the annotation, but:
 
 - one axis is one size and one name of the caller's throughout the call;
-- a label that the annotation has at another place of the same tensor contradicts it: a tensor
-  named ``('N', 'C')`` is no ``"C N"``.
+- a label that the annotation has at another position of the same tensor is a contradiction: a
+  tensor named ``('N', 'C')`` does not fit ``"C N"``.
 
-An axis that stands twice in one annotation (``"t t"``) says that the two sizes agree; labels
-cannot repeat in a tensor, so that theirs are not compared there.
+An axis that occurs twice in one annotation (``"t t"``) declares two equal sizes. Labels cannot
+repeat in a tensor, so they are not compared there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from namecheck.core.sizes import Expression, symbol
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What one axis stands for, and where its size and its name were met."""
+    """The dim that one axis is bound to, and the places where its size and its name were read."""
 
     size: Size = UNKNOWN
     name: Name = UNKNOWN
@@ -39,7 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The dimensions that ``*name`` stands for; `broadcast` if only met as ``*#name`` so far."""
+    """The dims that ``*name`` is bound to; `broadcast` if only ``*#name`` has occurred so far."""
 
     dims: tuple[Dim, ...]
     broadcast: bool
@@ -57,11 +57,11 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Bindings:
-    """What is bound so far in a call of `function`.
+    """The bindings made so far in one call of `function`.
 
-    `answer` is YES as long as everything that was asked had a definite answer, else MAYBE; NO is
-    a `Contradiction`. The axes that are `given` are sizes of the caller's, by an argument each:
-    without a name of the caller's they have none, for two of them may be one.
+    `answer` is YES as long as every check had a definite answer, else MAYBE; NO is a
+    `Contradiction`. The axes in `given` are sizes that the caller passed as arguments. Without a
+    name of the caller's they have no name, since two of them may be the same dim.
     """
 
     function: str
@@ -74,23 +74,23 @@ class Bindings:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The sizes that are known, by axis."""
+        """The known sizes, by axis."""
         return {
             axis: bound.size for axis, bound in self.axes.items() if isinstance(bound.size, int)
         }
 
     def dims_of(self, pattern: Pattern, scope: int | None = None) -> Dims:
-        """What is known of a tensor that is declared so in this call, as the caller names it.
+        """The dims of a tensor declared with this pattern in this call, under the caller's names.
 
-        An axis that is not bound is one of this scope; without a scope it has its own name. One
-        that was bound to a dim without a name calls it so, unless these are `for_result`.
+        An unbound axis is an axis of this scope; without a scope it keeps its own name. An axis
+        that is bound to an unnamed dim gives this dim its name, unless these dims are `for_result`.
         """
         axes = {axis: self.dim(axis, scope) for axis in pattern.axes}
         run = self.runs.get(pattern.several.name or "") if pattern.several else None
         return pattern.dims(axes, None if run is None or run.broadcast else run.dims)
 
     def dim(self, axis: str, scope: int | None = None) -> Dim:
-        """What is known of one axis in this call, likewise."""
+        """One axis as a dim of this call, under the caller's name."""
         bound = self.axes.get(axis, Bound())
         if bound.name is None and not self.for_result:
             bound = replace(bound, name=UNKNOWN)
@@ -102,11 +102,11 @@ class Bindings:
         return Dim(name, symbol(own) if fresh else bound.size)
 
     def bound(self, axis: str, bound: Bound) -> Bindings:
-        """These bindings with another one for an axis."""
+        """A copy with another binding for one axis."""
         return replace(self, axes={**self.axes, axis: bound})
 
     def unsure(self) -> Bindings:
-        """These bindings, with a question that had no definite answer."""
+        """A copy that records a check without a definite answer."""
         return replace(self, answer=Answer.MAYBE)
 
 
@@ -118,7 +118,7 @@ _NO_SEVERAL: Final = Several()
 def bind(
     pattern: Pattern, dims: Dims, bindings: Bindings, spelling: str, *, returned: bool = False
 ) -> Bindings:
-    """The bindings after a tensor of these dims was met where the pattern is declared.
+    """Bind the dims of a tensor to the pattern that declares it, and return the new bindings.
 
     `spelling` is the tensor as a reader would write it (``x``, ``pair[0]``); `returned` if it is
     the result or a part of it, whose labels may come from the annotation. Raises `Contradiction`.
@@ -138,10 +138,10 @@ def bind(
 
 
 def settle(bindings: Bindings) -> Bindings:
-    """The bindings with every computed size held against what is known by now.
+    """Check every computed size against the sizes known by now, and return the new bindings.
 
-    To be asked when all arguments are bound, and again for the result. A size that leaves one
-    axis open, and is linear in it, binds that axis. Raises `Contradiction`.
+    Called once all arguments are bound, and again for the result. A computed size with one unbound
+    axis, in which it is linear, binds that axis. Raises `Contradiction`.
     """
     progress = True
     while progress:
@@ -157,7 +157,7 @@ def settle(bindings: Bindings) -> Bindings:
 
 
 def _settled(bindings: Bindings, pending: Pending) -> Bindings | None:
-    """The bindings after a pending size was checked; None if an axis is still unbound."""
+    """The bindings after checking a pending size; None if one of its axes is still unbound."""
     expression = pending.item.size
     assert expression is not None
     sizes = bindings.sizes
@@ -203,7 +203,7 @@ def _check_rank(function: str, site: Site) -> None:
 
 
 def _aligned(pattern: Pattern, dims: Dims) -> tuple[list[Pair], tuple[Dim, ...] | None]:
-    """Every single dimension of the pattern with its dim, and those of the several, if known."""
+    """Pair each single dimension of the pattern with its dim; also the dims of ``*name``."""
     front, back = len(pattern.before), len(pattern.after)
     if dims.open and pattern.several is None:
         gap = (ANY_DIM,) * (pattern.min_rank - dims.min_rank)
@@ -220,7 +220,7 @@ def _aligned(pattern: Pattern, dims: Dims) -> tuple[list[Pair], tuple[Dim, ...] 
 def _check_order(
     bindings: Bindings, site: Site, pairs: Sequence[Pair], middle: tuple[Dim, ...] | None
 ) -> None:
-    """Refuse a label that the pattern has at another place."""
+    """Refuse a label that the pattern has at another position."""
     declared = {item.name: position for item, _, position in pairs if item.name is not None}
     front = len(site.pattern.before)
     inside = [(None, dim, front + n) for n, dim in enumerate(middle or ())]
@@ -248,7 +248,7 @@ def _check_places(bindings: Bindings, site: Site, pairs: Sequence[Pair]) -> None
 
 
 def bind_number(bindings: Bindings, axis: str, size: Size, spelling: str) -> Bindings:
-    """The bindings after an argument that is the size of an axis: it is called like the axis.
+    """Bind an axis to an int argument with the name of the axis.
 
     Raises `Contradiction`.
     """
@@ -293,7 +293,7 @@ def _bind_name(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -
 
 
 def _bind_nameless(bindings: Bindings, axis: str) -> Bindings:
-    """The bindings after a dim that certainly has no name: a name met elsewhere says more."""
+    """Bind an axis to a dim that is certainly unnamed; a name bound elsewhere is kept."""
     bound = bindings.axes.get(axis, Bound())
     if bound.name is not UNKNOWN:
         return bindings
@@ -301,13 +301,13 @@ def _bind_nameless(bindings: Bindings, axis: str) -> Bindings:
 
 
 def _is_stretched(bindings: Bindings, dimension: Dimension) -> bool:
-    """Whether a declared dimension is an axis that certainly is more than a size 1."""
+    """Whether a declared dimension is an axis whose size is certainly greater than 1."""
     bound = bindings.axes.get(dimension.name or "", Bound())
     return not dimension.broadcast and is_whole(Dim(bound.name, bound.size))
 
 
 def _bind_computed(bindings: Bindings, dimension: Dimension, dim: Dim, site: Site) -> Bindings:
-    """The bindings after a dimension whose axis is computed: ``heads*dim``, ``t+s``, ``seq-1``."""
+    """Bind a dimension with a computed size: ``heads*dim``, ``t+s``, ``seq-1``."""
     expression, name = dimension.size, dim.name
     if expression is None or dimension.broadcast:
         return bindings
@@ -361,7 +361,7 @@ def _bind_axis_size(bindings: Bindings, axis: str, size: Size, site: Site) -> Bi
 def _bind_run(
     bindings: Bindings, several: Several, run_dims: tuple[Dim, ...] | None, site: Site
 ) -> Bindings:
-    """The bindings after the dims of a ``*name``; None where the dims are unknown."""
+    """Bind the dims of a ``*name``; returns None where the dims are unknown."""
     assert several.name is not None
     if run_dims is None:
         return bindings.unsure()
@@ -378,10 +378,10 @@ def _bind_run(
 
 
 def _joint(first_run: Run, second_run: Run) -> Run | None:
-    """What two meetings of one ``*name`` leave, None where they contradict each other.
+    """The dims that fit two occurrences of one ``*name``; None where the two contradict.
 
-    Of two that may broadcast it is the broadcast of both; one that may must broadcast to one
-    that may not; two that may not are the same.
+    Two that may broadcast are broadcast together; one that may broadcast is broadcast to one that
+    may not; two that may not must be equal.
     """
     if first_run.broadcast and second_run.broadcast:
         longer, shorter = sorted(

@@ -1,7 +1,7 @@
-"""Whole annotations: what a parameter or a result is declared to be, and whether a value is that.
+"""Whole annotations: what a parameter or a result is declared to be, and whether a value fits.
 
-An annotation becomes a `Declared`: from source by `read`, from the objects of a running program
-by `namecheck.runtime`. The value that is held against it is what is known of it, a `Value`.
+An annotation becomes a `Declared`: from source by `read`, from the objects of a running program by
+`namecheck.runtime`. The value that is checked against it is an abstract `Value`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from namecheck.core.tensors import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A tensor: its dimensions, the dtypes that it may have (None for any), and their word.
+    """A tensor: its dimensions, its possible dtypes (None for any), and the word for these dtypes.
 
-    `device` is where it is; without an index it is any device of the type.
+    `device` is its device; without an index it is any device of the type.
     """
 
     pattern: Pattern
@@ -55,9 +55,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """A sequence, or the values of a mapping, all declared alike.
+    """A sequence, or the values of a mapping, all with the same declaration.
 
-    `kind` is what it certainly is: "list", "mapping", or "" for any sequence.
+    `kind` is its certain type: "list", "mapping", or "" for any sequence.
     """
 
     each: Declared
@@ -66,7 +66,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """Something that says nothing of dimensions; whether it may be a tensor all the same.
+    """A declaration without dimensions; it may be a tensor nevertheless.
 
     `none` if it is None and nothing else.
     """
@@ -85,7 +85,7 @@ Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown |
 
 
 def speaks(declared: Declared) -> bool:
-    """Whether a declaration states any dimensions."""
+    """Whether a declaration has any dimensions."""
     if isinstance(declared, OneOf | Items):
         parts = declared.options if isinstance(declared, OneOf) else declared.each
         return any(map(speaks, parts))
@@ -96,7 +96,7 @@ _SILENT: Final = (ANYTHING, NO_TENSOR, NOTHING)
 
 
 def names_device(declared: Declared) -> bool:
-    """Whether a declaration states the device of any tensor."""
+    """Whether a declaration has the device of any tensor."""
     if isinstance(declared, Declaration):
         return declared.device is not None
     if isinstance(declared, OneOf | Items):
@@ -121,10 +121,10 @@ def of_dims_alone(declared: Declared) -> Declared:
 def meet(
     declared: Declared, value: Value, bindings: Bindings, called: str, *, returned: bool = False
 ) -> Bindings:
-    """The bindings after a value was met where something is declared; raises `Contradiction`.
+    """Check a value against its declaration, and return the new bindings; raises `Contradiction`.
 
-    `called` is the value as a reader would write it. What is no tensor where a tensor is
-    declared is a type checker's business.
+    `called` is the value as a reader would write it. A value that is no tensor where a tensor is
+    declared is left to the type checker.
     """
     if isinstance(declared, Declaration):
         if not isinstance(value, Tensor):
@@ -141,7 +141,7 @@ def meet(
 
 
 def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, int | str]]:
-    """The declarations of the parts of a value, with each part and its index or key."""
+    """The parts of a value, each with its declaration and its index or key."""
     if isinstance(value, tuple):
         each: Sequence[Declared] = ()
         if isinstance(declared, Items) and len(declared.each) == len(value):
@@ -156,7 +156,7 @@ def _parts(declared: Declared, value: Value) -> Iterator[tuple[Declared, Value, 
 def _meet_one(
     alternatives: OneOf, value: Value, bindings: Bindings, called: str, returned: bool
 ) -> Bindings:
-    """The bindings of the one option that fits; the first refusal where none does."""
+    """The bindings of the one option that fits; raises the first contradiction where none fits."""
     if value is None:
         return bindings
     fitting: list[Bindings] = []
@@ -165,7 +165,7 @@ def _meet_one(
         if isinstance(option, Undeclared):
             if option.tensor or not isinstance(value, (Tensor, tuple, Mapping)):
                 return bindings.unsure()
-            continue  # None, a number: several tensors are none of these
+            continue  # None, a number: `Many` is none of these
         try:
             fitting.append(meet(option, value, bindings, called, returned=returned))
         except Contradiction as refusal:
@@ -191,7 +191,7 @@ def _check_device(declared: Declaration, tensor: Tensor, function: str, site: Si
 
 
 def _may_be_on(device: str, declared: str) -> bool:
-    """Whether a device may be the declared one; without an index either may be any of its type."""
+    """Whether a device may be the declared one; without an index, any device of its type."""
     one, other = device.partition(":"), declared.partition(":")
     return one[0] == other[0] and (one[2] == other[2] or not one[2] or not other[2])
 
@@ -240,9 +240,10 @@ Resolve: TypeAlias = Callable[[str], ast.expr | None]
 
 
 def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> Declared:
-    """What an annotation declares, read as source, quoted parts too; ANYTHING if that is unclear.
+    """The declaration in an annotation that is read as source, quoted parts included.
 
-    A name counts by its last part: ``jt.Float[torch.Tensor, "b d"]``.
+    ANYTHING where the annotation cannot be read. A name is identified by its last part:
+    ``jt.Float[torch.Tensor, "b d"]``.
     """
     if isinstance(annotation, str):
         try:
@@ -253,7 +254,7 @@ def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> De
 
 
 def _except_for(name: str, resolve: Resolve) -> Resolve:
-    """The aliases without one: an alias that stands in its own definition declares nothing."""
+    """The aliases without this one: an alias that occurs in its own definition declares nothing."""
     return lambda other: None if other == name else resolve(other)
 
 
@@ -305,13 +306,13 @@ def _read_subscript(subscript: ast.Subscript, resolve: Resolve, depth: int) -> D
 
 
 def _word(name: str, resolve: Resolve) -> str:
-    """The last part of a name, or of what it is another name of."""
+    """The last part of a dotted name, aliases resolved."""
     followed = _dotted(alias) if (alias := resolve(name)) is not None else None
     return (followed or name).rpartition(".")[2]
 
 
 def _read_tensor(word: str, members: Sequence[ast.expr], resolve: Resolve, depth: int) -> Declared:
-    """``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, of an optional tensor too."""
+    """Read ``Annotated[Tensor, "N C"]`` or ``Float[Tensor, "N C"]``, also of an optional tensor."""
     inner, *others = members
     texts = [other.value for other in others if isinstance(other, ast.Constant)]
     text = next((text for text in texts if isinstance(text, str)), None)
@@ -348,7 +349,7 @@ def _device(expression: ast.expr) -> str | None:
 
 
 def words(annotation: ast.expr) -> Iterator[ast.expr]:
-    """What ``Annotated`` has of torch beside a tensor: ``torch.float32``, ``torch.device(…)``."""
+    """The torch metadata in ``Annotated``: ``torch.float32``, ``torch.device(…)``."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
             name = _dotted(node.value)
@@ -364,7 +365,7 @@ def _is_ellipsis(expression: ast.expr) -> bool:
 
 
 def _options(expression: ast.expr, resolve: Resolve) -> list[ast.expr]:
-    """The members of a union, an alias at its own place."""
+    """The members of a union; an alias is replaced by its members."""
     members: Sequence[ast.expr] = ()
     if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr):
         members = (expression.left, expression.right)
@@ -391,7 +392,7 @@ def tensor(
     word: str = "",
     device: str | None = None,
 ) -> Declared:
-    """The declaration of one tensor; a text that is not of the language declares nothing."""
+    """The declaration of one tensor; a text outside the language declares nothing."""
     try:
         return Declaration(parse(text), dtypes, word, device)
     except AnnotationError:
@@ -399,7 +400,7 @@ def tensor(
 
 
 def union(options: Sequence[Declared]) -> Declared:
-    """One of these, unions among them laid flat."""
+    """The union of these declarations, nested unions flattened."""
     flat: dict[Declared, None] = {}
     for option in options:
         flat.update(dict.fromkeys(option.options if isinstance(option, OneOf) else [option]))

@@ -27,27 +27,27 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A size as it is written, with its term."""
+    """A size in its source form, with its term."""
 
     text: str
     term: Term
 
     @property
     def axes(self) -> frozenset[str]:
-        """The names of the axes whose sizes it takes."""
+        """The names of the axes that occur in it."""
         return _axes(self.term)
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The axes that it is the product of, in their order; none where it is anything else."""
+        """The axes that it is the product of, in their order; empty for any other expression."""
         return _factors(self.term) or ()
 
     def value(self, axis_sizes: Mapping[str, int]) -> int | None:
-        """The size under these sizes of axes; None where one is missing or it has no value."""
+        """Its value under these sizes of axes; None where one is missing or there is no value."""
         return _value(self.term, axis_sizes)
 
     def solution(self, axis: str, goal_size: int, axis_sizes: Mapping[str, int]) -> Solution | None:
-        """What `axis` must be for this size; None where the expression is not linear in it."""
+        """The size of `axis` for which it has this value; None where it is not linear in `axis`."""
         line = _line(self.term, axis, axis_sizes)
         if line is None or line[0] == 0:
             return None
@@ -86,7 +86,7 @@ _NO_SIZES: Final[Mapping[str, Size]] = {}
 
 
 def read(text: str) -> Expression:
-    """The expression of a text; raises SyntaxError where it is no expression of Python."""
+    """Parse an expression; raises SyntaxError for a text that is no Python expression."""
     return Expression(text, _term(ast.parse(text, mode="eval").body))
 
 
@@ -105,9 +105,9 @@ def _term(expression: ast.expr) -> Term:
 
 
 def symbolic(term: Term, axis_sizes: Mapping[str, Size] = _NO_SIZES) -> Size:
-    """The size that a term says, under these sizes of axes; an axis has its symbol else.
+    """The value of a term under these sizes of axes; an axis without a size is its symbol.
 
-    Unknown where it cannot be said.
+    UNKNOWN where the term has no symbolic form.
     """
     if term is None or isinstance(term, Unknown):
         return UNKNOWN
@@ -162,7 +162,7 @@ def _value(term: Term, axis_sizes: Mapping[str, int]) -> int | None:
 
 
 def _line(term: Term, axis: str, axis_sizes: Mapping[str, int]) -> tuple[int, int] | None:
-    """The slope and the rest of a term that is linear in `axis`."""
+    """The slope and the intercept of a term that is linear in `axis`."""
     if term == axis:
         return 1, 0
     if not isinstance(term, Operation) or axis not in _axes(term):

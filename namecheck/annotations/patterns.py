@@ -32,13 +32,13 @@ class Dimension:
 
     @property
     def fixed(self) -> int | None:
-        """The size, where it is written as a number."""
+        """The size, where it is a number."""
         term = self.size.term if self.size else None
         return term if isinstance(term, int) else None
 
     @property
     def text(self) -> str:
-        """The dimension as it is written."""
+        """The dimension in its source form."""
         parts = "=".join([*filter(None, [self.name]), *([self.size.text] if self.size else [])])
         return ("#" if self.broadcast else "") + (parts or "_")
 
@@ -52,7 +52,7 @@ class Several:
 
     @property
     def text(self) -> str:
-        """The dimensions as they are written."""
+        """The dimensions in their source form."""
         if self.name is None:
             return "..."
         return f"*{'#' if self.broadcast else ''}{self.name}"
@@ -64,7 +64,7 @@ _NOTHING: Final[Mapping[str, Dim]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The dimensions of one tensor: those before and after the one item that is several."""
+    """The dimensions of one tensor: those before and those after the one `Several`."""
 
     before: tuple[Dimension, ...] = ()
     several: Several | None = None
@@ -77,17 +77,17 @@ class Pattern:
 
     @property
     def min_rank(self) -> int:
-        """The number of dimensions that there are at least."""
+        """The minimal number of dimensions."""
         return len(self.before) + len(self.after)
 
     @property
     def text(self) -> str:
-        """The pattern as it is written, with single spaces."""
+        """The pattern in its source form, with single spaces."""
         return " ".join(item.text for item in self.items)
 
     @property
     def axes(self) -> frozenset[str]:
-        """The names of all axes in it, those in expressions too."""
+        """The names of all its axes, those in expressions included."""
         axis_names: set[str] = set()
         for item in self.before + self.after:
             axis_names |= {item.name} if item.name else set()
@@ -99,11 +99,11 @@ class Pattern:
         axes: Mapping[str, Dim] = _NOTHING,
         run: tuple[Dim, ...] | None = None,
     ) -> Dims:
-        """What is known of a tensor that is declared so.
+        """The dims of a tensor with this declaration.
 
-        A name is what `axes` says, else an axis of its own size; what ``*name`` stands for is
-        `run`, if that is known. A dimension with ``#`` may be another one of size 1, so that its
-        name is not known.
+        A dimension has the name that `axes` maps it to, else it is an axis of its own size. `run`
+        are the dims of ``*name``, if known. A dimension with ``#`` may be another dim of size 1, so
+        its name is unknown.
         """
         before = tuple(_declared(item, axes) for item in self.before)
         after = tuple(_declared(item, axes) for item in self.after)
@@ -113,7 +113,7 @@ class Pattern:
 
     @staticmethod
     def of(dims: Dims) -> Pattern:
-        """The pattern that says of a tensor what is known of it; a lone name is an axis."""
+        """The pattern that declares the dims of this tensor; a name without a size is an axis."""
         several = Several() if dims.open else None
         return Pattern(
             tuple(map(_dimension, dims.prefix)), several, tuple(map(_dimension, dims.suffix))
@@ -130,7 +130,7 @@ def _declared(dimension: Dimension, axes: Mapping[str, Dim]) -> Dim:
         return computed
     name = _axis(dimension.name, axes).name
     if isinstance(name, Axis) and word(name) == dimension.name:
-        name = replace(name, size=dimension.fixed)  # it is no part of a larger one
+        name = replace(name, size=dimension.fixed)  # unless part of a larger one
     return replace(computed, name=name)
 
 
@@ -139,7 +139,7 @@ def _axis(name: str, axes: Mapping[str, Dim]) -> Dim:
 
 
 def _computed(term: Term, axes: Mapping[str, Dim]) -> Dim:
-    """The dim of a computed size: of a product the merged dim of its factors."""
+    """The dim of a computed size; for a product it is the merged dim of its factors."""
     if term is None:
         return ANY_DIM
     if isinstance(term, str):
@@ -171,7 +171,7 @@ _MARKS: Final = re.compile(r"[#*?_]*")
 
 @cache
 def parse(text: str) -> Pattern:
-    """The pattern that a string says, ``""`` for a scalar; raises `AnnotationError`."""
+    """Parse a pattern, ``""`` for a scalar; raises `AnnotationError`."""
     leading: list[Dimension] = []
     trailing: list[Dimension] = []
     several: Several | None = None
@@ -206,7 +206,7 @@ def _item(written: str) -> Item:
         raise AnnotationError("dimensions are separated by spaces, not by commas")
     marks = _MARKS.match(written)
     assert marks is not None
-    # A name may begin with an underscore only where it is not looked at.
+    # A name may begin with an underscore only where it is ignored.
     mark, rest = marks[0], written[marks.end() :]
     if any(mark.count(each) > 1 for each in "#*?") or mark.count("_") > 1:
         raise AnnotationError("one mark of each kind is enough")

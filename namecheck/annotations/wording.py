@@ -14,9 +14,9 @@ from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a declared dimension was met: in which value of the call, declared and given how.
+    """Where a declared dimension was checked: the value, its declaration and its actual dims.
 
-    `position` counts from the left, or from the right below 0 where the rank is not known. A
+    `position` counts from the left, or from the right (negative) where the rank is unknown. A
     `number` is an argument that is a size itself.
     """
 
@@ -28,19 +28,19 @@ class Site:
     number: Size | None = None
 
     def at(self, position: int) -> Site:
-        """Another dimension of the same value."""
+        """The same value at another dimension."""
         return replace(self, position=position)
 
     @property
     def phrase(self) -> str:
-        """The value in a sentence."""
+        """The value as a phrase of a sentence."""
         if not self.returned:
             return f"argument '{self.value}'"
         return "the result" if self.value == "result" else f"'{self.value}'"
 
 
 def shown(dims: Dims) -> str:
-    """Dims as a shape with what names there are: ``(N=2, 3)``."""
+    """Dims as a shape with the names there are: ``(N=2, 3)``."""
     shown_dims = [_shown(dim) for dim in dims.prefix]
     if dims.open:
         shown_dims.append("...")
@@ -74,7 +74,7 @@ def rank(function: str, site: Site) -> Contradiction:
 def order(
     function: str, site: Site, label: str, position: int, declared_position: int
 ) -> Contradiction:
-    """A label that the annotation has at another place."""
+    """A label that the annotation has at another position."""
     message = (
         f"{function}(): dimension {position} of {site.phrase} is called '{label}', "
         f"but '{label}' is declared at dimension {declared_position}"
@@ -94,7 +94,7 @@ def order(
 def axis_name(
     function: str, axis: str, site: Site, name: Name, first: Site, bound: Name
 ) -> Contradiction:
-    """An axis that is two different dimensions of the caller's."""
+    """An axis that would be two different dimensions of the caller."""
     here, there = str(naming.word(name)), str(naming.word(bound))
     if site.returned and there == axis:
         return _declared(function, site, f"is '{here}'", axis, [here, axis])
@@ -114,7 +114,7 @@ def lost(function: str, site: Site, axis: str) -> Contradiction:
 def computed_name(
     function: str, site: Site, expression: Expression, name: Name, declared_name: Name
 ) -> Contradiction:
-    """A dimension that is another one than its expression says."""
+    """A dimension other than the one its expression declares."""
     here, there = str(naming.word(name)), str(naming.word(declared_name))
     declaration = expression.text
     if there != expression.text:
@@ -125,7 +125,7 @@ def computed_name(
 def computed_axis(
     function: str, site: Site, expression: Expression, declared_size: Size
 ) -> Contradiction:
-    """A dimension that has another size than its expression says of the axes of the call."""
+    """A dimension with another size than its expression has under the axes of the call."""
     declaration = (
         expression.text
         if str(declared_size) == expression.text
@@ -151,7 +151,7 @@ def axis_size(
     function: str, axis: str, site: Site, size: Size, first: Site, bound_size: Size
 ) -> Contradiction:
     """An axis that has two different sizes."""
-    if site.returned and str(first.number) == axis:  # its own size, which no argument gives
+    if site.returned and str(first.number) == axis:  # its own size, which no argument fixes
         mismatch = _declared(function, site, f"has size {size}", axis, [axis])
         return _contradiction("NC210", mismatch.message.splitlines()[0], [site], words=[axis])
     same = first.value == site.value and first.returned == site.returned
@@ -167,7 +167,7 @@ def axis_size(
 
 
 def fixed_size(function: str, site: Site, dimension: Dimension, size: Size) -> Contradiction:
-    """A dimension that has not the size that is written in the annotation."""
+    """A dimension without the size that the annotation fixes."""
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} has size {size}, "
         f"but {dimension.fixed} is declared"
@@ -184,7 +184,7 @@ def computed_size(
     computed: int,
     axes: Mapping[str, tuple[Size, Site | None]],
 ) -> Contradiction:
-    """A dimension that has not the size that its expression gives."""
+    """A dimension without the size of its expression."""
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} has size {_size(site)}, "
         f"but {expression.text} is {computed}"
@@ -198,7 +198,7 @@ def computed_size(
 
 
 def no_solution(function: str, site: Site, expression: Expression, axis: str) -> Contradiction:
-    """A dimension that has the size of its expression for no size of the axis in it."""
+    """A dimension whose size the expression has for no value of its axis."""
     message = (
         f"{function}(): dimension {site.position} of {site.phrase} has size {_size(site)}, "
         f"which is {expression.text} for no size of '{axis}'"
@@ -215,7 +215,7 @@ def run(
     first: Site,
     bound_dims: tuple[Dim, ...],
 ) -> Contradiction:
-    """``*name`` that stands for different dimensions."""
+    """``*name`` bound to different dimensions."""
     message = (
         f"{function}(): '*{name}' is {shown(Dims(run_dims))} in {site.phrase}, "
         f"but {shown(Dims(bound_dims))} in {first.phrase}"
@@ -226,7 +226,7 @@ def run(
 
 
 def dtype(function: str, site: Site, given: str, declared: str) -> Contradiction:
-    """A tensor whose elements are of another type than declared."""
+    """A tensor with another dtype than declared."""
     message = f"{function}(): {site.phrase} is of dtype {given}, but {declared} is declared"
     help = "Convert it, or declare what it is."
     return _contradiction("NC301", message, [], help=help)
@@ -261,7 +261,7 @@ def _contradiction(
     words: Sequence[str] = (),
     help: str | None = None,
 ) -> Contradiction:
-    """A contradiction whose further lines tell what was declared and what was given."""
+    """A contradiction whose further lines show the declared and the actual dims."""
     tensors = [site for site in sites if site.number is None]
     rows = list(dict.fromkeys((site.value, site.pattern, site.dims) for site in tensors))
     numbers = {site.value: site.number for site in sites if site.number is not None}

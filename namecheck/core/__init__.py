@@ -1,1 +1,1 @@
-"""What everything speaks of: names, sizes, tensors, attributes, findings, source text."""
+"""The concepts that all rooms share: names, sizes, tensors, attributes, findings, source text."""

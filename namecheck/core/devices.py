@@ -1,9 +1,9 @@
 """Devices as a small lattice (tensor_attributes.rst, "torch.device").
 
-A device is written as torch prints it: ``cpu``, ``cuda:1``; ``cuda`` is whichever is the current
-one. What a program chooses (``"cuda" if torch.cuda.is_available() else "cpu"``) is one device,
-equal to itself. What is known of the device of a tensor is one of these, one of several, or
-nothing.
+A device has the form in which torch prints it: ``cpu``, ``cuda:1``; ``cuda`` is the current CUDA
+device. A device that a program chooses (``"cuda" if torch.cuda.is_available() else "cpu"``) is one
+value, equal to itself. The abstract device of a tensor is a device, a choice of several, or
+UNKNOWN.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ CPU: Final = "cpu"
 META: Final = "meta"
 STANDARD_DEVICE: Final = CPU
 
-# A tensor is known to be on one of so many devices at most; beyond that nothing is known.
+# A choice has at most this many devices; above that it is UNKNOWN.
 _MOST: Final = 4
-# The types of which there is a single device, whatever its index.
+# The types with a single device, whatever its index.
 _ONLY: Final = frozenset({CPU, META})
 TYPES: Final = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, "
@@ -53,22 +53,22 @@ _INDEXED: Final = re.compile(r"([a-z]+)[ _-]?:? ?(\d+)")
 
 
 def parted(device: str) -> tuple[str, int | None]:
-    """The type of a device and its index, None where it is the current one."""
+    """The type of a device and its index; the index is None for the current device."""
     kind, _, index = device.partition(":")
     return kind, int(index) if index else None
 
 
 def is_word(text: object) -> bool:
-    """Whether a value is a string that torch takes for a device of a type it knows."""
+    """Whether a value is a string for a device of a type that torch knows."""
     match = _FORM.fullmatch(text) if isinstance(text, str) else None
     return match is not None and match[1] in _KNOWN
 
 
 def refusal(word: str) -> Contradiction | None:
-    """The refusal of a string that names no device; None where it may name one.
+    """The error for a string that names no device; None where it may name one.
 
-    A package may teach torch a type of its own: only what is spelt almost like one that torch has,
-    or is a dtype's word, is certainly none.
+    A package may register a device type of its own. So only a misspelling of a type that torch has,
+    or the name of a dtype, is certainly no device.
     """
     if not word:
         return _refused("Device string must not be empty", None)
@@ -89,12 +89,12 @@ def _refused(message: str, near: str | None) -> Contradiction:
 
 
 def negative() -> Contradiction:
-    """The refusal of an index below zero."""
+    """The error for a negative index."""
     return Contradiction("NC402", "Device index must not be negative")
 
 
 def spelt_index() -> Contradiction:
-    """The refusal of an index that is a string."""
+    """The error for an index that is a string."""
     return Contradiction(
         "NC402",
         "device(): argument 'index' (position 2) must be int, not str",
@@ -104,7 +104,7 @@ def spelt_index() -> Contradiction:
 
 
 def twice(word: str) -> Contradiction | None:
-    """The refusal of a string with an index beside an argument `index`; None where it has none."""
+    """The error for a string with an index beside an argument `index`; None where it has none."""
     if ":" not in word:
         return None
     return Contradiction(
@@ -116,7 +116,7 @@ def twice(word: str) -> Contradiction | None:
 
 @cache
 def nearest(word: str) -> str | None:
-    """The device that is spelt most like a word; None where none is spelt almost like it."""
+    """The device with the most similar spelling; None where none is close."""
     text = word.strip().lower()
     joined = _INDEXED.fullmatch(text)
     kind, index = (joined[1], f":{int(joined[2])}") if joined else (text.partition(":")[0], "")
@@ -140,7 +140,7 @@ def of_tensor(device: str) -> str:
 
 
 def possible(device: Device) -> frozenset[Single]:
-    """All devices that it may be; none where nothing is known."""
+    """All devices that it may be; empty where it is unknown."""
     if isinstance(device, frozenset):
         return device
     return frozenset() if isinstance(device, Unknown) else frozenset({device})
@@ -148,7 +148,7 @@ def possible(device: Device) -> frozenset[Single]:
 
 @cache
 def join(device: Device, other_device: Device) -> Device:
-    """The least that covers both."""
+    """The least upper bound of both."""
     if device == other_device:
         return device
     if isinstance(device, Unknown) or isinstance(other_device, Unknown):
@@ -158,7 +158,7 @@ def join(device: Device, other_device: Device) -> Device:
 
 
 def covers(general: Device, specific: Device) -> bool:
-    """Whether `general` says nothing that `specific` contradicts."""
+    """Whether `general` covers `specific`."""
     if isinstance(general, Unknown) or general == specific:
         return True
     singles = possible(specific)
@@ -178,8 +178,9 @@ def _covers(general: Single, specific: Single) -> bool:
 def differ(device: Device, other_device: Device) -> bool:
     """Whether two devices certainly differ, at least on some machine.
 
-    A program that chooses another device than the CPU where there is one fails there if it forgets
-    that choice: unless the path says otherwise, the choice is taken to be that other device.
+    A program that chooses a device other than the CPU where there is one fails on such a machine if
+    it ignores the choice elsewhere. So the choice counts as that other device, unless a path fact
+    says otherwise.
     """
     pairs = [(one, other) for one in possible(device) for other in possible(other_device)]
     return bool(pairs) and all(_differ(one, other) for one, other in pairs)
@@ -202,7 +203,7 @@ def _differ(single: Single, other_single: Single) -> bool:
 
 
 def kinds(device: Device) -> frozenset[str] | None:
-    """The types that a device may be of; None where nothing is known."""
+    """The possible types of a device; None where it is unknown."""
     if isinstance(device, Unknown):
         return None
     singles = possible(device)
@@ -211,12 +212,12 @@ def kinds(device: Device) -> frozenset[str] | None:
 
 
 def is_whole(device: str) -> bool:
-    """Whether a device has its index, or needs none."""
+    """Whether a device has an index, or its type needs none."""
     return device in _ONLY or ":" in device
 
 
 def meet(device: Device, other_device: Device) -> Device:
-    """The device that satisfies both, ``cuda:0`` of it and ``cuda``; UNKNOWN if none does."""
+    """The greatest lower bound of both: ``cuda:0`` of it and ``cuda``; UNKNOWN if there is none."""
     if device == other_device:
         return device
     if isinstance(device, str) and isinstance(other_device, str):
@@ -227,7 +228,7 @@ def meet(device: Device, other_device: Device) -> Device:
 
 
 def spoken(device: Device) -> str:
-    """A device as torch's messages print it; the current one of a type is printed as the first."""
+    """A device as torch's messages print it; the current one of a type is printed with index 0."""
     single = next(iter(possible(device)), CPU)
     if isinstance(single, Chosen):
         single = next((name for name in single.names if name != CPU), CPU)
@@ -236,7 +237,7 @@ def spoken(device: Device) -> str:
 
 
 def show(device: Device) -> str:
-    """A device for a reader, several as a choice; empty where nothing is known."""
+    """A device for a reader, a choice as its alternatives; empty where it is unknown."""
     words = [
         single.names if isinstance(single, Chosen) else (single,) for single in _sorted(device)
     ]

@@ -40,7 +40,7 @@ UNNAMED: Final = Dim(None)
 
 
 class Elsewhere(enum.Enum):
-    """Where a dimension stands that is at no known position.
+    """The place of a dimension whose position is unknown.
 
     MIDDLE: certainly in the open middle; ANYWHERE: in the middle or at a known position.
     """
@@ -56,7 +56,7 @@ Position: TypeAlias = int | Elsewhere
 
 @dataclass(frozen=True, slots=True)
 class Dims:
-    """The dimensions of a tensor; `open` where there may be more between the two parts."""
+    """The dimensions of a tensor; `open` where unknown dims may stand between prefix and suffix."""
 
     prefix: tuple[Dim, ...] = ()
     suffix: tuple[Dim, ...] = ()
@@ -67,24 +67,24 @@ class Dims:
 
     @staticmethod
     def of(*dim_names: Name, sizes: Sequence[Size] | None = None) -> Dims:
-        """A closed list of these names, and of these sizes."""
+        """A closed list with these names and sizes."""
         if sizes is None:
             return Dims(tuple(Dim(name) for name in dim_names))
         return Dims(tuple(Dim(name, size) for name, size in zip(dim_names, sizes, strict=True)))
 
     @property
     def rank(self) -> int | None:
-        """The number of dims, None where it is not known."""
+        """The number of dims, None where it is unknown."""
         return None if self.open else len(self.prefix)
 
     @property
     def min_rank(self) -> int:
-        """The number of dims that are known to be there."""
+        """The least possible number of dims."""
         return len(self.prefix) + len(self.suffix)
 
     @property
     def known(self) -> tuple[Dim, ...]:
-        """All dims that are known to be there, in order."""
+        """All known dims, in order."""
         return self.prefix + self.suffix
 
     @property
@@ -99,7 +99,7 @@ class Dims:
 
     @property
     def complete(self) -> bool:
-        """Whether rank and names are all known."""
+        """Whether the rank and all names are known."""
         return not self.open and all(dim.name is not UNKNOWN for dim in self.prefix)
 
     def named(self) -> Answer:
@@ -119,7 +119,7 @@ class Dims:
         return Answer.NO
 
     def __getitem__(self, position: Position) -> Dim:
-        """The dim at a position; one of which nothing is known where the position is unknown."""
+        """The dim at a position; a wholly unknown dim where the position is unknown."""
         if isinstance(position, Elsewhere):
             return ANY_DIM
         part = self.suffix if self.open and position < 0 else self.prefix
@@ -139,7 +139,7 @@ class Dims:
         yield from zip(range(-len(self.suffix), 0), self.suffix, strict=True)
 
     def rename(self, dim_names: Iterable[Name]) -> Dims:
-        """The same dims under other names, one for every known dim."""
+        """The same dims with other names, one for every known dim."""
         fresh = tuple(
             replace(dim, name=name) for dim, name in zip(self.known, dim_names, strict=True)
         )
@@ -151,11 +151,11 @@ class Dims:
         return self.rename([None] * self.min_rank)
 
     def sizeless(self) -> Dims:
-        """The same dims, of unknown sizes."""
+        """The same dims with unknown sizes."""
         return self.mapped(lambda dim: Dim(dim.name))
 
     def replace(self, position: Position, dim: Dim) -> Dims:
-        """The same dims with another one at a position; of an unknown position all are weakened."""
+        """The same dims with one replaced; for an unknown position all dims are weakened."""
         position = self._settled(position)
         if position is MIDDLE or not self.known:
             return self
@@ -166,7 +166,7 @@ class Dims:
         return Dims(tuple(prefix), tuple(suffix), self.open)
 
     def without(self, position: Position) -> Dims:
-        """The dims that are left when the one at a position is removed."""
+        """The dims without the one at a position."""
         position = self._settled(position)
         if position is MIDDLE:
             return self
@@ -194,7 +194,7 @@ class Dims:
         return position if -len(part) <= position < len(part) else ANYWHERE
 
     def mapped(self, change: Callable[[Dim], Dim]) -> Dims:
-        """The dims that all of these become."""
+        """The dims with a function applied to each."""
         return Dims(
             tuple(change(dim) for dim in self.prefix),
             tuple(change(dim) for dim in self.suffix),
@@ -238,12 +238,12 @@ def agree(size: Size, other_size: Size) -> Answer:
 
 
 def is_whole(dim: Dim) -> bool:
-    """Whether a dim is an axis of its own size, or of that but for a constant: ``seq-1``."""
+    """Whether a dim is an axis of its own size, up to a constant: ``seq-1``."""
     return _excess(dim) is not None
 
 
 def _excess(dim: Dim) -> int | None:
-    """By how much the size of a dim is over that of its axis: -1 of ``seq-1``; None if unknown."""
+    """The size of a dim minus that of its axis: -1 for ``seq-1``; None if unknown."""
     if not isinstance(dim.name, Axis) or isinstance(dim.size, Unknown):
         return None
     if isinstance(dim.size, int):
@@ -254,11 +254,11 @@ def _excess(dim: Dim) -> int | None:
 
 
 def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
-    """Whether two dims certainly have different names, which no size excuses.
+    """Whether two dims certainly have different names, and no size explains it.
 
-    An axis of which only a part is left need not differ: a slice of unknown extent, or what is
-    left of ``edges`` after the first, which may well be called ``bins`` elsewhere; but if this
-    part stands at another place of the other tensor (`of_a` has `a`, `of_b` has `b`), it does.
+    A part of an axis need not differ from another axis: a slice of unknown extent, or ``edges``
+    without the first, may well be called ``bins`` elsewhere. But it differs if this axis stands at
+    another place of the other tensor (`of_a` has `a`, `of_b` has `b`).
     """
     if naming.match(a.name, b.name) is not Answer.NO:
         return False
@@ -272,23 +272,23 @@ def clash(a: Dim, b: Dim, of_a: Dims = SCALAR, of_b: Dims = SCALAR) -> bool:
 
 @cache
 def own_size(axis: Axis) -> Size:
-    """The size of a whole axis: its symbol, of a merged one the product; unknown of a sum."""
+    """The size of a whole axis: its symbol, for a merged axis the product; unknown for a sum."""
     plain = all(factor.isidentifier() for factor in axis.factors)
     return product(map(symbol, axis.factors)) if plain else UNKNOWN
 
 
 def axis(name: str) -> Dim:
-    """The dimension that an annotation calls `name`, whole."""
+    """The whole dimension that an annotation calls `name`."""
     return Dim(Axis(name), symbol(name))
 
 
 def new_dim(size: Size) -> Dim:
-    """A new dimension of some size: that of an axis makes it this axis, any other has no name."""
+    """A new dimension of some size: the size of an axis gives it this axis, any other no name."""
     return Dim(named_by(size), size)
 
 
 def named_by(size: Size) -> Name:
-    """The axis that a size names: ``t`` of ``t-1``, ``h*w`` in any order, ``s+t`` of a sum."""
+    """The axis that a size implies: ``t`` for ``t-1``, ``h*w`` in any order, ``s+t`` for a sum."""
     if not isinstance(size, Expression):
         return None
     words = symbols(size)
@@ -301,7 +301,7 @@ def named_by(size: Size) -> Name:
 
 
 def merged(dims: Sequence[Dim]) -> Dim:
-    """The dimension that several in a row are merged into, the first of them outermost.
+    """The dimension that several adjacent ones are merged into, the first of them outermost.
 
     Axes become an axis that lists its factors; with a label among them the result has no name.
     """
@@ -313,7 +313,7 @@ def merged(dims: Sequence[Dim]) -> Dim:
 
 
 def _merged_name(dims: Sequence[Dim]) -> Name:
-    """The axes among the dims, in their order; literal sizes between them do not count."""
+    """The merged axis of the dims, in their order; literal sizes between them do not count."""
     named = any(dim.name is not None for dim in dims)
     if named and any(dim.name is UNKNOWN or dim.size is UNKNOWN for dim in dims):
         return UNKNOWN
@@ -346,7 +346,7 @@ def added(summands: Iterable[Size]) -> Size:
 
 
 def told_apart(dims: Dims) -> Dims:
-    """The dims of one tensor, where an axis that stands in it twice has its occurrences."""
+    """The dims of one tensor, with occurrences for an axis that it has twice."""
     if sum(isinstance(dim.name, Axis) for dim in dims.known) < 2:
         return dims
     names = naming.told_apart(dims.names)
@@ -354,9 +354,9 @@ def told_apart(dims: Dims) -> Dims:
 
 
 def locate(dims: Dims, reference: int | str | Unknown | None) -> Position:
-    """Where a dimension given by name or index stands (recorded: cumsum, sum, select).
+    """The position of a dimension, by name or index (recorded: cumsum, sum, select).
 
-    Raises `Contradiction` where it is certain that there is none, and for None, the wildcard.
+    Raises `Contradiction` where there is certainly none, and for None, the wildcard.
     """
     if isinstance(reference, Unknown):
         return ANYWHERE
@@ -368,7 +368,7 @@ def locate(dims: Dims, reference: int | str | Unknown | None) -> Position:
 
 
 def locate_name(dims: Dims, name: str) -> Position:
-    """Where the dim called `name` stands."""
+    """The position of the dim called `name`."""
     for position, dim in dims.walk():
         if naming.word(dim.name) == name:
             return position
@@ -396,7 +396,7 @@ def _nearest(dims: Dims, name: str) -> str:
 
 
 def locate_index(dims: Dims, index: int, *, extra: int = 0) -> Position:
-    """Where the dim with a (possibly negative) index stands among rank + `extra` places.
+    """The position of a (possibly negative) index among rank + `extra` positions.
 
     Raises `Contradiction`, an IndexError, where it is out of range.
     """
@@ -417,7 +417,7 @@ def locate_index(dims: Dims, index: int, *, extra: int = 0) -> Position:
 
 
 def join_dim(dim: Dim, other_dim: Dim) -> Dim:
-    """The least that covers both dims."""
+    """The least upper bound of both dims."""
     return Dim(
         naming.join(dim.name, other_dim.name),
         dim.size if dim.size == other_dim.size else UNKNOWN,
@@ -426,7 +426,7 @@ def join_dim(dim: Dim, other_dim: Dim) -> Dim:
 
 
 def join_dims(left: Dims, right: Dims) -> Dims:
-    """The least (that this form can say) that covers both lists."""
+    """The least upper bound of both lists, as far as this form can express it."""
     if left == right:
         return left
     if not left.open and left.rank == right.rank:
@@ -449,16 +449,16 @@ def _common(dims: Sequence[Dim], other_dims: Sequence[Dim], room: int) -> tuple[
 
 
 def covers_dim(general_dim: Dim, specific_dim: Dim) -> bool:
-    """Whether `general_dim` says nothing that `specific_dim` contradicts."""
+    """Whether `general_dim` covers `specific_dim`."""
     return naming.covers(general_dim.name, specific_dim.name) and covers_size(
         general_dim.size, specific_dim.size
     )
 
 
 def covers_size(general_size: Size, specific_size: Size) -> bool:
-    """Whether `general_size` says nothing that `specific_size` contradicts.
+    """Whether `general_size` covers `specific_size`.
 
-    A symbol may be any size.
+    A symbol covers every size.
     """
     if general_size is UNKNOWN:
         return True
@@ -466,7 +466,7 @@ def covers_size(general_size: Size, specific_size: Size) -> bool:
 
 
 def covers_dims(general_dims: Dims, specific_dims: Dims) -> bool:
-    """Whether `general_dims` says nothing that `specific_dims` contradicts."""
+    """Whether `general_dims` covers `specific_dims`."""
     if not general_dims.open:
         return specific_dims.rank == general_dims.rank and all(
             map(covers_dim, general_dims.prefix, specific_dims.prefix)

@@ -1,8 +1,7 @@
 """dtypes as a small lattice, and torch's promotion of them as data (tensor_attributes.rst).
 
-What is known of the elements of a tensor is a dtype, one of several (jaxtyping's ``Float``), or
-nothing. A question about dtypes is a function of single dtypes; `each` asks it of all that are
-possible.
+An abstract dtype is a dtype, a choice of several (jaxtyping's ``Float``), or UNKNOWN. An operation
+is a function of single dtypes; `each` applies it to all that are possible.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ DType: TypeAlias = str | frozenset[str] | Unknown
 
 
 class Category(enum.IntEnum):
-    """The categories of dtypes, of which promotion asks first, in their order."""
+    """The categories of dtypes, in the order in which promotion considers them."""
 
     BOOL = 0
     INTEGRAL = 1
@@ -35,7 +34,7 @@ class Category(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One dtype: its category, its name in torch's messages, that of its type in C++.
+    """One dtype: its category, its name in torch's messages, the name of its C++ type.
 
     A `shell` dtype has few operators, and hardly any promotion.
     """
@@ -101,7 +100,7 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The other words under which torch has some dtypes."""
 
-# Half a table: each row has the dtypes up to its own; what is missing is its mirror image.
+# Half a table: each row ends at its own dtype; the other half is its mirror image.
 _PROMOTIONS: Final = """
 bool       bool
 uint8      uint8      uint8
@@ -139,7 +138,7 @@ STANDARD_DEFAULT: Final = "float32"
 
 
 class Priority(enum.IntEnum):
-    """What an operand counts for when dtypes are promoted (tensor_attributes.rst, the rules)."""
+    """The priority of an operand when dtypes are promoted (tensor_attributes.rst, the rules)."""
 
     SCALAR = 0
     ZERO_DIM = 1
@@ -147,7 +146,7 @@ class Priority(enum.IntEnum):
 
 
 class Operand(NamedTuple):
-    """One operand of which the dtype is known; a Python number has that which torch gives it."""
+    """One operand with a known dtype; a Python number has the dtype that torch gives it."""
 
     dtype: str
     priority: Priority = Priority.DIMENSIONED
@@ -155,7 +154,7 @@ class Operand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What torch falls back on where a call names none: the default dtype and the default device.
+    """The torch defaults: the dtype and the device of calls that name none.
 
     `autocast` is whether it may be on, so that torch casts the operands of some operators.
     """
@@ -169,7 +168,7 @@ STANDARD: Final = Defaults()
 
 
 class Undefined(Exception):
-    """What torch does with these dtypes is not defined, or differs between machines.
+    """The result of these dtypes is undefined in torch, or differs between machines.
 
     `dtype` is that of the result where torch gives one.
     """
@@ -180,13 +179,13 @@ class Undefined(Exception):
 
 
 def named(word: str) -> str | None:
-    """The dtype that torch has under a word; None where it has none."""
+    """The dtype that torch has under a name; None where it has none."""
     dtype = ALIASES.get(word, word)
     return dtype if dtype in KINDS else None
 
 
 def missing(word: str) -> Contradiction | None:
-    """The refusal of a word that is almost a dtype; None of any other."""
+    """The error for a misspelt dtype name; None for any other word."""
     if word in KINDS or word in ALIASES or word in _FURTHER or not _is_meant_for_one(word):
         return None
     near = nearest(word)
@@ -225,7 +224,7 @@ _SLIPS: Final = frozenset(
 
 @cache
 def _is_meant_for_one(word: str) -> bool:
-    """Whether a word is spelt much like a dtype: ``float23``, ``flaot32``, ``dobule``."""
+    """Whether a word is a misspelling of a dtype: ``float23``, ``flaot32``, ``dobule``."""
     wide = _WIDE.fullmatch(word)
     return bool(word in _SLIPS or _LOOKS.fullmatch(word)) or (
         wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
@@ -233,28 +232,28 @@ def _is_meant_for_one(word: str) -> bool:
 
 
 def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction:
-    """The refusal of a string in place of a dtype."""
+    """The error for a string in place of a dtype."""
     near = nearest(word.removeprefix("torch."))
     help_ = f"Write `torch.{near}`." if near else "Write one of torch's dtypes, `torch.float32`."
     return Contradiction("NC306", message, error=error, help=help_)
 
 
 def nearest(word: str) -> str | None:
-    """The dtype, or the other word for one, that is spelt most like a word."""
+    """The dtype, or alias of a dtype, with the most similar spelling."""
     close = difflib.get_close_matches(word, [*KINDS, *ALIASES], 1)
     return close[0] if close else None
 
 
 @cache
 def possible(dtype: DType) -> tuple[str, ...]:
-    """All dtypes that it may be, the most common first; none where nothing is known."""
+    """All dtypes that it may be, the most common first; empty where it is unknown."""
     if isinstance(dtype, str):
         return (dtype,)
     return () if isinstance(dtype, Unknown) else tuple(kind for kind in KINDS if kind in dtype)
 
 
 def one_of(dtypes: Iterable[str]) -> DType:
-    """What is known of a dtype that is one of these."""
+    """The abstract dtype that covers exactly these."""
     several = frozenset(dtypes)
     if not several or not several <= KINDS.keys():
         return UNKNOWN
@@ -262,7 +261,7 @@ def one_of(dtypes: Iterable[str]) -> DType:
 
 
 def join(dtype: DType, other_dtype: DType) -> DType:
-    """The least that covers both."""
+    """The least upper bound of both."""
     if dtype == other_dtype:
         return dtype
     if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
@@ -272,7 +271,7 @@ def join(dtype: DType, other_dtype: DType) -> DType:
 
 @cache
 def meet(dtype: DType, other_dtype: DType) -> DType:
-    """The dtypes that satisfy both; the first where none does."""
+    """The greatest lower bound of both; the first where there is none."""
     if isinstance(dtype, Unknown) or isinstance(other_dtype, Unknown):
         return other_dtype if isinstance(dtype, Unknown) else dtype
     both = set(possible(dtype)) & set(possible(other_dtype))
@@ -287,7 +286,7 @@ def may_be_one(dtype: DType, other_dtype: DType) -> bool:
 
 
 def covers(dtype: DType, covered_dtype: DType) -> bool:
-    """Whether `dtype` says nothing that `covered_dtype` contradicts."""
+    """Whether `dtype` covers `covered_dtype`."""
     if isinstance(dtype, Unknown) or dtype == covered_dtype:
         return True
     return bool(possible(covered_dtype)) and set(possible(covered_dtype)) <= set(possible(dtype))
@@ -308,7 +307,7 @@ def category(dtype: str) -> Category:
 
 
 def show(dtype: DType) -> str:
-    """A dtype for a reader, several as a choice; empty where nothing is known."""
+    """A dtype for a reader, a choice as its alternatives; empty where it is unknown."""
     return " or ".join(possible(dtype))
 
 
@@ -323,17 +322,17 @@ COMPLEXES: Final = of_category(Category.COMPLEX)
 
 
 def spoken(dtype: str) -> str:
-    """The name that torch's messages have for a dtype: ``Float``."""
+    """The name of a dtype in torch's messages: ``Float``."""
     return KINDS[dtype].spoken
 
 
 def cpp(dtype: str) -> str:
-    """The type in C++ that torch's messages have for a dtype: ``c10::Half``."""
+    """The C++ type of a dtype in torch's messages: ``c10::Half``."""
     return KINDS[dtype].cpp
 
 
 def complex_of(dtype: str) -> str:
-    """The complex dtype with components of a floating one (torch.complex)."""
+    """The complex dtype whose components have this floating dtype (torch.complex)."""
     if category(dtype) is Category.COMPLEX:
         return dtype
     if dtype not in _COMPLEX_OF and dtype != "bfloat16":
@@ -342,7 +341,7 @@ def complex_of(dtype: str) -> str:
 
 
 def limited(dtype: str, *, floating: bool) -> Contradiction | None:
-    """The refusal of `finfo` of an integer dtype, or of `iinfo` of another; None of others."""
+    """The error for `finfo` of an integer dtype, or `iinfo` of another; None where allowed."""
     name, other = ("finfo", "iinfo") if floating else ("iinfo", "finfo")
     kind = category(dtype)
     if kind is Category.BOOL and not floating:
@@ -361,19 +360,19 @@ _DEFAULTS: Final = "only floating-point types are supported as the default type"
 
 
 def unfit(default: str) -> Contradiction | None:
-    """The refusal of a dtype that cannot be the default dtype; None where it can."""
+    """The error for a dtype that cannot be the default dtype; None where it can."""
     if category(default) is Category.FLOATING:
         return None
     return Contradiction("NC304", _DEFAULTS, error="TypeError", help=f"The dtype is {default}.")
 
 
 def unfit_text(default: str) -> Contradiction:
-    """The refusal of a string as the default dtype."""
+    """The error for a string as the default dtype."""
     return misspelt(default, f"invalid dtype object: {_DEFAULTS}")
 
 
 def property_of(dtype: str, name: str) -> bool | None:
-    """``dtype.is_floating_point`` and the like; None of a word that is no such property."""
+    """``dtype.is_floating_point`` and the like; None for a word that is no such property."""
     kind = category(dtype)
     properties = {
         "is_floating_point": kind is Category.FLOATING,
@@ -384,12 +383,12 @@ def property_of(dtype: str, name: str) -> bool | None:
 
 
 def real_of(dtype: str) -> str:
-    """The dtype of the components of a complex one; any other is its own (torch.real)."""
+    """The dtype of the components of a complex dtype; any other dtype itself (torch.real)."""
     return _REAL_OF.get(dtype, dtype)
 
 
 def of_number(number: complex, default: str = STANDARD_DEFAULT) -> str:
-    """The dtype of a Python number, which a float takes from `torch.get_default_dtype`."""
+    """The dtype of a Python number; that of a float is `torch.get_default_dtype`."""
     if isinstance(number, bool):
         return "bool"
     if isinstance(number, int):
@@ -398,7 +397,7 @@ def of_number(number: complex, default: str = STANDARD_DEFAULT) -> str:
 
 
 def promote(first_dtype: str, second_dtype: str) -> str:
-    """The smallest dtype of which both are part (torch.promote_types).
+    """The smallest dtype that holds the values of both (torch.promote_types).
 
     Raises `Contradiction` where torch refuses, `Undefined` where promotion is not defined.
     """
@@ -424,7 +423,7 @@ def promote(first_dtype: str, second_dtype: str) -> str:
 
 
 def _combine(higher: str | None, lower: str | None) -> str | None:
-    """The dtype of a group of operands and of those that count for less."""
+    """The dtype of a group of operands and of those with lower priority."""
     if higher is None or lower is None:
         return higher or lower
     if category(higher) is Category.COMPLEX:
@@ -441,7 +440,7 @@ def _combine(higher: str | None, lower: str | None) -> str | None:
 def result_type(operands: Iterable[Operand]) -> str:
     """The dtype to which operands are promoted (tensor_attributes.rst; torch.result_type).
 
-    An operand of a higher category counts before one that has dims; else those with dims count,
+    The operands of the highest category decide; within a category those with dims have priority,
     then tensors without dims, then Python numbers.
     """
     groups: dict[Priority, str] = {}
@@ -457,7 +456,7 @@ def result_type(operands: Iterable[Operand]) -> str:
 
 
 def can_cast(dtype: str, out_dtype: str) -> bool:
-    """Whether an output of one dtype takes values of another (torch.can_cast)."""
+    """Whether an output of one dtype accepts values of another (torch.can_cast)."""
     one, other = category(dtype), category(out_dtype)
     if one is Category.COMPLEX:
         return other is Category.COMPLEX
@@ -470,9 +469,9 @@ _MOST: Final = 400
 
 
 def each(question: Callable[..., str], *choices: Sequence[Any]) -> DType:
-    """The answers for all possible arguments; a contradiction only where all have one.
+    """The results for all possible arguments; a contradiction only where every one has one.
 
-    Where there is nothing to choose from, or too much, nothing is known.
+    UNKNOWN where there are no possible arguments, or too many combinations.
     """
     if not 0 < math.prod(map(len, choices)) <= _MOST:
         return UNKNOWN

@@ -16,11 +16,11 @@ from namecheck.core.discovery import modules_in
 
 
 class Kind(enum.Enum):
-    """What a code reports.
+    """The kind of thing that a code reports.
 
     A FINDING is a contradiction that torch, or the shim, raises at that expression; a LINT is a
-    pattern that only reading ahead can see; a FILE code is about a file that could not be
-    checked; a NOTE is no fault.
+    pattern that only reading ahead can see; a FILE code is about a file that could not be checked;
+    a NOTE is no fault.
     """
 
     FINDING = "finding"
@@ -57,22 +57,22 @@ class Span:
 
     @property
     def start(self) -> Point:
-        """Where it begins."""
+        """Its first position."""
         return self.line, self.column
 
     @property
     def end(self) -> Point:
-        """Where it ends."""
+        """Its end position."""
         return self.end_line, self.end_column
 
     def tail(self, count: int) -> Span:
-        """The last characters of it, which are on its last line; of none, the place behind it."""
+        """The last `count` characters, all on its last line; for 0, the position after it."""
         return Span(self.end_line, self.end_column - count, *self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stretch of a file with what is to be said of it: where a name came from, a call."""
+    """A stretch of a file with a message about it: where a name came from, a call."""
 
     filename: str
     span: Span
@@ -81,11 +81,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A tensor that an operator was given: where it is written, and what is known of it.
+    """A tensor operand of an operator: its expression, and its known names and attributes.
 
-    `names` are its dims' names from left to right, None where not all are known; `labelled` tells
-    that they are labels, by which torch itself goes, and not what annotations say. `dtype` and
-    `device` are empty where they are not known.
+    `names` are the names of its dims from left to right, None where not all are known. `labelled`
+    says that they are labels, which torch itself uses, and not axes of annotations. `dtype` and
+    `device` are empty where they are unknown.
     """
 
     span: Span
@@ -97,11 +97,11 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a fix of a finding has to know, so that it need not read it out of the message.
+    """The facts about a finding that a fix needs, so that it need not parse the message.
 
-    `operator` is the key of what was called, `words` are the names that the finding is about, the
-    most telling first (of a suppression the idle word, none where it is idle as a whole). `settled`
-    tells that the operands have the names that they are `given` with however one comes there: they
+    `operator` is the key of the called operator. `words` are the names that the finding is about,
+    the most telling first (for a suppression, the unused code; none where it is unused as a whole).
+    `settled` says that the operands have their names in `given` on every path to this place: they
     were named at the top level of a file, or in the function that is being run.
     """
 
@@ -113,13 +113,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the user.
+    """One finding to report to the user.
 
-    `marks` are places in the same expression, to be underlined under the source line (the
-    operands, each with its names); `related` are other places (where each name came from, the
-    call that brought the tensor); `error` is the type of the exception that torch raises. One
-    `by_axes` rests on the names that annotations give, which no tensor has at run time. The
-    `facts` are for what puts it right.
+    `marks` are places in the same expression, to be underlined under the source line (the operands,
+    each with its names); `related` are other places (where each name came from, the call that
+    passed the tensor); `error` is the type of the exception that torch raises. `by_axes` says that
+    the finding depends on names from annotations, which no tensor has at run time. Fixes read the
+    `facts`.
     """
 
     code: str
@@ -136,9 +136,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """A stretch of a file's text (empty: an insertion), and the text in place of it.
+    """An edit: a stretch of a file's text (empty for an insertion), and its replacement.
 
-    Lines in it end with ``\\n``, whatever ends them in the file.
+    Lines in the replacement end with ``\n``, whatever line ends the file has.
     """
 
     span: Span
@@ -147,11 +147,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What puts a finding right: edits of the file that it stands in.
+    """A fix for a finding: edits of the file that the finding is in.
 
-    It is `safe` where it can mean nothing else and the code as it stands cannot run past this
-    place, whoever calls it; where it changes nothing of what runs; or a comment goes. Others guess
-    what was meant, or change what a program computes that runs.
+    It is `safe` if it has a single meaning and the unfixed code cannot run past this place, whoever
+    calls it; if it does not change what the program computes; or if it only removes a comment. Any
+    other fix guesses the intention, or changes what a running program computes.
     """
 
     message: str
@@ -180,20 +180,20 @@ def is_of_devices(code: str) -> bool:
 
 
 def is_of_attributes(code: str) -> bool:
-    """Whether a code is about an attribute: the dtype, the device, or how a tensor lies."""
+    """Whether a code is about an attribute: the dtype, the device, or the memory order."""
     return code.startswith(("NC3", "NC4", "NC5"))
 
 
 class RegisterError(ImportError):
-    """A code that is entered twice, or a lint whose text cannot be read: a damaged installation."""
+    """Two entries for one code, or an unreadable lint text: the installation is damaged."""
 
 
 @cache
 def register() -> Mapping[str, Code]:
-    """Every code there is, in order; raises `RegisterError`.
+    """Every code, in order; raises `RegisterError`.
 
-    The texts are read from ``codes.toml``, those of the lints from their files, which are not
-    imported for that: a lint imports the interpreter.
+    The texts are in ``codes.toml``, those of the lints in their files. These are not imported for
+    that, because a lint imports the interpreter.
     """
     here = os.path.dirname(__file__)
     with open(os.path.join(here, "codes.toml"), "rb") as file:
@@ -203,7 +203,7 @@ def register() -> Mapping[str, Code]:
 
 
 def ordered(codes: Iterable[Code]) -> Mapping[str, Code]:
-    """Codes by their numbers, in order; raises `RegisterError` where two share number or name."""
+    """Codes ordered by number; raises `RegisterError` where two share a number or a name."""
     entered: dict[str, Code] = {}
     for code in codes:
         for key in (code.code, code.name):
@@ -216,7 +216,7 @@ def ordered(codes: Iterable[Code]) -> Mapping[str, Code]:
 def lint_codes(folder: str) -> Iterator[Code]:
     """The codes of the lints in a folder, one a file, named after it; raises `RegisterError`.
 
-    The docstring of the file has the texts, and the constant ``CODE`` the number.
+    The docstring of the file has the texts, the constant ``CODE`` the number.
     """
     for name in modules_in([folder]):
         filename = f"{name}.py"
@@ -242,7 +242,7 @@ _LINT: Final = re.compile(
 
 
 def _dedented(program: str) -> str:
-    """A program without the four spaces before each line that it has in a docstring."""
+    """A program without the four spaces by which its docstring indents it."""
     return "\n".join(line[4:] for line in program.splitlines())
 
 
@@ -259,7 +259,7 @@ def _code(code: str, code_row: Mapping[str, str]) -> Code:
 
 
 def resolve(word: str) -> str | None:
-    """The code that is meant by a code or by its readable name; None where there is none."""
+    """The code with this number or readable name; None where there is none."""
     codes = register()
     if word.upper() in codes:
         return word.upper()
@@ -267,9 +267,9 @@ def resolve(word: str) -> str | None:
 
 
 def matching(selectors: Iterable[str]) -> frozenset[str]:
-    """The codes that are meant by codes, their names, their prefixes (``NC1``) and ``ALL``.
+    """The codes that match numbers, names, prefixes (``NC1``) and ``ALL``.
 
-    Raises `KeyError` with the first word that means none.
+    Raises `KeyError` with the first word that matches none.
     """
     chosen: set[str] = set()
     for word in selectors:

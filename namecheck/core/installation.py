@@ -1,8 +1,8 @@
 """Whether a program puts names on torch, by ``namecheck.install()`` or ``namecheck.runtime()``.
 
-Decided on the syntax tree, by what the names of a file are bound to anywhere in it: imports with
-their aliases, and variables that such a name is assigned to. Scopes and order do not count.
-Comments and strings are no code.
+The syntax tree decides, by all bindings of names in the file: imports with their aliases, and
+variables that such a name is assigned to. Scopes and order are ignored, and so are comments and
+strings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PATHS: Final = _INSTALLERS | {"namecheck"}
 
 
 def installs(tree: ast.Module) -> bool:
-    """Whether a file puts names on torch: it calls what does that, or hands it to a call.
+    """Whether a file puts names on torch: it calls an installing function, or passes one to a call.
 
     ``Pool(initializer=namecheck.install)`` counts: the call is made elsewhere.
     """
@@ -51,7 +51,7 @@ def file_installs(data: bytes, filename: str) -> bool:
 
 
 def _bindings(tree: ast.Module) -> Mapping[str, AbstractSet[str]]:
-    """The names of a file that stand for namecheck or for what installs, each with its paths."""
+    """The names in a file that are bound to namecheck or to an installing function, with paths."""
     bindings: defaultdict[str, set[str]] = defaultdict(set)
     for name, path in _imports(tree):
         if path in _PATHS:
@@ -66,7 +66,7 @@ def _bindings(tree: ast.Module) -> Mapping[str, AbstractSet[str]]:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that imports bind, each with the dotted path of what it stands for."""
+    """The names that imports bind, each with its dotted path."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -91,7 +91,7 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _paths(expression: ast.expr, bindings: Mapping[str, AbstractSet[str]]) -> AbstractSet[str]:
-    """The paths, of those that matter here, that an expression ``a.b.c`` may stand for."""
+    """The relevant paths that an expression ``a.b.c`` may refer to."""
     attribute_names: list[str] = []
     while isinstance(expression, ast.Attribute):
         attribute_names.append(expression.attr)

@@ -1,7 +1,7 @@
 """Layouts and memory formats: the words of torch (tensor_attributes.rst, the last two sections).
 
 A layout is how the elements of a tensor are stored: all of them (``strided``), or only those that
-are not 0, with their indices. What is known of the layout of a tensor is one of these, or nothing.
+are not 0, with their indices. The abstract layout of a tensor is one of these, or UNKNOWN.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ MEMORY_FORMATS: Final = (
     "preserve_format",
 )
 
-# How much alike a misspelt word must be to one of these.
+# The least similarity of a misspelt word to one of these.
 _CLOSE: Final = 0.85
 
 
 @cache
 def nearest(word: str) -> str | None:
-    """The layout, or the memory format, that is spelt most like a word."""
+    """The layout or memory format with the most similar spelling."""
     close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
     return close[0] if close else None
 
 
 def missing(word: str) -> Contradiction | None:
-    """The refusal of a word that is almost a layout or memory format; None of any other."""
+    """The error for a misspelt layout or memory format; None for any other word."""
     near = nearest(word)
     if near is None or near == word:
         return None

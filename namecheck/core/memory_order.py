@@ -1,12 +1,11 @@
-"""The order in which a dense tensor keeps its dimensions in memory, and what follows from it.
+"""The order of a dense tensor's dimensions in memory, and its consequences.
 
 A memory order lists the dims from the outermost to the innermost: ``(0, 2, 3, 1)`` is what torch
 calls `channels_last`; that of a tensor whose dims are in order is CONTIGUOUS, the empty tuple, at
-any rank. The place of a dim of size 1 in it means nothing. A slice of a dense tensor, or a
-stretched one, is `Gapped`: an order, and the strides. From order and sizes follow the strides, the
+any rank. The place of a dim of size 1 in it has no meaning. A slice of a dense tensor, or an
+expanded one, is `Gapped`: an order, and the strides. Order and sizes determine the strides, the
 answer to ``is_contiguous``, and whether torch can make a view (tensor_attributes.rst, torch.layout
-and torch.memory_format). A symbol is a size like any other, taken to be neither 1 nor a product of
-other sizes.
+and torch.memory_format). A symbol counts as a size that is neither 1 nor a product of other sizes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Size: TypeAlias = Known | Unknown
 
 @dataclass(frozen=True, slots=True)
 class Gapped:
-    """A tensor with gaps or overlaps: the stride of each dim, and the order they come from.
+    """A tensor with gaps or overlaps: the stride of each dim, and the order of the dims.
 
     The stride of a dim of size 1 is unknown, as it may be any. `order` is unknown where the strides
     of different dims overlap.
@@ -52,7 +51,7 @@ FORMATS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
 
 
 def ordered(places: Sequence[int]) -> tuple[int, ...]:
-    """The memory order of places that are given from the outermost to the innermost."""
+    """The memory order with these dims from the outermost to the innermost."""
     return CONTIGUOUS if all(map(int.__eq__, places, range(len(places)))) else tuple(places)
 
 
@@ -62,7 +61,7 @@ def places_of(permutation: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 def order_in(memory: tuple[int, ...] | Gapped) -> tuple[int, ...] | Unknown:
-    """The order in which the dims come, whether there are gaps between them or not."""
+    """The order of the dims in memory, with or without gaps between them."""
     return memory.order if isinstance(memory, Gapped) else memory
 
 
@@ -73,10 +72,10 @@ def moved(
     new: Sequence[Size],
     cut: Mapping[int, Size] = MappingProxyType({}),
 ) -> Memory:
-    """The order of a tensor whose dims are, one by one, these of the input; None is a new one.
+    """The order of a result whose dims are, one by one, these dims of the input; None is a new dim.
 
-    `sizes` are those of the input, `new` those of the result. A dim that is no source is left out;
-    of one that is `cut` some elements are taken, at this distance.
+    `sizes` are those of the input, `new` those of the result. Dims of the input without a place in
+    the result are removed; of a `cut` dim some elements are kept, with this step.
     """
     if isinstance(memory, Unknown):
         return UNKNOWN
@@ -96,7 +95,7 @@ def _stays_dense(
     sizes: Sequence[Size],
     cut: Mapping[int, Size],
 ) -> bool:
-    """Whether what is left out or cut is outermost or of size 1, and no step is above 1."""
+    """Whether only outermost dims, or dims of size 1, are removed or cut, and no step exceeds 1."""
     inside = False
     for place in places_of(permutation, len(sizes)):
         partly = place in cut or place not in sources
@@ -123,9 +122,9 @@ def _reordered(
 def laid(
     steps: Sequence[Size], sizes: Sequence[Size], order: tuple[int, ...] | Unknown = UNKNOWN
 ) -> Memory:
-    """The order of a tensor with these strides, if it is certainly dense; else it is `Gapped`.
+    """The order of a tensor with these strides if it is certainly dense; else `Gapped`.
 
-    `order` is that in which its dims come, where that is known.
+    `order` is the order of its dims, where that is known.
     """
     if 0 in sizes:
         return UNKNOWN
@@ -144,12 +143,12 @@ def laid(
         step = times(step, sizes[inner])
     if not isinstance(order, Unknown):
         return order
-    # The place of a dim of size 1 in the order follows from its own stride alone.
+    # Only its own stride determines the place of a dim of size 1 in the order.
     return Gapped(significant) if 1 in sizes else ordered(dense)
 
 
 def stretched(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory:
-    """The order of a tensor whose dims of size 1 are stretched, with new ones on the left."""
+    """The order of a tensor whose dims of size 1 are expanded, with new dims on the left."""
     if isinstance(memory, Unknown):
         return UNKNOWN
     fresh = len(new) - len(sizes)
@@ -171,9 +170,9 @@ def _stretched_step(own_step: Size, old_size: Size, new_size: Size) -> Size:
 
 
 def computed(memory: Memory, sizes: Sequence[Size]) -> Memory:
-    """The order of a new tensor that is computed element by element from one of this order.
+    """The order of a new tensor, computed element by element from one with this order.
 
-    The new tensor has no gaps; a stretched dim has no place in the order of the others.
+    The new tensor has no gaps; an expanded dim does not count in the order of the others.
     """
     if not isinstance(memory, Gapped):
         return memory
@@ -185,7 +184,7 @@ def computed(memory: Memory, sizes: Sequence[Size]) -> Memory:
 
 
 def strides(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> tuple[Size, ...]:
-    """The stride of each dim; unknown that of a dim of size 1, which may be any."""
+    """The stride of each dim; unknown for a dim of size 1, which may have any."""
     if isinstance(memory, Gapped):
         return memory.steps
     steps: list[Size] = [UNKNOWN] * len(sizes)
@@ -218,7 +217,7 @@ def _without(places: Sequence[int], sizes: Sequence[Size], left_out: Collection[
 
 
 def overlaps(gapped: Gapped, sizes: Sequence[Size]) -> bool:
-    """Whether certainly several elements share memory, because a dim is stretched."""
+    """Whether certainly several elements share memory, because a dim is expanded."""
     return any(
         step == 0 and not isinstance(size, Unknown) and size != 1
         for step, size in zip(gapped.steps, sizes, strict=True)
@@ -226,13 +225,13 @@ def overlaps(gapped: Gapped, sizes: Sequence[Size]) -> bool:
 
 
 def order_of(steps: Sequence[int], shape: Sequence[int]) -> Memory:
-    """The order of a tensor with these strides and sizes, which are all known."""
+    """The order of a tensor with these strides and sizes, all of them known."""
     order = sorted(range(len(shape)), key=lambda place: (-steps[place], shape[place] == 1))
     return laid(steps, shape, ordered(order))
 
 
 def agrees(known_memory: Memory, actual_memory: Memory, sizes: Sequence[Size]) -> bool:
-    """Whether a tensor of these sizes with the actual order may be one with the known order."""
+    """Whether a tensor with these sizes and the actual order may have the known order."""
     if isinstance(known_memory, Unknown) or isinstance(actual_memory, Unknown):
         return True
     pairs = zip(strides(known_memory, sizes), strides(actual_memory, sizes), strict=False)
@@ -240,10 +239,10 @@ def agrees(known_memory: Memory, actual_memory: Memory, sizes: Sequence[Size]) -
 
 
 def can_be_viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Answer:
-    """Whether a view of these new sizes can be had without a copy (Tensor.view, its rules).
+    """Whether torch can make a view with these sizes without a copy (Tensor.view, its rules).
 
-    That a view has as many elements as its tensor is taken for granted. No is said only where all
-    sizes are known and make up the same whole.
+    The view is assumed to have as many elements as its tensor. The answer is no only where all
+    sizes are known and have the same product.
     """
     if isinstance(memory, Unknown):
         return Answer.MAYBE
@@ -259,7 +258,7 @@ def can_be_viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) ->
 
 
 def viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory:
-    """The order of a view of these new sizes; UNKNOWN where it is not certain that there is one."""
+    """The order of a view with these sizes; UNKNOWN where a view may be impossible."""
     if memory == CONTIGUOUS:
         return CONTIGUOUS
     if isinstance(memory, Unknown) or 0 in sizes:
@@ -286,7 +285,7 @@ def viewed(memory: Memory, sizes: Sequence[Size], new: Sequence[Size]) -> Memory
 def _blocks(
     seams: Sequence[int], sizes: Sequence[Size], new: Sequence[Size]
 ) -> Mapping[int, range]:
-    """Each block of dims without a seam, by its first dim, and the new dims that it becomes."""
+    """Each block of dims that are contiguous in memory, by its first dim, and its new dims."""
     shares, whole = _shares(new), _shares(sizes)
     firsts = [
         max(place for place, share in enumerate(shares) if _equal(whole[seam], share))
@@ -298,7 +297,7 @@ def _blocks(
 
 
 def _seams(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> Mapping[int, bool]:
-    """The dims that do not continue the one left of them in memory, and whether certainly not."""
+    """The dims that do not continue their left neighbour in memory, and whether this is certain."""
     logical = _without(range(len(sizes)), sizes, {1})
     if isinstance(memory, Gapped):
         steps = memory.steps
@@ -312,7 +311,7 @@ def _seams(memory: tuple[int, ...] | Gapped, sizes: Sequence[Size]) -> Mapping[i
 
 
 def _shares(sizes: Sequence[Size]) -> list[Size]:
-    """How many elements each dim spans with all dims right of it; 1 at the end."""
+    """The number of elements that each dim and all dims right of it span; 1 at the end."""
     shares: list[Size] = [1]
     for size in reversed(sizes):
         shares.append(times(shares[-1], size))

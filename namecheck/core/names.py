@@ -3,12 +3,12 @@
 A name is one of four things:
 
 - ``None``: known to be unnamed, the specification's wildcard, which matches everything;
-- ``UNKNOWN``: might be anything, so nothing can be said of it;
+- ``UNKNOWN``: might be anything, so no question about it has a definite answer;
 - a label, a plain ``str``, given by ``names=`` or ``refine_names``;
-- an ``Axis``, given by an annotation, with the occurrence that tells ``"t t"`` apart.
+- an ``Axis``, given by an annotation, with an occurrence that distinguishes the two of ``"t t"``.
 
-Labels and axes follow different laws (docs/semantics.md, "Two kinds of name"): whether two axes
-that differ may stand in one position depends on their sizes, see `namecheck.rules.broadcasting`.
+Labels and axes follow different laws (docs/semantics.md, "Two kinds of name"): whether two
+different axes may share a position depends on their sizes, see `namecheck.rules.broadcasting`.
 
 Every question has three answers (`Answer`): a contradiction is reported only on NO.
 Source of the laws: named_tensor.rst, "match semantics"; name_inference.rst,
@@ -26,11 +26,11 @@ from typing import Final, TypeAlias
 
 
 class Unknown(enum.Enum):
-    """The value of which nothing is known; never equal to ``None``, the wildcard."""
+    """The unknown value; never equal to ``None``, the wildcard."""
 
     UNKNOWN = "?"
 
-    # It stands in every key under which an inference is remembered.
+    # It is part of every key of the inference cache.
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ UNKNOWN: Final = Unknown.UNKNOWN
 
 
 class Answer(enum.Enum):
-    """The answer to a question about values that may be partly unknown."""
+    """The answer to a question about partly unknown values."""
 
     NO = 0
     MAYBE = 1
@@ -55,11 +55,11 @@ SOME: Final = -1
 class Axis:
     """A name that an annotation gives to a dimension.
 
-    A merged dimension has its factors, the outermost first: ``heads*dim``; in whatever order they
-    may be where it is not `ordered`, as that of ``zeros(h*w)``. In a tensor that has a name more
-    than once the occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is one of
-    them of which it is not known which. A `scoped` axis is told apart from those of its name
-    elsewhere. Its `size` is that which its name is declared with: ``rgb=3``.
+    A merged dimension has its factors, the outermost first: ``heads*dim``. Their order is unknown
+    where it is not `ordered`, as in ``zeros(h*w)``. In a tensor that has a name more than once, the
+    occurrences are 1, 2, …, see `told_apart`; 0 is the only one, and SOME is an unknown one of
+    them. A `scoped` axis differs from axes of the same name in other scopes. Its `size` is the
+    declared one: ``rgb=3``.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Axis:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The names of what is merged in it, outermost first; of others its own."""
+        """The names of the merged axes, outermost first; for a single axis its own name."""
         return tuple(self.name.split("*"))
 
 
@@ -103,18 +103,19 @@ class Contradiction(Exception):
         self.help = help
 
     def alone(self) -> Contradiction:
-        """The same without the frames it went through: one that is kept must not keep them alive.
+        """A copy without the stack frames: a cached contradiction must not keep them alive.
 
-        A frame holds what it was doing: torch's, while it prints a tensor, holds functorch off.
+        A frame keeps its local objects alive: one of torch's, while torch prints a tensor, keeps
+        functorch switched off.
         """
         self.__cause__ = self.__context__ = None
         return self.with_traceback(None)
 
 
 def scoped(name: str, scope: int) -> str:
-    """The name of an axis that holds in one scope only: for one call, or for one instance.
+    """The name of an axis in one scope: in one call, or in one instance.
 
-    Whether it is one of another scope cannot be told. It is a Python identifier, as names are.
+    Whether it equals an axis of another scope is unknown. It is a Python identifier, as names are.
     """
     return f"{name}{_SCOPE}{scope}"
 
@@ -125,12 +126,12 @@ _SEVERAL: Final = "several"
 
 
 def is_scoped(text: str, scope: int) -> bool:
-    """Whether an axis in a text is one of a scope."""
+    """Whether an axis name in a text belongs to a scope."""
     return str(scope) in _SCOPES.findall(text)
 
 
 def is_foreign(name: Name) -> bool:
-    """Whether an axis is one of another scope, so that nothing here tells its size."""
+    """Whether an axis belongs to another scope, so that its size is unknown here."""
     return isinstance(name, Axis) and _SCOPE in name.name
 
 
@@ -140,19 +141,19 @@ def unscoped(name: str, scope: int) -> str:
 
 
 def bare(text: str) -> str:
-    """A text with the axes in it as their author wrote them, without their scopes."""
+    """A text whose axes have the names that their author wrote, without scopes."""
     return _SCOPES.sub("", text) if _SCOPE in text else text
 
 
 def word(name: Name) -> str | None:
-    """The bare word of a label or an axis, None for what has none."""
+    """The plain word of a label or an axis; None for any other name."""
     if isinstance(name, Axis):
         return bare(name.name)
     return name if isinstance(name, str) else None
 
 
 def match(name: Name, other_name: Name) -> Answer:
-    """Whether two names can stand in one position (named_tensor.rst, "match semantics")."""
+    """Whether two names can share one position (named_tensor.rst, "match semantics")."""
     if name is None or other_name is None:
         return Answer.YES
     if name is UNKNOWN or other_name is UNKNOWN:
@@ -167,7 +168,7 @@ def match(name: Name, other_name: Name) -> Answer:
 
 
 def _scope(axis: Axis) -> str:
-    """The scope of an axis: "" for that of the code being read, one word for more than one."""
+    """The scope of an axis: "" for the code being read, a fixed word for several scopes."""
     if _is_unscoped(axis):
         return ""
     found = {"".join(_SCOPES.findall(factor)[:1]) for factor in axis.factors}
@@ -179,7 +180,7 @@ def _is_unscoped(name: Name) -> bool:
 
 
 def _same_factors(name: Name, other_name: Name) -> bool:
-    """Whether two merged axes, of which one may be in any order, have the same factors."""
+    """Whether two merged axes have the same factors; one of them may be in any order."""
     if not isinstance(name, Axis) or not isinstance(other_name, Axis):
         return False
     return not (name.ordered and other_name.ordered) and sorted(name.factors) == sorted(
@@ -188,7 +189,7 @@ def _same_factors(name: Name, other_name: Name) -> bool:
 
 
 def unify(name: Name, other_name: Name) -> Name:
-    """The more specific of two matching names; what an unknown one leaves is the known label.
+    """The more specific of two matching names; of an unknown and a known one the known label.
 
     Defined only where `match` is not NO.
     """
@@ -206,19 +207,19 @@ def unify(name: Name, other_name: Name) -> Name:
 
 
 def either(name: Name) -> Name:
-    """A name of which it is not known which occurrence it is."""
+    """The name with an unknown occurrence."""
     return replace(name, occurrence=SOME) if isinstance(name, Axis) else name
 
 
 def _unified_axes(axis: Axis, other_axis: Axis) -> Axis:
-    """What both say of one axis: its occurrence, and the order of its factors."""
+    """The meet of two forms of one axis: its occurrence, and the order of its factors."""
     ordered = axis if axis.ordered else other_axis
     occurrence = axis.occurrence or other_axis.occurrence
     return replace(ordered, occurrence=occurrence, size=axis.size or other_axis.size)
 
 
 def join(name: Name, other_name: Name) -> Name:
-    """The least that covers both names."""
+    """The least upper bound of both names."""
     if name == other_name:
         return name
     if not isinstance(name, Axis) or not isinstance(other_name, Axis):
@@ -231,12 +232,12 @@ def join(name: Name, other_name: Name) -> Name:
 
 
 def unordered(factors: Sequence[str]) -> Axis:
-    """The axis that is merged of these, in whatever order."""
+    """The axis merged of these, in unknown order."""
     return Axis("*".join(sorted(factors)), ordered=len(factors) < 2)
 
 
 def covers(general_name: Name, specific_name: Name) -> bool:
-    """Whether `general_name` says nothing that `specific_name` contradicts."""
+    """Whether `general_name` covers `specific_name`."""
     if general_name is UNKNOWN or general_name == specific_name:
         return True
     if not isinstance(general_name, Axis) or not isinstance(specific_name, Axis):
@@ -250,9 +251,9 @@ def covers(general_name: Name, specific_name: Name) -> bool:
 
 
 def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
-    """The names of one tensor, where an axis that stands in it twice has its occurrences.
+    """The names of one tensor, with occurrences for an axis that it has twice.
 
-    They count from 1 on the left, but a square that has been told apart stays so when transposed.
+    They count from 1 on the left; a square that has occurrences keeps them when it is transposed.
     """
     axes = [name for name in names if isinstance(name, Axis)]
     words = [axis.name for axis in axes]
@@ -268,7 +269,7 @@ def told_apart(names: Sequence[Name]) -> tuple[Name, ...]:
 
 
 def _numbers(word: str, axes: Sequence[Axis]) -> Iterator[int]:
-    """The occurrences of an axis that none has yet."""
+    """The occurrences for the dims of an axis that have none yet."""
     told = {axis.occurrence for axis in axes if axis.name == word}
     return (number for number in count(1) if number not in told)
 
@@ -277,7 +278,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def check_label(label: str) -> None:
-    """Refuse what is no identifier (recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
+    """Refuse a label that is no identifier (recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
     if not _IDENTIFIER.match(label):
         raise Contradiction(
             "NC105",
@@ -289,9 +290,9 @@ def check_label(label: str) -> None:
 
 
 def read_name(given_name: object) -> Name:
-    """What a caller gives as a name, as torch reads it: ``'*'`` is None (recorded: zeros, names).
+    """A name argument as torch reads it: ``'*'`` is None (recorded: zeros, names).
 
-    Raises `Contradiction` for a string that is no identifier and, a TypeError, for other values.
+    Raises `Contradiction`: for a string that is no identifier, and (a TypeError) for other values.
     """
     if isinstance(given_name, str):
         if given_name == "*":
@@ -308,13 +309,13 @@ def read_name(given_name: object) -> Name:
 
 
 def nameless(help: str) -> Contradiction:
-    """What torch says where None is looked up as a name (recorded: cumsum, sum)."""
+    """The error of torch where None is looked up as a name (recorded: cumsum, sum)."""
     message = "Please look up dimensions by name, got: name = None."
     return Contradiction("NC109", message, help=help)
 
 
 def check_distinct(names: Sequence[Name]) -> None:
-    """Refuse a label that stands twice in one tensor; an axis may."""
+    """Refuse a label that a tensor has twice; an axis may repeat."""
     labels = [name for name in names if isinstance(name, str)]
     for label in labels:
         if labels.count(label) > 1:
@@ -327,7 +328,7 @@ def check_distinct(names: Sequence[Name]) -> None:
 
 
 def show_name(name: Name) -> str:
-    """One name as torch prints it: ``'N'`` or ``None``; an unknown one as ``?``."""
+    """One name as torch prints it: ``'N'`` or ``None``; an unknown name as ``?``."""
     if name is None:
         return "None"
     return "?" if name is UNKNOWN else f"'{word(name)}'"

@@ -1,4 +1,4 @@
-"""What arguments count for when dtypes are promoted (tensor_attributes.rst; torch.result_type)."""
+"""The arguments that take part in dtype promotion (tensor_attributes.rst; torch.result_type)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from namecheck.core.tensors import Many, SomeNumber, Tensor
 
 
 def operands_in(argument: Any, defaults: Defaults = STANDARD) -> Iterator[tuple[Operand, ...]]:
-    """What each tensor and each number in an argument may be; () where nothing is known."""
+    """The possible operands for each tensor and number in an argument; () where it is unknown."""
     if isinstance(argument, (tuple, list)):
         for part in argument:
             yield from operands_in(part, defaults)
@@ -23,7 +23,7 @@ def operands_in(argument: Any, defaults: Defaults = STANDARD) -> Iterator[tuple[
 
 
 def operand_of(leaf: Any, defaults: Defaults = STANDARD) -> tuple[Operand, ...]:
-    """What one tensor or one number may be; () where nothing is known of it."""
+    """The possible operands for one tensor or number; () where it is unknown."""
     if isinstance(leaf, Tensor):
         return _choices(leaf.dtype, _priorities(leaf.dims))
     if isinstance(leaf, Many):

@@ -1,4 +1,4 @@
-"""Why a fix that was tried is not offered."""
+"""The reasons for which a tried fix is not offered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from namecheck.core.findings import Finding, Fix
 
 
 class Reason(enum.Enum):
-    """What is wrong with a fix; the value is the word for programs."""
+    """The reason against a fix; the value is the word for programs."""
 
     CLASHES = "clashes"
     UNWRITABLE = "unwritable"
@@ -23,7 +23,7 @@ class Reason(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A fix that was tried and refused; `findings` are those that it would bring."""
+    """A fix that was tried and refused; `findings` are those that it would cause."""
 
     fix: Fix
     reason: Reason

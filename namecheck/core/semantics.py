@@ -1,4 +1,4 @@
-"""Whose answers are given: namecheck's own, or those of torch 2.12."""
+"""The two semantics: namecheck's own, and that of torch 2.12."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Semantics(enum.Enum):
-    """Whose answers are given (docs/semantics.md, "Two semantics, one switch")."""
+    """Which semantics rules follow (docs/semantics.md, "Two semantics, one switch")."""
 
     NAMECHECK = "namecheck"
     NATIVE = "torch-2.12"

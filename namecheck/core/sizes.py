@@ -1,9 +1,9 @@
-"""Sizes with symbols in them: ``d``, ``2*d``, ``h*w``, ``t+s``, ``seq-1``, ``d//2``.
+"""Sizes with symbols: ``d``, ``2*d``, ``h*w``, ``t+s``, ``seq-1``, ``d//2``.
 
 A symbol is the size of an axis, at least 1. An `Expression` is a polynomial in symbols and
-quotients, in one form only, so that equal expressions are equal values; where no symbol is left
-it is a plain int, never an `Expression`. It adds, multiplies and divides with ints and others of
-its kind; equality of values is no comparison of sizes: that is `same`, which may not tell.
+quotients, in a canonical form, so that equal expressions are equal values; without symbols it is a
+plain int, never an `Expression`. It adds, multiplies and divides with ints and other expressions.
+`==` compares values; to compare sizes use `same`, which may be undecided.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A floor division that does not come out even, as far as is known: ``d//2``."""
+    """A floor division with an unknown remainder: ``d//2``."""
 
     numerator: Known
     denominator: Known
@@ -30,7 +30,7 @@ Monomial: TypeAlias = tuple[Atom, ...]
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A sum of monomials, each with its coefficient; that of no atoms is the constant."""
+    """A sum of monomials, each with its coefficient; the monomial without atoms is the constant."""
 
     terms: tuple[tuple[Monomial, int], ...]
 
@@ -86,7 +86,7 @@ def symbol(name: str) -> Expression:
 
 
 def symbols(size: Known) -> frozenset[str]:
-    """All symbols in a size, those in quotients too."""
+    """All symbols in a size, those in quotients included."""
     symbol_names: set[str] = set()
     for monomial, _ in _terms(size):
         for atom in monomial:
@@ -119,7 +119,7 @@ def is_at_least(least: int, size: Known) -> bool:
 
 
 def _lowest(monomial: Monomial) -> int | None:
-    """A product of symbols is 1 at least, with a quotient 0; of a negative one that is not told."""
+    """A lower bound of a monomial: symbols are at least 1, quotients 0; None if unsure."""
     quotients = [atom for atom in monomial if isinstance(atom, Quotient)]
     if not quotients:
         return 1
@@ -130,7 +130,7 @@ def _lowest(monomial: Monomial) -> int | None:
 
 
 def divided(size: Known, divisor: Known) -> Known:
-    """``left // right``; what does not come out even stays a quotient.
+    """``left // right``; a division with a remainder stays a quotient.
 
     Raises ZeroDivisionError where Python does.
     """
@@ -143,7 +143,7 @@ def divided(size: Known, divisor: Known) -> Known:
 
 
 def _by_number(size: Known, number: int) -> Known:
-    """Every coefficient divided; what is over is a quotient, of 0 at least."""
+    """Every coefficient divided; the remainder is a quotient of at least 0."""
     terms = [(monomial, divmod(coefficient, number)) for monomial, coefficient in _terms(size)]
     even = _sum((monomial, whole) for monomial, (whole, _) in terms)
     over = _sum((monomial, odd) for monomial, (_, odd) in terms)
@@ -151,7 +151,7 @@ def _by_number(size: Known, number: int) -> Known:
 
 
 def _exactly(size: Known, divisor: Expression) -> Known | None:
-    """The quotient that comes out even, None where there is none."""
+    """The quotient without a remainder; None where there is none."""
     if len(divisor.terms) > 1:
         return 1 if size == divisor else None
     [(factors, number)] = divisor.terms
@@ -169,7 +169,7 @@ def _exactly(size: Known, divisor: Expression) -> Known | None:
 
 
 def substituted(size: Known, substitutes: Mapping[str, Known]) -> Known:
-    """A size with other sizes put in for symbols; those not in `substitutes` stay."""
+    """A size with symbols replaced by sizes; symbols that are not in `substitutes` stay."""
     replaced: Known = 0
     for monomial, coefficient in _terms(size):
         product: Known = coefficient
@@ -209,7 +209,7 @@ def _sorted(atoms: Monomial) -> Monomial:
 
 
 def _order(summand: tuple[Monomial, int]) -> tuple[bool, bool, int, list[str]]:
-    """What is taken away last, the constant after the symbols, longer products first."""
+    """The sort key of monomials: negative ones and the constant last, longer products first."""
     monomial, coefficient = summand
     return coefficient < 0, not monomial, -len(monomial), list(map(str, monomial))
 

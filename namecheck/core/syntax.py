@@ -1,7 +1,7 @@
-"""Python source to what the interpreter needs: text, tree, spans, suppression comments.
+"""Python source as the interpreter needs it: text, tree, spans, suppression comments.
 
 Bytes are decoded as Python does it (PEP 263, byte order mark), lines end at ``\\n``, ``\\r`` or
-``\\r\\n``. What cannot be read is refused with a finding: NC001, NC003 or NC004.
+``\\r\\n``. A file that cannot be read raises `Refused` with a finding: NC001, NC003 or NC004.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg |
 
 
 class Position(NamedTuple):
-    """Where an expression stands, as `ast` and the ``co_positions`` of code objects count.
+    """The position of an expression, as in `ast` and in the ``co_positions`` of code objects.
 
-    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An augmented assignment
-    stands for its operator, as it does in the code object.
+    Lines from 1, columns from 0 in bytes of UTF-8, the end exclusive. An operator of an augmented
+    assignment has the position of the assignment, as in the code object.
     """
 
     line: int
@@ -34,7 +34,7 @@ class Position(NamedTuple):
 
 
 def position(located: Located) -> Position:
-    """Where a node stands."""
+    """The position of a node."""
     assert located.end_lineno is not None
     assert located.end_col_offset is not None
     return Position(located.lineno, located.col_offset, located.end_lineno, located.end_col_offset)
@@ -52,9 +52,9 @@ class Refused(Exception):
 class Suppression:
     """A comment that suppresses findings.
 
-    `words` are the codes or names in its brackets, None where it has no brackets and all are
-    meant; `line` is the line that it speaks of, which is the next line of code for a comment on a
-    line of its own, and 0 for the whole file.
+    `words` are the codes or names in its brackets; None where it has no brackets and applies to
+    all. `line` is the line that it applies to: the next line of code for a comment on a line of its
+    own, and 0 for the whole file.
     """
 
     span: Span
@@ -80,7 +80,7 @@ class Source:
         return self.text.isascii()
 
     def span(self, located: Located) -> Span:
-        """Where a node stands, in characters (`ast` counts bytes of UTF-8)."""
+        """The span of a node in characters (`ast` counts bytes of UTF-8)."""
         end_line = located.lineno if located.end_lineno is None else located.end_lineno
         end_column = (
             located.col_offset if located.end_col_offset is None else located.end_col_offset
@@ -114,7 +114,7 @@ class Source:
     def statement_lines(self, line: int) -> tuple[int, int]:
         """First and last line of the innermost statement that a line belongs to.
 
-        Of a statement with a body only the head counts (``for x in (`` … ``):``).
+        For a statement with a body this is its head (``for x in (`` … ``):``).
         """
         return self._statements.get(line, (line, line))
 
@@ -142,7 +142,7 @@ _CALLS: Final = (
     re.compile(rb"\.unflatten\(\s*(?:dim\s*=\s*)?[\"'A-Z]"),
     re.compile(rb"Annotated\[[^\]]*Tensor"),
 )
-# A word of jaxtyping may come from a module of the project's own; those of typing are known.
+# The project may re-export words of jaxtyping from any module; those of typing are fixed.
 _DECLARED: Final = re.compile(
     rb"\b(?!(?:Union|Tuple|Dict|Mapping|Generator)\[)[A-Z]\w*\[\s*[\w.]*Tensor,\s*[\"']"
 )
@@ -153,13 +153,13 @@ _OPENED: Final = re.compile(rb"[(,]\s*\Z")
 
 
 def names_something(data: bytes) -> bool:
-    """Whether a file can give a name to a dimension; one that cannot needs no analysis.
+    """Whether a file can give a name to a dimension; a file that cannot needs no analysis.
 
-    Judged by words in its bytes: ``refine_names``, ``reveal_names``, ``align_to``, ``align_as``,
-    ``unflatten`` with a name, an annotation of dimensions, and, in a file that speaks of torch,
-    ``rename``, the keyword ``names=`` and setting ``.names``.
+    Words in its bytes decide: ``refine_names``, ``reveal_names``, ``align_to``, ``align_as``,
+    ``unflatten`` with a name, an annotation of dimensions, and, in a file that mentions torch,
+    ``rename``, the keyword ``names=`` and an assignment to ``.names``.
     """
-    # Plain searches settle nearly every file, at a tenth of what one pattern for all would cost.
+    # Plain searches decide nearly every file, at a tenth of the cost of one pattern for all words.
     if any(word in data for word in _NAMING) or any(call.search(data) for call in _CALLS):
         return True
     if b"torch" not in data:
@@ -175,7 +175,7 @@ _TORCH: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+torch\b", re.MULTILINE
 
 
 def imports_torch(data: bytes) -> bool:
-    """Whether a file imports torch; without it there is no tensor to tell anything of."""
+    """Whether a file imports torch; without it there are no tensors to report about."""
     return b"torch" in data and _TORCH.search(data) is not None
 
 
@@ -191,7 +191,7 @@ def _gives_names(data: bytes, occurrence: re.Match[bytes]) -> bool:
 
 
 def parse(data: bytes, filename: str) -> Source:
-    """Read one file; raises `Refused` where Python itself cannot read it."""
+    """Parse one file; raises `Refused` where Python itself cannot read it."""
     text = decode(data, filename)
     return Source(filename, text, _tree(text, filename))
 
@@ -215,7 +215,7 @@ def decode(data: bytes, filename: str) -> str:
 
 
 def encoding(data: bytes) -> str:
-    """The encoding that Python reads a file in (PEP 263); raises LookupError, SyntaxError."""
+    """The encoding in which Python reads a file (PEP 263); raises LookupError, SyntaxError."""
     if b"coding" not in b"".join(data.split(b"\n", 2)[:2]):
         return "utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8"
     import io
@@ -262,7 +262,7 @@ def _sentence(syntax_error: SyntaxError) -> str:
 
 
 def too_deep(filename: str, span: Span, what: str) -> Finding:
-    """The finding NC004, for what Python or the analysis cannot descend into."""
+    """The finding NC004, for code nested too deeply for Python or for the analysis."""
     return Finding(
         "NC004",
         f"The code is nested too deeply: {what}.",
@@ -273,7 +273,7 @@ def too_deep(filename: str, span: Span, what: str) -> Finding:
 
 
 def _error_span(syntax_error: SyntaxError, text: str) -> Span:
-    """Where Python saw the error, kept within the text (the parser's numbers may lie outside)."""
+    """The span of Python's syntax error, clipped to the text, which the parser may exceed."""
     lines = text.split("\n")
     line = min(max(syntax_error.lineno or 1, 1), len(lines))
     column = min(max(syntax_error.offset or 1, 1), len(lines[line - 1]) + 1)

@@ -1,4 +1,4 @@
-"""What is known of a tensor: its dimensions and its attributes; and of other arguments of calls."""
+"""Abstract tensors (dimensions and attributes) and other abstract arguments of calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from namecheck.core.names import UNKNOWN, Name, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What is known of one tensor; `memory` is the order in which its dims lie in memory."""
+    """One abstract tensor; `memory` is the order of its dims in memory."""
 
     dims: Dims = OPEN
     dtype: DType = UNKNOWN
@@ -33,14 +33,14 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A sequence of tensors, alike in what is known of them, whose number is not known."""
+    """A sequence of an unknown number of tensors that share one description."""
 
     each: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Maybe:
-    """A tensor, or None: an attribute that is filled in later."""
+    """A tensor or None: an attribute that is set later."""
 
     tensor: Tensor
 
@@ -49,7 +49,7 @@ class Maybe:
 class Constant:
     """A constant of torch: ``Constant("dtype", "float32")``.
 
-    The kinds are dtype, device, layout and memory_format. As text it is what torch prints.
+    The kinds are dtype, device, layout and memory_format. Its text is the one that torch prints.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Constant:
 
 
 class SomeNumber(float):
-    """Some number, to a rule like any other; `examples` has one of each type that it may be."""
+    """Some number, to a rule like any other; `examples` has one of each possible type."""
 
     __slots__ = ()
     examples: ClassVar[tuple[complex, ...]] = (1, 1.0)
@@ -87,7 +87,7 @@ class SomeBool(SomeNumber):
 
 
 class SomeComplex(SomeNumber):
-    """Some complex number; an int or a float may be taken for one."""
+    """Some complex number; it may also be an int or a float."""
 
     __slots__ = ()
     examples = (1, 1.0, 1j)
@@ -105,7 +105,7 @@ SOME_NUMBERS: Final[Mapping[str, SomeNumber]] = MappingProxyType(
 
 
 def join(tensor: Tensor, other_tensor: Tensor) -> Tensor:
-    """The least that covers both tensors."""
+    """The least upper bound of both tensors."""
     return Tensor(
         join_dims(tensor.dims, other_tensor.dims),
         dtypes.join(tensor.dtype, other_tensor.dtype),
@@ -116,7 +116,7 @@ def join(tensor: Tensor, other_tensor: Tensor) -> Tensor:
 
 
 def covers(general_tensor: Tensor, specific_tensor: Tensor) -> bool:
-    """Whether `general_tensor` says nothing that `specific_tensor` contradicts."""
+    """Whether `general_tensor` covers `specific_tensor`."""
     return (
         dtypes.covers(general_tensor.dtype, specific_tensor.dtype)
         and devices.covers(general_tensor.device, specific_tensor.device)

@@ -1,4 +1,4 @@
-"""Products and distances that torch 2.12 refuses, or supports without saying so."""
+"""Products and distances that torch 2.12 refuses, or supports without documenting it."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def cross(input: Tensor, other: Tensor, dim: DimArgument = -1) -> Dims:
 
 @rule(memory="unknown")
 def vecdot(x: Tensor, y: Tensor, dim: DimArgument = -1) -> Dims:
-    """Both inputs unified, without the dim summed over (linalg.vecdot)."""
+    """The names of both inputs, unified, without the dim summed over (linalg.vecdot)."""
     unified = broadcast(x.dims, y.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
 @rule(memory="unknown")
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: DimArgument = 1) -> Dims:
-    """Both inputs unified, without the dim compared (nn.functional.cosine_similarity)."""
+    """Both inputs unified, without the compared dim (nn.functional.cosine_similarity)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, dim)], False)
 
 
 @rule(memory="unknown")
 def pairwise_distance(x1: Tensor, x2: Tensor, keepdim: bool | Unknown = False) -> Dims:
-    """Both inputs unified, without the last dim (nn.functional.pairwise_distance)."""
+    """The names of both inputs, unified, without the last dim (nn.functional.pairwise_distance)."""
     unified = broadcast(x1.dims, x2.dims)
     return reduce(unified, [locate(unified, -1)], keepdim)
 

@@ -48,7 +48,7 @@ def align_tensors(tensors: Sequence[Tensor] | Many) -> tuple[Dims, ...] | Many:
 
 
 def _aligned(dims: Dims, model: Dims) -> Dims:
-    """The dims under the names of `model`; all of them must be named, and be among these."""
+    """The dims in the order of `model`; all must be named, and all names must be in `model`."""
     _check_all_found(dims, model)
     naming.check_distinct(model.names)
     complete = dims.complete
@@ -83,7 +83,7 @@ def _surely_lacks(model: Dims, name: Name) -> bool:
 
 
 def _found(dims: Dims, name: Name, complete: bool) -> Dim:
-    """The dim called `name`, under this name; where it is certain that there is none, a new one."""
+    """The dim called `name`, under this name; a new dim where there certainly is none."""
     if name is UNKNOWN:
         return Dim()
     for dim in dims.known:
@@ -95,7 +95,7 @@ def _found(dims: Dims, name: Name, complete: bool) -> Dim:
 
 
 def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...]) -> Dims:
-    """The dims that are not asked for stand, in their order, where the Ellipsis does."""
+    """The dims that are not listed replace the Ellipsis, in their order."""
     target_names = (*front, *back)
     if None in target_names:
         raise Contradiction(
@@ -120,7 +120,7 @@ def _aligned_around(dims: Dims, front: tuple[Name, ...], back: tuple[Name, ...])
 
 
 def _rest(dims: Dims, asked: set[str], *, unknown: bool) -> Dims:
-    """What is certainly left when some of the dims are taken: the ends up to the first doubt."""
+    """The dims that certainly remain without some dims: both ends up to the first uncertain dim."""
     if not dims.open and unknown and not dims.known:
         return dims
     prefix = _until_doubt(dims.prefix, asked, unknown=unknown)

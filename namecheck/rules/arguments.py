@@ -1,7 +1,7 @@
 """The types of arguments that rules take, under one name each.
 
-A rule is given what is known of an argument: `Tensor`, `Many` (a list of unknown length), a plain
-value of Python, or UNKNOWN. A parameter of any other kind stands for itself.
+A rule takes abstract arguments: `Tensor`, `Many` (a list of unknown length), a plain Python value,
+or UNKNOWN. A parameter of any other kind is passed as it is.
 """
 
 from __future__ import annotations

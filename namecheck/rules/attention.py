@@ -1,4 +1,4 @@
-"""Attention: queries meet keys along their features, weights meet values along the keys.
+"""Attention: contracts queries and keys along features, weights and values along keys.
 
 Source: torch.nn.functional.scaled_dot_product_attention, torch.nn.MultiheadAttention,
 torch.nn.Transformer.
@@ -57,7 +57,7 @@ def _batch(q: Dims, k: Dims, v: Dims, grouped: Flag) -> Dims:
 
 
 def _keys(query_rows: Dim | None, key_rows: Dim | None) -> Dim:
-    """The keys, without the label that the queries have as well: which is meant is not known."""
+    """The keys, without a label that the queries have too: which of the two it means is unknown."""
     rows = key_rows or ANY_DIM
     same = query_rows is not None and isinstance(rows.name, str) and rows.name == query_rows.name
     return Dim(None, rows.size) if same else rows
@@ -113,12 +113,12 @@ def multihead_attention(
     result = joined(without_right(q, 1), Dims((_features(q, embed_dim),)))
     weights = _weights(q, k, batch_first, need_weights, average_attn_weights, num_heads)
     if isinstance(weights, Dims) and (add_bias_kv, add_zero_attn) != (False, False):
-        weights = joined(without_right(weights, 1), Dims((ANY_DIM,)))  # more keys than were given
+        weights = joined(without_right(weights, 1), Dims((ANY_DIM,)))  # more keys than were passed
     return result, weights
 
 
 def _features(dims: Dims, width: Size) -> Dim:
-    """The features made: those of the layer, which are those of the query."""
+    """The features of the result: those of the layer, which are those of the query."""
     own, made = dims.from_right(1) or ANY_DIM, new_dim(width)
     if own.name is None and made.name is not None:
         return made

@@ -1,6 +1,6 @@
 """Queries of a tensor's attributes: device, dtype, layout, memory order (tensor_attributes.rst).
 
-None of them gives a tensor.
+None of them returns a tensor.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def is_on_meta(input: Tensor) -> bool | Unknown:
 
 @rule(patched=False)
 def index_of_device(input: Tensor) -> int | Unknown:
-    """The index of the device, -1 of the CPU (torch.Tensor.get_device)."""
+    """The index of the device, -1 for the CPU (torch.Tensor.get_device)."""
     device = input.device
     if not isinstance(device, str):
         return UNKNOWN
@@ -85,7 +85,7 @@ def can_cast(from_: Any, to: Any) -> bool | Unknown:
 
 @rule(patched=False)
 def promoted_type(type1: Any, type2: Any) -> Constant | Unknown:
-    """The smallest dtype of which both are part (torch.promote_types)."""
+    """The smallest dtype that holds the values of both (torch.promote_types)."""
     if not _are_dtypes(type1, type2):
         return UNKNOWN
     try:
@@ -135,7 +135,7 @@ def is_sparse_csr(input: Tensor) -> bool | Unknown:
 
 @rule
 def stride(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
-    """The strides, or that of one dim, which must exist (torch.Tensor.stride)."""
+    """The strides, or the stride of one dim, which must exist (torch.Tensor.stride)."""
     steps = None
     if not isinstance(input.memory, Unknown) and not input.dims.open:
         steps = memory_order.strides(input.memory, input.dims.sizes)
@@ -148,7 +148,7 @@ def stride(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
 
 @rule(patched=False)
 def is_contiguous(input: Tensor, memory_format: Constant | None = None) -> bool | Unknown:
-    """Whether the elements lie in memory as a format has them (torch.Tensor.is_contiguous)."""
+    """Whether the memory order is that of a memory format (torch.Tensor.is_contiguous)."""
     word = "contiguous_format" if memory_format is None else memory_format.name
     order = FORMATS.get(word)
     if order is None or (input.dims.open and input.memory != CONTIGUOUS):

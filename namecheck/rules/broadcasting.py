@@ -1,8 +1,8 @@
-"""Two dimensions that meet in one position, and two lists of them that are lined up.
+"""Broadcasting: unifies two dims in one position, and two lists of dims aligned from the right.
 
-Labels follow native torch; axes, which annotations give, the laws of docs/semantics.md, "Two kinds
-of name"; where a label meets an axis they are compared as strings. A part of an axis, such as a
-slice of unknown size, need not differ from another axis: nothing is reported there.
+Labels follow native torch; axes, which come from annotations, follow the laws of docs/semantics.md,
+"Two kinds of name"; a label and an axis are compared as strings. A part of an axis, such as a slice
+of unknown size, need not differ from another axis: no contradiction is raised there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unk
 
 
 def unify_dim(a: Dim | None, b: Dim | None) -> Dim:
-    """The dim that two broadcast dims give; None is a dim that is not there."""
+    """The dim that two dims broadcast to; None is a missing dim."""
     if a is None or b is None:
         return a or b or ANY_DIM
     return Dim(_unified_name(a, b), _unified_size(a, b), a.purposeful and b.purposeful)
@@ -34,7 +34,7 @@ def _unified_name(a: Dim, b: Dim) -> Name:
 
 
 def _of_different_axes(a: Dim, b: Dim) -> Name:
-    """The name of the axis that is not stretched; unknown where that is uncertain."""
+    """The name of the axis that is not expanded; unknown where that is uncertain."""
     for one, other in ((a, b), (b, a)):
         if is_whole(one) or (other.size == 1 and one.size not in (1, UNKNOWN)):
             return one.name
@@ -52,15 +52,15 @@ def _unified_size(a: Dim, b: Dim) -> Size:
 
 
 def _vaguely_sized(dim: Dim) -> tuple[bool, bool, str]:
-    """The order in which two sizes that may be equal are preferred: that of an axis first."""
+    """The preference between two sizes that may be equal: the size of an axis first."""
     return not is_whole(dim), isinstance(dim.size, int), str(dim.size)
 
 
 def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
     """Unify two lists of dims position by position from the right.
 
-    Raises NC101 where two names at one position differ, NC102 where one name stands at two
-    positions, NC201 where two sizes can not be broadcast.
+    Raises NC101 where two names at one position differ, NC102 where one name has two positions,
+    NC201 where two sizes cannot be broadcast.
     """
     result = unify(left, right, action)
     reach = _reach(left, right)
@@ -70,7 +70,7 @@ def broadcast(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
 
 
 def unify(left: Dims, right: Dims, action: str = "broadcast") -> Dims:
-    """As `broadcast`, by the names alone, whatever the sizes."""
+    """Unify as `broadcast` does, by names alone, whatever the sizes."""
     reach = _reach(left, right)
     unified: list[Dim] = []
     for offset in range(1, reach + 1):
@@ -94,7 +94,7 @@ def _right_part(dims: Dims) -> int:
 
 
 def _outer_prefix(left: Dims, right: Dims) -> tuple[Dim, ...]:
-    """The prefix that survives: of an open list that the other certainly does not reach."""
+    """The prefix that survives: the part of an open list left of all dims of the other."""
     for one, other in ((left, right), (right, left)):
         if one.open and not other.open and len(other.prefix) <= len(one.suffix):
             return one.prefix
@@ -118,7 +118,7 @@ def _check_position(a: Dim | None, b: Dim | None, left: Dims, right: Dims, actio
 def _check_misaligned(
     lone: Dim | None, dim: Dim | None, others: Dims, dims: Dims, action: str
 ) -> None:
-    """Refuse a named dim against an unnamed one, where the name stands elsewhere."""
+    """Refuse a named dim opposite an unnamed one if the other tensor has the name elsewhere."""
     name = None if dim is None else dim.name
     if isinstance(name, Axis):
         misaligned = lone is not None and is_misplaced(lone, name, others, dims)
@@ -138,10 +138,10 @@ def _check_misaligned(
 
 
 def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
-    """Whether an axis of `dims` stands against `lone`, and meets itself nowhere in `others`.
+    """Whether `lone`, opposite an axis of `dims`, is misaligned: `others` has that axis elsewhere.
 
-    A size of 1 that was put there on purpose is meant to be stretched; and where the axis that
-    stands elsewhere in `others` has a size of 1 against it, so are both.
+    A deliberate size of 1 is there to be expanded. Where the axis in `others` is opposite a dim of
+    size 1, both may be expanded. Neither is misaligned.
     """
     nameless = lone.name is None or (isinstance(lone.name, Axis) and lone.size == 1)
     if not nameless or lone.purposeful or lone.size is UNKNOWN:
@@ -156,7 +156,7 @@ def is_misplaced(lone: Dim, axis: Axis, others: Dims, dims: Dims) -> bool:
 
 
 def _alignment_help(left: Dims, right: Dims) -> str:
-    """The way out of two layouts that do not fit."""
+    """The help for two layouts that do not fit."""
     if any(isinstance(name, Axis) for name in (*left.names, *right.names)):
         return "Transpose one of the operands, or put a dim of size 1 where it has none."
     for one, other in ((right, left), (left, right)):
@@ -194,10 +194,10 @@ def check_one(
     of_a: Dims = SCALAR,
     of_b: Dims = SCALAR,
 ) -> None:
-    """Refuse two dims that `call` takes for one: their names differ, or their sizes.
+    """Refuse two dims that `call` requires to be one dim: their names or sizes differ.
 
-    Where it is not `by_label`, as in a contraction, only axes are compared. `of_a` and `of_b`
-    are the tensors that they are of, where other dims of these could have met as well.
+    Unless `by_label`, as in a contraction, only axes are compared. `of_a` and `of_b` are their
+    tensors, whose other dims could have been meant instead.
     """
     if a is None or b is None:
         return
@@ -220,7 +220,7 @@ def check_one(
 
 
 def diagonal_dim(row_dim: Dim, column_dim: Dim, offset: int | Unknown = 0) -> Dim:
-    """The diagonal of a square: the axis that both sides are; else without a name."""
+    """The diagonal of a square: the axis that both sides are; else an unnamed dim."""
     names, size = (
         (row_dim.name, column_dim.name),
         _diagonal_size(row_dim.size, column_dim.size, offset),

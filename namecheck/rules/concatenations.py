@@ -1,4 +1,4 @@
-"""Operators that put tensors side by side; all names unify (name_inference.rst: cat)."""
+"""Operators that concatenate tensors; all names unify (name_inference.rst: cat)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def cat(tensors: Tensors, dim: DimArgument = 0) -> Dims:
 
 
 def _joined(unified: Dim, pieces: Sequence[Dim]) -> Dim:
-    """The dim that `pieces` are concatenated to: labels have been unified, axes add up."""
+    """The dim that concatenated `pieces` become: labels are already unified, axes add up."""
     size = added(piece.size for piece in pieces)
     if not any(isinstance(piece.name, Axis) for piece in pieces):
         return Dim(unified.name, size)
@@ -68,13 +68,13 @@ def _joined(unified: Dim, pieces: Sequence[Dim]) -> Dim:
 
 
 def put_together(pieces: Sequence[Dim]) -> Dim:
-    """The same for dims whose labels need not agree with each other."""
+    """As `_joined`, for dims whose labels may differ."""
     unknown = any(piece.name is UNKNOWN for piece in pieces)
     return _joined(Dim(UNKNOWN if unknown else None), pieces)
 
 
 def _joined_name(names: Sequence[Name], size: Size) -> Name:
-    """One axis stays what it is; several give the axis that the sum of their sizes names."""
+    """The name of a concatenated dim: one axis is kept; several give the axis of their sum."""
     axes = {name.name for name in names if isinstance(name, Axis)}
     if UNKNOWN in names:
         return UNKNOWN
@@ -94,7 +94,7 @@ def _named(lists: Sequence[Dims]) -> Answer:
 
 
 def _skipped(dims: Dims) -> bool:
-    """torch skips an empty vector, where no tensor has a name."""
+    """Whether torch skips a tensor: an empty vector, where no tensor has a name."""
     return dims.rank == 1 and dims.prefix[0].size == 0
 
 
@@ -111,7 +111,7 @@ def _check_no_scalar(lists: Sequence[Dims]) -> None:
 def _unified(lists: Sequence[Dims], place: Position) -> Dims:
     """All names unified; lists of several lengths do not unify (recorded: cat).
 
-    Axes need not agree along the dim at `place`, where they add up.
+    Axes may differ along the dim at `place`, where they add up.
     """
     ranks = [dims.rank for dims in lists if dims.rank is not None]
     result: Dims | None = None
@@ -195,13 +195,13 @@ def hstack(tensors: Tensors) -> Dims:
 
 @rule(memory="joins", overlaps="refused")
 def vstack(tensors: Tensors) -> Dims:
-    """As `cat` along dim 0, of tensors with at least two dims (torch.vstack)."""
+    """As `cat` along dim 0, of tensors that are made at least 2-d (torch.vstack)."""
     return _stacked(tensors, 2, 0)
 
 
 @rule(memory="joins", overlaps="refused")
 def dstack(tensors: Tensors) -> Dims:
-    """As `cat` along dim 2, of tensors with at least three dims (torch.dstack)."""
+    """As `cat` along dim 2, of tensors that are made at least 3-d (torch.dstack)."""
     return _stacked(tensors, 3, 2)
 
 
@@ -232,7 +232,7 @@ def _column(dims: Dims) -> Dims:
 
 
 def at_least(dims: Dims, rank: int) -> Dims:
-    """The dims of ``atleast_2d`` and ``atleast_3d``: a row; a matrix of one layer."""
+    """The dims with unnamed dims added up to `rank`: a vector is a row, a matrix a layer."""
     known_dims = dims.prefix
     if len(known_dims) >= rank:
         return dims
@@ -260,7 +260,7 @@ def _stretched(dims: Dims, rank: int) -> Dims:
 
 @rule(memory="unknown")
 def atleast_1d(input: Several) -> Dims | tuple[Dims, ...] | Many | Unknown:
-    """The input's dims; a number becomes a vector without a name (torch.atleast_1d)."""
+    """The input's dims; a number becomes an unnamed vector (torch.atleast_1d)."""
     return _each(input, 1)
 
 

@@ -1,7 +1,7 @@
 """Contracts away dims (name_inference.rst, the section of this name).
 
-The names of the contracted dims are not compared: ``(N, D) @ (in, out)`` is ``(N, out)``. Axes,
-which annotations give, must be the same (docs/semantics.md, "Two kinds of name").
+The labels of the contracted dims are not compared: ``(N, D) @ (in, out)`` is ``(N, out)``. Axes,
+which come from annotations, must be the same (docs/semantics.md, "Two kinds of name").
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def words(*contracted: Dim) -> list[str]:
 
 
 def check_axes(a: Dim, b: Dim) -> None:
-    """Two axes that are contracted must be one; labels are not compared."""
+    """Refuse to contract two different axes; labels are not compared."""
     both = isinstance(a.name, Axis) and isinstance(b.name, Axis)
     if both and clash(a, b):
         raise Contradiction(
@@ -95,7 +95,7 @@ def check_axes(a: Dim, b: Dim) -> None:
 
 @rule(memory="fresh", overlaps="refused")
 def matmul(input: Tensor, other: Tensor) -> Dims:
-    """The batch dims unified, then rows and columns; no name stands twice (recorded: matmul)."""
+    """The batch dims unified, then rows and columns; no name occurs twice (recorded: matmul)."""
     product = _matmul(input.dims, other.dims)
     labels = [name for name in product.names if isinstance(name, str)]
     if len(set(labels)) < len(labels):
@@ -144,14 +144,14 @@ def matrix_product(left: Dims, right: Dims) -> Dims:
 
 
 def _features(dims: Dims) -> int | None:
-    """How many dims a factor keeps: one of a matrix, none of a vector, unknown without a rank."""
+    """How many dims a factor keeps: one for a matrix, none for a vector; unknown without a rank."""
     if dims.min_rank >= 2:
         return 1
     return None if dims.open else 0
 
 
 def last_dim(dims: Dims) -> Dim:
-    """The last dim; a dim of which nothing is known where the list is open."""
+    """The last dim; a wholly unknown dim where the list is open."""
     return dims.from_right(1) or ANY_DIM
 
 
@@ -238,7 +238,7 @@ def _origin(name: Name, origin: _Origin) -> str:
 
 
 def check_contracted(left: Dims, right: Dims) -> None:
-    """Refuse sizes that do not fit, in the words of what torch calls for these ranks."""
+    """Refuse sizes that do not fit, in the words of the kernel that torch calls for these ranks."""
     ranks = (left.rank, right.rank)
     inner = left.from_right(1)
     outer = right.from_right(1 if right.rank == 1 else 2)
@@ -316,7 +316,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Dims:
 
 @rule
 def bmm_natively(input: Tensor, mat2: Tensor, out: Tensor | None = None) -> Dims:
-    """torch 2.12 resizes ``out`` before it looks at the names (recorded: bmm)."""
+    """As `bmm`; torch 2.12 resizes ``out`` before it checks the names (recorded: bmm)."""
     if out is not None:
         one, other = _batches(input.dims, mat2.dims)
         dim_map.check_resize(out.dims, Dims((one[0], one[1], other[2])))
@@ -367,7 +367,7 @@ def _mv(matrix: Dims, vector: Dims, bias: Dims) -> Dims:
     check_rank(vector, 1, message)
     one, other = closed(matrix, 2), closed(vector, 1)
     if bias.rank == 0 and differ(one[1], other[0]):
-        raise _no_dims()  # torch fails on its way to tell the sizes
+        raise _no_dims()  # torch raises another error while it formats the sizes
     _check_vector(one, other, last_dim(bias) if bias.rank == 1 else Dim(None, 1))
     return matrix_product(one, other)
 
@@ -380,7 +380,7 @@ def dot(input: Tensor, tensor: Tensor) -> Dims:
 
 @rule
 def dot_natively(input: Tensor, tensor: Tensor, out: Tensor | None = None) -> Dims:
-    """torch 2.12 resizes ``out`` before it looks at the vectors (recorded: dot)."""
+    """As `dot`; torch 2.12 resizes ``out`` before it checks the vectors (recorded: dot)."""
     if out is not None:
         dim_map.check_resize(out.dims, SCALAR)
     return _dot(input.dims, tensor.dims)
@@ -417,7 +417,7 @@ def add_product(bias: Dims, left: Dims, right: Dims) -> Dims:
 
 
 def with_bias(product: Dims, bias: Dims) -> Dims:
-    """The names of a product unified with those of a bias that broadcasts to it."""
+    """The names of a product unified with those of a bias that is broadcast to it."""
     unified = unify(product, bias)
     dim_map.check_expandable(bias, product)
     return dim_map.of_rank_as(unified.sizeless(), product)
@@ -444,7 +444,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor) -> Dims:
 
 
 def _check_reach(*factors: Dims) -> None:
-    """torch looks at the third dim of both factors before it counts them (recorded: addbmm)."""
+    """Refuse a factor without a third dim, which torch reads first (recorded: addbmm)."""
     for dims in factors:
         locate_index(dims, 2)
 
@@ -473,7 +473,7 @@ def cdist(x1: Tensor, x2: Tensor) -> Dims:
 
 
 def _check_unique(left: Dims, right: Dims, result: Dims) -> None:
-    """Refuse a name that would stand twice; the message says where both come from."""
+    """Refuse a name that would occur twice; the message says where both come from."""
     origins = [*_batch_origins(left, right, result), (left, 2), (right, 2)]
     for index, (dim, origin) in enumerate(zip(result.known, origins, strict=True)):
         for other, where in zip(result.known[index + 1 :], origins[index + 1 :], strict=True):
@@ -499,7 +499,7 @@ def _batch_origins(left: Dims, right: Dims, result: Dims) -> list[_Origin]:
 
 
 def _placed(name: Name, origin: _Origin) -> str:
-    """A row's place counts from the right, that of a batch dim from the left, as torch prints."""
+    """The position as torch prints it: of a row from the right, of a batch dim from the left."""
     dims, offset = origin
     if offset == 2:
         return f"{naming.show_name(name)} (index -2 of {dims.show()})"

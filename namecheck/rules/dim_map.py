@@ -1,7 +1,7 @@
 """Dim maps: for each dimension of a result, the input dimensions that it comes from.
 
-Rules that move, merge or split dimensions say where each comes from; `rearrange` derives names
-and sizes from that. Here also is what two lists of dims have in common, position by position.
+Rules that move, merge or split dimensions give such a map; `rearrange` derives names and sizes from
+it. This module also compares two lists of dims position by position.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A dim of the result that is not one of the input as it was.
+    """A dim of the result that is not an unchanged dim of the input.
 
-    It is merged from several, a part of one, or new (no `sources`). `size` is that of a part;
-    merged dims have the product, new ones size 1, put there on purpose.
+    It is merged from several, a part of one, or new (no `sources`). `size` is the size of a part;
+    merged dims have the product, new ones the deliberate size 1.
     """
 
     sources: tuple[int, ...] = ()
@@ -46,9 +46,9 @@ Source: TypeAlias = int | Made | EllipsisType
 
 
 def rearrange(dims: Dims, dim_sources: Sequence[Source]) -> Dims:
-    """The dims of a result whose every dim comes from `dim_sources`.
+    """The dims of a result, each from its sources in `dim_sources`.
 
-    An int is the position of a dim that moves as it is; ``...`` is the open middle of `dims`.
+    An int is the position of a dim that moves unchanged; ``...`` is the open middle of `dims`.
     """
     made = [
         None if isinstance(dim_source, EllipsisType) else _made(dims, dim_source)
@@ -77,7 +77,7 @@ def _made(dims: Dims, dim_source: int | Made) -> Dim:
 
 
 def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
-    """The map that leaves all dims where they are, or turns their order round."""
+    """The map that keeps all dims in place, or reverses their order."""
     dim_sources: list[Source] = list(range(len(dims.prefix)))
     if dims.open:
         dim_sources += [..., *range(-len(dims.suffix), 0)]
@@ -85,7 +85,7 @@ def everywhere(dims: Dims, *, backwards: bool = False) -> list[Source]:
 
 
 def in_some_order(dims: Dims) -> Dims:
-    """The dims in an unknown order: any of them may stand at each position."""
+    """The dims in an unknown order: any of them may be at each position."""
     if dims.open:
         return OPEN
     if not dims.prefix:
@@ -103,14 +103,14 @@ def of_rank(dims: Dims, rank: int) -> Dims | None:
 
 
 def renamed_as(dims: Dims, model: Dims) -> Dims:
-    """The dims under the names of `model`, where both have one rank."""
+    """The dims under the names of `model`, where both have the same rank."""
     if dims.rank is None or dims.rank != model.rank:
         return model if dims.open else dims
     return dims.rename(model.names)
 
 
 def of_rank_as(dims: Dims, model: Dims) -> Dims:
-    """The dims with the rank and the sizes of `model`, which has certainly the same shape."""
+    """The dims with the rank and the sizes of `model`, which certainly has the same shape."""
     if model.rank is None:
         return dims
     closed = of_rank(dims, model.rank)
@@ -125,7 +125,7 @@ def of_rank_as(dims: Dims, model: Dims) -> Dims:
 
 
 def without_right(dims: Dims, count: int) -> Dims:
-    """The dims that certainly stand left of the last `count`."""
+    """The dims that are certainly left of the last `count`."""
     if not dims.open:
         return Dims(dims.prefix[: max(len(dims.prefix) - count, 0)])
     beyond = max(count - len(dims.suffix), 0)
@@ -137,7 +137,7 @@ def without_right(dims: Dims, count: int) -> Dims:
 
 
 def pairs(left: Dims, right: Dims) -> list[tuple[Dim, Dim]] | None:
-    """The pairs of dims at one position, if both have one rank; None if the ranks differ."""
+    """The pairs of dims at the same position if the ranks are equal; None if the ranks differ."""
     rank = left.rank if left.rank is not None else right.rank
     if rank is not None:
         one, other = of_rank(left, rank), of_rank(right, rank)
@@ -164,7 +164,7 @@ def same_names(left: Dims, right: Dims) -> Answer:
 
 
 def _vague(name: Name, other_name: Name) -> bool:
-    """An axis may be the name of an unnamed dim, as an annotation may call a dim anything."""
+    """Weaken unnamed dims to unknown names: an annotation may give any dim an axis."""
     return None in (name, other_name) and (isinstance(name, Axis) or isinstance(other_name, Axis))
 
 
@@ -180,7 +180,7 @@ def same_shape(left: Dims, right: Dims) -> Answer:
 
 
 def show_sizes(dims: Dims) -> str:
-    """The sizes as torch prints them: ``[2, 3]``; ``?`` for an unknown one."""
+    """The sizes as torch prints them: ``[2, 3]``; an unknown one as ``?``."""
     words = ["?" if dim.size is UNKNOWN else str(dim.size) for dim in dims.prefix]
     if dims.open:
         words.append("...")
@@ -189,12 +189,12 @@ def show_sizes(dims: Dims) -> str:
 
 
 def show_rank(dims: Dims) -> str:
-    """The number of dims: ``2``, or ``2+`` where there may be more."""
+    """The number of dims as text: ``2``, or ``2+`` where there may be more."""
     return f"{dims.min_rank}+" if dims.open else str(dims.min_rank)
 
 
 def check_resize(dims: Dims, shape: Dims) -> None:
-    """Refuse to give a named tensor another shape (name_inference.rst, ``resize_``; recorded)."""
+    """Refuse to resize a named tensor (name_inference.rst, ``resize_``; recorded)."""
     if dims.named() is Answer.YES and same_shape(dims, shape) is Answer.NO:
         raise Contradiction(
             "NC205",
@@ -208,7 +208,7 @@ def check_resize(dims: Dims, shape: Dims) -> None:
 
 
 def without_left(dims: Dims, count: int) -> Dims:
-    """The dims that certainly stand right of the first `count`."""
+    """The dims that are certainly right of the first `count`."""
     if not dims.open:
         return Dims(dims.prefix[count:])
     beyond = max(count - len(dims.prefix), 0)
@@ -216,13 +216,13 @@ def without_left(dims: Dims, count: int) -> Dims:
 
 
 def first(dims: Dims, count: int) -> Dims:
-    """Just the first `count` dims, which are certainly there."""
+    """The first `count` dims, which certainly exist."""
     known = dims.prefix[:count]
     return Dims(known + (ANY_DIM,) * (count - len(known)))
 
 
 def last(dims: Dims, count: int) -> Dims:
-    """Just the last `count` dims, which are certainly there."""
+    """The last `count` dims, which certainly exist."""
     if not dims.open:
         return Dims(dims.prefix[len(dims.prefix) - count :])
     known = dims.suffix[max(len(dims.suffix) - count, 0) :]
@@ -285,7 +285,7 @@ def check_expandable(dims: Dims, shape: Dims) -> None:
 
 
 def take_names(receiver_dims: Dims, computed: Dims) -> Dims:
-    """The dims after a write: the computed names, which must equal those it has, if any.
+    """The dims after a write: the computed names, which must equal the target's names, if any.
 
     Source: name_inference.rst, "out function and in-place variants"; recorded: add, resize_as_.
     """

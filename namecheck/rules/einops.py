@@ -1,8 +1,8 @@
 """einops: every letter of a pattern stands for one dimension, before and after.
 
-``b (h w) c`` takes the dim ``h*w`` apart, or puts it together, the first letter outermost. A letter
-is a local name: the tensor decides what it stands for. A dim whose sizes show that it is split in
-another order than it was merged is scrambled, as in a view.
+``b (h w) c`` splits the dim ``h*w``, or merges it, the first letter outermost. A letter is a local
+name, bound to a dim of the tensor. A dim whose sizes show that it is split in another order than it
+was merged in is scrambled, as in a view.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEW = Dim(None, 1, purposeful=True)
 
 @rule(memory="unknown")
 def einops_rearrange(input: Several, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
-    """The dims in the order of the pattern's letters, taken apart and merged (einops.rearrange)."""
+    """The dims in the order of the pattern's letters, split and merged (einops.rearrange)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -41,7 +41,7 @@ def einops_rearrange(input: Several, pattern: str | Unknown, axes_lengths: Lengt
 
 @rule(memory="unknown")
 def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths) -> Dims:
-    """As `einops_rearrange`, with new letters at the sizes given (einops.repeat)."""
+    """As `einops_rearrange`, with new letters at the given sizes (einops.repeat)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -53,7 +53,7 @@ def einops_repeat(input: Several, pattern: str | Unknown, axes_lengths: Lengths)
 def einops_reduce(
     input: Several, pattern: str | Unknown, reduction: Any, axes_lengths: Lengths
 ) -> Dims:
-    """As `einops_rearrange`, without the letters missing on the right (einops.reduce)."""
+    """As `einops_rearrange`, without the letters that the right side lacks (einops.reduce)."""
     if isinstance(pattern, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -65,7 +65,7 @@ def einops_reduce(
 def einops_mix(
     input: Tensor, pattern: str | Unknown, weight_shape: str | Unknown, axes_lengths: Lengths
 ) -> Dims:
-    """The dims of the right side, new letters at the sizes given (einops.layers.torch.EinMix)."""
+    """The dims of the right side, new letters at the given sizes (einops.layers.torch.EinMix)."""
     if isinstance(pattern, Unknown) or isinstance(weight_shape, Unknown):
         return OPEN
     left, right = _sides(pattern)
@@ -118,7 +118,7 @@ def _size(letter: str, value: Any) -> Size:
 
 @dataclass
 class _Letters:
-    """What the letters of a pattern stand for; `sizes` has those that are given."""
+    """The dims that the letters of a pattern are bound to; `sizes` has the given sizes."""
 
     sizes: Mapping[str, Size]
 
@@ -127,7 +127,7 @@ class _Letters:
         self.rest = Dims()
 
     def size(self, letter: Letter) -> Size | None:
-        """The size that a letter is given; None where it is not."""
+        """The given size of a letter; None where it has none."""
         return letter.size if isinstance(letter, Number) else self.sizes.get(letter)
 
     def bind(self, left: Side, dims: Dims) -> None:
@@ -160,7 +160,7 @@ class _Letters:
             self.dims.update(zip(letters, _parts(dim, sizes), strict=True))
 
     def composed(self, group: Group) -> Dims:
-        """What a group of the right side makes of its letters."""
+        """The dim that a group of the right side is composed to."""
         if isinstance(group, EllipsisType):
             return self.rest
         if ... in group and self.rest.open:
@@ -173,7 +173,7 @@ class _Letters:
         return Dims((together(made_dims),))
 
     def _dim(self, letter: Letter) -> Dim:
-        """What a letter stands for; one that is new has the size that it is given."""
+        """The dim of a letter; a new letter has its given size."""
         if letter in self.dims:
             return self.dims[letter]
         size = self.size(letter)
@@ -181,7 +181,7 @@ class _Letters:
 
 
 def sized_dim(size: Size) -> Dim:
-    """A new dim of some size, of 1 on purpose."""
+    """A new dim of some size; a size of 1 is deliberate."""
     return replace(new_dim(size), purposeful=size == 1)
 
 
@@ -196,7 +196,7 @@ def together(dims: Sequence[Dim]) -> Dim:
 
 
 def _sized(letter: Letter, dim: Dim, size: Size) -> Dim:
-    """A whole dim with the size given, where its own is unknown."""
+    """A whole dim with the given size, where its own size is unknown."""
     fresh = sized_dim(size)
     if isinstance(dim.name, Axis) and isinstance(fresh.name, Axis) and clash(dim, fresh):
         words = [str(naming.word(dim.name)), str(naming.word(fresh.name))]
@@ -217,7 +217,7 @@ def _check_size(length: Size, other_size: Size) -> None:
 
 
 def _parts(dim: Dim, chunk_sizes: Sequence[Size | None]) -> list[Dim]:
-    """A dim taken apart, where one of the sizes may not be given."""
+    """The parts of a dim that is split; one of the sizes may be missing."""
     given_size = product(size for size in chunk_sizes if size is not None)
     if None not in chunk_sizes:
         _check_size(dim.size, given_size)
@@ -235,7 +235,7 @@ def _parts(dim: Dim, chunk_sizes: Sequence[Size | None]) -> list[Dim]:
 
 
 def apart(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
-    """The parts of these sizes that a dim is split into, the first outermost."""
+    """The parts that a dim is split into, with these sizes, the first outermost."""
     if dim.name is UNKNOWN:
         return [Dim(UNKNOWN, size) for size in sizes]
     return laid_out([dim], sizes)
@@ -276,7 +276,7 @@ def einops_einsum(tensors_and_pattern: Sequence[Tensor | str | Unknown]) -> Dims
 
 
 def _term(read: Side) -> tuple[str, ...]:
-    """The letters of one operand, as `einsum` takes them."""
+    """The letters of one operand, in the form that `einsum` takes."""
     term_letters: list[str] = []
     for group in read.groups:
         if isinstance(group, EllipsisType):

@@ -23,8 +23,8 @@ Subscripts = tuple[str, ...]
 def einsum(equation: str | Unknown, tensors: Tensors) -> Dims:
     """The dims of the output's letters (torch.einsum).
 
-    A letter that is in the output stands for one name in all operands. Labels that are summed over
-    are not compared, as in every contraction; axes are.
+    A letter of the output has one name in all operands. As in every contraction, labels that are
+    summed over are not compared, but axes are.
     """
     if not isinstance(equation, str):
         return OPEN
@@ -35,7 +35,7 @@ def einsum(equation: str | Unknown, tensors: Tensors) -> Dims:
 
 
 def contracted(terms: Sequence[Subscripts], output: Subscripts, tensors: list[Tensor]) -> Dims:
-    """The dims of the output's letters, given the letters of every operand."""
+    """The dims of the output's letters, from the letters of every operand."""
     _check_count(terms, tensors)
     letters = _Letters(set(output))
     for index, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
@@ -47,7 +47,7 @@ def contracted(terms: Sequence[Subscripts], output: Subscripts, tensors: list[Te
 
 @rule
 def einsum_natively(equation: str | Unknown, tensors: Tensors) -> Unknown | Dims:
-    """torch 2.12 gives every operand all letters, then puts them in order (recorded: einsum)."""
+    """As `einsum`; torch 2.12 permutes every operand to all letters (recorded: einsum)."""
     if isinstance(equation, str) and isinstance(tensors, (tuple, list)):
         inputs = equation.replace(" ", "").partition("->")[0].split(",")
         letters = set("".join(inputs)) - {"."}
@@ -57,7 +57,7 @@ def einsum_natively(equation: str | Unknown, tensors: Tensors) -> Unknown | Dims
 
 
 def _read(equation: str) -> tuple[list[Subscripts], Subscripts]:
-    """The subscripts of every operand and of the output, ``...`` among them."""
+    """The subscripts of every operand and of the output, including ``...``."""
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = [tuple(_subscripts(term)) for term in inputs.split(",")]
     if arrow:
@@ -110,7 +110,7 @@ def _check_count(terms: Sequence[Subscripts], tensors: list[Tensor]) -> None:
 
 @dataclass
 class _Letters:
-    """The dims that the letters stand for so far; `kept` are those of the output."""
+    """The dims that the letters are bound to so far; `kept` are the letters of the output."""
 
     kept: set[str]
     dims: dict[str, Dim] = field(default_factory=dict)

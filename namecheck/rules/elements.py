@@ -1,4 +1,4 @@
-"""Operators that look elements up: by index, by search, by what they are."""
+"""Operators that look elements up: by index, by search, by a property."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def take(input: Tensor, indices: Tensor) -> Dims:
 def nonzero(
     input: Tensor, as_tuple: bool | Unknown = False
 ) -> Dims | tuple[Dims, ...] | Many | Unknown:
-    """A row for each nonzero element; as a tuple, the indices of each dim (torch.nonzero)."""
+    """A row for each nonzero element; as a tuple, a vector for each dim (torch.nonzero)."""
     if as_tuple is False:
         return argwhere(input)
     if isinstance(as_tuple, Unknown):
@@ -40,7 +40,7 @@ def argwhere(input: Tensor) -> Dims:
 
 @rule(memory="fresh")
 def searchsorted(sorted_sequence: Tensor, input: TensorOrNumber) -> Dims:
-    """The dims of the values looked up; rows meet rows, or one vector all (torch.searchsorted)."""
+    """The dims of the values; rows match rows, or one vector matches all (torch.searchsorted)."""
     if not isinstance(input, Tensor):
         return Dims()
     sequence, ranks = sorted_sequence.dims, (sorted_sequence.dims.rank, input.dims.rank)
@@ -72,7 +72,7 @@ def isin(elements: object, test_elements: object) -> Dims:
 
 @rule(memory="fresh")
 def multinomial(input: Tensor, num_samples: Size) -> Dims:
-    """The rows stay; the samples have no name (torch.multinomial)."""
+    """The rows are kept; the samples are an unnamed dim (torch.multinomial)."""
     if input.dims.rank is None:
         return OPEN
     return Dims((*input.dims.prefix[:-1], new_dim(num_samples)))
@@ -97,7 +97,7 @@ def embedding(input: Tensor, weight: Tensor) -> Dims:
 
 @rule(memory="fresh")
 def embedding_module(input: Tensor, embedding_dim: Size = UNKNOWN) -> Dims:
-    """The index's dims, then the features, which a symbolic size names (nn.Embedding)."""
+    """The index's dims, then the features, named by a symbolic size (nn.Embedding)."""
     return embedding(input, Tensor(Dims((Dim(None), new_dim(embedding_dim)))))
 
 
@@ -110,7 +110,7 @@ def unique(
 ) -> Dims | tuple[Dims, ...] | Unknown:
     """The distinct elements, or slices along `dim`; inverse indices; counts (torch.unique).
 
-    A label along `dim` stays; of an axis some are left.
+    A label along `dim` is kept; an axis becomes a part of itself.
     """
     if isinstance(return_inverse, Unknown) or isinstance(return_counts, Unknown):
         return UNKNOWN
@@ -128,13 +128,13 @@ def unique(
 
 @rule(memory="unknown")
 def counts(input: Tensor, bins: Size = 100) -> Dims:
-    """A dim of bins, which only a symbolic size names (torch.histc)."""
+    """A dim of bins, named only by a symbolic size (torch.histc)."""
     return Dims((Dim() if isinstance(bins, Unknown) else new_dim(bins),))
 
 
 @rule(memory="unknown")
 def counts_between(input: Tensor, bins: Tensor | Size = 100) -> tuple[Dims, Dims]:
-    """A dim of bins, and one of their edges (torch.histogram)."""
+    """A dim of bins, and a dim of their edges (torch.histogram)."""
     if not isinstance(bins, Tensor):
         more = UNKNOWN if isinstance(bins, Unknown) else bins + 1
         return counts(input, bins), counts(input, more)

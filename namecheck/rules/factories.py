@@ -27,7 +27,7 @@ def factory(size: Sizes, names: Names = None, device: Any = None, layout: Any = 
 def filled_factory(
     size: Sizes, names: Names = None, device: Any = None, layout: Any = None
 ) -> Dims:
-    """As `factory`, for what torch fills through ``full`` (recorded: zeros, ones)."""
+    """As `factory`, for factories that torch computes through ``full`` (recorded: zeros, ones)."""
     if names is not None and not isinstance(names, Unknown):
         _check_place(device, layout, "full(...) is not implemented for sparse layout")
     elif not isinstance(size, Unknown) and any(isinstance(n, int) and n < 0 for n in size):
@@ -36,7 +36,7 @@ def filled_factory(
 
 
 def _check_place(device: Any, layout: Any, sparse: str) -> None:
-    """Named tensors live in strided memory of a real device (recorded: zeros, empty)."""
+    """Refuse names on a sparse tensor, or on the meta device (recorded: zeros, empty)."""
     if isinstance(layout, Constant) and layout.name != "strided":
         raise Contradiction("NC120", sparse)
     if device == "meta" or device == Constant("device", "meta"):
@@ -85,7 +85,7 @@ def _copied(dims: Dims, names: Names) -> Dims:
 
 
 def shape_of(data: Any) -> Dims:
-    """The dims of nested lists of numbers; open where something in them is not known."""
+    """The dims of nested lists of numbers; open where part of them is unknown."""
     nested_lengths: list[Size] = []
     level = data
     while isinstance(level, (tuple, list)):
@@ -102,7 +102,7 @@ def shape_of(data: Any) -> Dims:
 
 
 def _check_datum(value: Any) -> None:
-    """Refuse what is no number (recorded: tensor)."""
+    """Refuse an item that is no number (recorded: tensor)."""
     if isinstance(value, str):
         raise Contradiction("NC114", "new(): invalid data type 'str'", error="TypeError")
     if value is None or isinstance(value, dict):
@@ -129,7 +129,7 @@ def new_sized(input: Tensor, size: Sizes) -> Dims:
 
 @rule(memory="given")
 def new_data(input: Tensor, data: Any) -> Dims:
-    """An unnamed tensor of the data (torch.Tensor.new_tensor)."""
+    """An unnamed tensor with the shape of the data (torch.Tensor.new_tensor)."""
     return shape_of(data)
 
 
@@ -141,7 +141,7 @@ def vector_of(n: Size) -> Dims:
 
 @rule(memory="fresh")
 def arange(begin: Any, end: Any = None, step: Any = 1) -> Dims | Tensor:
-    """An unnamed vector of numbers from `begin` to `end`, of ints if these are (torch.arange)."""
+    """An unnamed vector from `begin` to `end`, of ints if both are ints (torch.arange)."""
     first, last = (0, begin) if end is None else (begin, end)
     if not all(isinstance(bound, (int, Expression)) for bound in (first, last, step)):
         return Dims((Dim(None),))
@@ -168,5 +168,5 @@ def scalar(s: Any) -> Dims:
 
 @rule(memory="fresh")
 def triangle(row: Any, col: Any, offset: Any = 0) -> Dims:
-    """Indices of a triangle: two rows, as many columns as it has elements (torch.tril_indices)."""
+    """Indices of a triangle: two rows, one column for each of its elements (torch.tril_indices)."""
     return Dims((Dim(None, 2), Dim(None)))

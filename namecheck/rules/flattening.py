@@ -45,7 +45,7 @@ def flatten(
     out_dim: Name | EllipsisType = ...,
     dims: Sequence[DimArgument] | Unknown = UNKNOWN,
 ) -> Dims:
-    """Adjacent dims become one, called `out_dim` (named_tensor.rst, ``flatten``)."""
+    """Adjacent dims are merged into one, called `out_dim` (named_tensor.rst, ``flatten``)."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
     result = _merged(input.dims, start, end, out_dim)
     naming.check_distinct(result.names)
@@ -60,7 +60,7 @@ def flatten_natively(
     out_dim: Name | EllipsisType = ...,
     dims: Sequence[DimArgument] | Unknown = UNKNOWN,
 ) -> Dims | Writes:
-    """torch 2.12 needs `out_dim` for named dims, and names the input too if it flattens one dim."""
+    """As `flatten`; torch 2.12 needs `out_dim` for names, and renames the input of one dim."""
     start, end = _range(input.dims, start_dim, end_dim, out_dim, dims)
     alone = _alone(input.dims, start, end)
     if out_dim is ... and alone is Answer.NO and input.dims.named() is Answer.YES:
@@ -95,12 +95,12 @@ def _range(
 
 
 def _of_the_end(position: Position, dim: DimArgument) -> Position:
-    """An index beyond the known dims of an open list counts from the end of the list."""
+    """Rewrite an index beyond the known dims of an open list to count from the end."""
     return dim if position is ANYWHERE and isinstance(dim, int) else position
 
 
 def _after(dims: Dims, start: int, end: int) -> bool:
-    """Whether `start` certainly stands right of `end`."""
+    """Whether `start` is certainly right of `end`."""
     if (start < 0) is (end < 0):
         return start > end
     is_known = len(dims.suffix) >= -start if start < 0 else len(dims.prefix) > start
@@ -129,14 +129,14 @@ def _consecutive(dims: Dims, dim_arguments: Sequence[DimArgument]) -> tuple[Posi
 
 
 def _apart(dims: Dims, first: int, second: int) -> bool:
-    """Whether `second` is certainly not the dim next to `first`."""
+    """Whether `second` is certainly not adjacent to `first`."""
     if (first < 0) is (second < 0):
         return first + 1 != second
     return first < 0 or first + 1 != len(dims.prefix) or second != -len(dims.suffix)
 
 
 def _alone(dims: Dims, start: Position, end: Position) -> Answer:
-    """Whether exactly one dim is flattened, which torch leaves as it is."""
+    """Whether exactly one dim is flattened, which torch returns unchanged."""
     if not isinstance(start, int) or not isinstance(end, int):
         return Answer.MAYBE
     if dims.rank == 0:
@@ -172,7 +172,7 @@ def _at(dims: Dims, position: int) -> Dim:
 
 
 def _merged_dim(dims: Dims, start: Position, end: Position) -> Dim:
-    """What the dims from `start` to `end` are merged into, without their labels."""
+    """The dim that the dims from `start` to `end` are merged into, without labels."""
     if not isinstance(start, int) or not isinstance(end, int) or (start < 0) is not (end < 0):
         return Dim(UNKNOWN if _may_be_axes(dims) else None)
     return merged([_at(dims, place) for place in range(start, end + 1)])
@@ -184,7 +184,7 @@ def _may_be_axes(dims: Dims) -> bool:
 
 @rule(memory="reshapes")
 def unflatten(input: Tensor, dim: DimArgument, sizes: Any, names: Names = None) -> Dims:
-    """One dim becomes several, named by pairs or by `names` (named_tensor.rst, ``unflatten``)."""
+    """Split one dim into several, with names for them (named_tensor.rst, ``unflatten``)."""
     return _unflatten(input.dims, dim, sizes, names, strict=False)
 
 
@@ -268,7 +268,7 @@ def _empty() -> Contradiction:
 
 
 def _pairs(sizes: Any) -> tuple[Any, Any] | None:
-    """Names and sizes of a list of pairs; None where it holds sizes alone."""
+    """Names and sizes of a list of pairs; None where it has only sizes."""
     if isinstance(sizes, Mapping):
         return tuple(sizes.keys()), tuple(sizes.values())
     if not isinstance(sizes, (tuple, list)) or not isinstance(sizes[0], (tuple, list)):
@@ -328,7 +328,7 @@ def _split(
 
 
 def _parts(dim: Dim, sizes: Sequence[Size]) -> list[Dim]:
-    """The parts of a dim: an axis is split into its factors, a label leaves no name."""
+    """The parts of a dim: an axis is split into its factors, a label gives unnamed parts."""
     if isinstance(dim.name, naming.Axis):
         return laid_out([dim], sizes)
     unknown = dim.name is UNKNOWN

@@ -1,7 +1,7 @@
-"""Fourier transforms: every dim keeps its name, and those that are transformed may change in size.
+"""Fourier transforms: every dim keeps its name; transformed dims may change their size.
 
-A real signal has half as many frequencies, and its last transformed dim half the size and one
-(``rfft``, ``ihfft``); the way back doubles it (``irfft``, ``hfft``).
+A real signal has half as many frequencies: its last transformed dim has the size ``n // 2 + 1``
+(``rfft``, ``ihfft``); the inverse doubles it (``irfft``, ``hfft``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from namecheck.rules.splits import part_of
 
 Length: TypeAlias = Size | None
 Lengths: TypeAlias = Sequence[Length] | Length
-# The size of the last dim, of its size before and of the length that was asked for.
+# The size of the last dim, from its size before and from the requested length.
 _Last: TypeAlias = Callable[[Known, Known | None], Known]
 
 
@@ -58,7 +58,7 @@ def fourier_double(
 
 
 def _of_many(dims: Dims, s: Lengths, dim: DimArgument | DimArguments, last: _Last) -> Dims:
-    """Transforms `dim`; without it the last dims, as many as there are lengths, or all."""
+    """Transform `dim`; without it the last dims, as many as there are lengths, or all."""
     lengths = None if s is None else list(s) if isinstance(s, Sequence) else [s]
     if isinstance(dim, (int, str, Unknown)):
         return _transformed(dims, lengths or [None], [dim], last)
@@ -87,7 +87,7 @@ def _transformed(
 
 
 def _resized(dim: Dim, size: Size) -> Dim:
-    """A dim of another size: a label stays, an axis unless the size is that of another one."""
+    """A dim of another size: a label is kept; an axis too, unless the size is another axis's."""
     return part_of(dim, size) if isinstance(dim.name, Axis) else replace(dim, size=size)
 
 

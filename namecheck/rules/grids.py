@@ -32,7 +32,7 @@ NEW = Dim(None, 1, purposeful=True)
 
 @rule(memory="unknown")
 def meshgrid(tensors: Tensors, indexing: str | Unknown | None = None) -> tuple[Dims, ...] | Unknown:
-    """A grid with a dim for each vector, once for each of them (torch.meshgrid)."""
+    """One grid for each vector; each grid has a dim for every vector (torch.meshgrid)."""
     if isinstance(tensors, (Many, Unknown)):
         return UNKNOWN
     for tensor in tensors:
@@ -54,7 +54,7 @@ def meshgrid(tensors: Tensors, indexing: str | Unknown | None = None) -> tuple[D
 
 
 def _vector(dims: Dims) -> Dim:
-    """The dim of a vector; a number is one of size 1."""
+    """The dim of a vector; a number gives a dim of size 1."""
     if dims.rank is None:
         return dims.prefix[0] if dims.prefix else ANY_DIM
     return dims.prefix[0] if dims.prefix else NEW
@@ -62,7 +62,7 @@ def _vector(dims: Dims) -> Dim:
 
 @rule(memory="unknown")
 def cartesian_prod(tensors: Tensors) -> Dims:
-    """A row for each combination; a single vector stays as it is (torch.cartesian_prod)."""
+    """A row for each combination; a single vector is returned unchanged (torch.cartesian_prod)."""
     if isinstance(tensors, (Many, Unknown)):
         return OPEN
     for tensor in tensors:
@@ -150,7 +150,7 @@ def side_of_square(diagonal: Dim, offset: int | Unknown) -> Dim:
 
 @rule(memory="unknown")
 def sum_to_size(input: Tensor, size: Sizes) -> Dims:
-    """The dims summed until they have these sizes, which broadcast to them (sum_to_size)."""
+    """The dims summed to these sizes, which must broadcast to the input's (sum_to_size)."""
     if isinstance(size, Unknown) or input.dims.rank is None:
         return OPEN
     if len(size) > input.dims.rank:

@@ -1,7 +1,7 @@
 """Indexing: ``x[…]`` and ``x[…] = value`` (name_inference.rst, "Keeps input names"; recorded).
 
-Ints remove a dim, slices keep it, None puts a new one. What torch 2.12 refuses with names follows
-the natural rule: an index tensor puts its own dims in the place of those that it indexes.
+Ints remove a dim, slices keep it, None inserts a new one. Index tensors, which torch 2.12 refuses
+with names, follow the natural rule: their dims replace the dims that they index.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def indexing(input: Tensor, index: Any) -> Dims:
 
 @rule
 def indexing_natively(input: Tensor, index: Any) -> Dims:
-    """torch 2.12 refuses None, bools, lists and index tensors where there are names."""
+    """As `indexing`; torch 2.12 refuses None, bools, lists and index tensors with names."""
     taken = _indexed(input.dims, index, native=True)
     taken.refuse("index.Tensor")
     return taken.result()
@@ -43,14 +43,14 @@ def indexing_natively(input: Tensor, index: Any) -> Dims:
 
 @rule
 def assigning(input: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``: the value broadcasts to what is indexed (recorded: setitem)."""
+    """``x[index] = value``: the value is broadcast to the indexed part (recorded: setitem)."""
     target = _indexed(input.dims, index, native=False).result()
     if isinstance(value, Tensor):
         _check_value(target, value.dims)
 
 
 def _check_value(indexed: Dims, value_dims: Dims) -> None:
-    """The value's leading dims of size 1 do not count, as torch drops them."""
+    """Check a value against the indexed part; torch drops the value's leading dims of size 1."""
     dims = _without_leading_ones(value_dims, indexed)
     broadcast(indexed, dims)
     dim_map.check_expandable(dims, indexed)
@@ -66,12 +66,12 @@ def _without_leading_ones(dims: Dims, indexed: Dims) -> Dims:
 
 @rule
 def assigning_natively(input: Tensor, index: Any, value: Any) -> None:
-    """torch 2.12 copies into a view: names must match, but for a value that is broadcast."""
+    """As `assigning`; torch 2.12 copies into a view: names must match, or the value is expanded."""
     if index is False:
         return
     taken = _indexed(input.dims, index, native=True)
     if taken.advanced and isinstance(value, Tensor) and _starts_with_one(value.dims):
-        refuse_named("view", (value,))  # by a view torch drops leading dims of size 1
+        refuse_named("view", (value,))  # torch drops leading dims of size 1 by a view
     taken.refuse("index_put_", value)
     if taken.advanced or not isinstance(value, Tensor) or value.dims.rank == 0:
         return
@@ -92,7 +92,7 @@ def _starts_with_one(dims: Dims) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Advanced:
-    """A dim (or more, under a mask) that an index tensor, a list or a bool takes the place of."""
+    """A dim (or more, under a mask) that an index tensor, a list or a bool replaces."""
 
     over: tuple[Dim, ...]
     index: Dims
@@ -103,7 +103,7 @@ class _Advanced:
 
 @dataclass(slots=True)
 class _Taken:
-    """The dims of the result so far, and those that are still to be indexed."""
+    """The dims of the result so far, and those that are not yet indexed."""
 
     slots: list[Dim | _Advanced | Dims] = field(default_factory=list)
     left: Dims = SCALAR
@@ -123,7 +123,7 @@ class _Taken:
         return max((part.named() for part in parts), key=lambda answer: answer.value)
 
     def refuse(self, aten: str, *others: Any) -> None:
-        """Raise where an index tensor certainly meets names."""
+        """Raise where an index tensor certainly indexes a named tensor."""
         answers = [self.named(), *(named(o) for o in others), *(a.named for a in self.advanced)]
         if self.advanced and Answer.YES in answers:
             raise not_supported(aten)
@@ -142,7 +142,7 @@ def _as_dims(slot: Dim | _Advanced | Dims) -> Dims:
 
 
 def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Advanced]) -> Dims:
-    """The dims of all index tensors, broadcast, stand where the first one does, or in front."""
+    """The broadcast dims of all index tensors replace the first indexed dim, or stand in front."""
     put = reduce(broadcast, [one.index for one in advanced])
     if len(advanced) == 1:
         put = _kept_name(advanced[0])
@@ -155,7 +155,7 @@ def _with_advanced(slots: Sequence[Dim | _Advanced | Dims], advanced: list[_Adva
 
 
 def _kept_name(slot: _Advanced) -> Dims:
-    """A list or a mask along one dim keeps its name; whether an index tensor does is unknown."""
+    """A list or a mask along one dim keeps its name; for an index tensor that is unknown."""
     if len(slot.over) != 1 or slot.index.rank != 1 or slot.index.prefix[0].name is not None:
         return slot.index
     name: Name = slot.over[0].name
@@ -211,7 +211,7 @@ def _indexed(dims: Dims, index: Any, *, native: bool) -> _Taken:
 
 
 def _items(index: Any) -> list[Any]:
-    """An index as the list of its parts; torch takes some lists for tuples (recorded)."""
+    """The parts of an index as a list; torch treats some lists as tuples (recorded)."""
     if isinstance(index, tuple):
         return list(index)
     apart = (Tensor, list, tuple, slice, EllipsisType, type(None))
@@ -265,11 +265,11 @@ def _check_slice(cut: slice) -> None:
 
 
 def _is_doubtful(item: Any) -> bool:
-    """Whether it is unknown how many dims an item indexes."""
+    """Whether the number of dims that an item indexes is unknown."""
     if isinstance(item, (Unknown, Many)):
         return True
     if isinstance(item, list):
-        return any(isinstance(part, Unknown) for part in item)  # it may hold a list or a slice
+        return any(isinstance(part, Unknown) for part in item)  # it may contain a list or a slice
     if not isinstance(item, Tensor):
         return False
     doubt = is_among(item.dtype, _MASKS) is Answer.MAYBE
@@ -277,7 +277,7 @@ def _is_doubtful(item: Any) -> bool:
 
 
 def _until_doubt(dims: Dims, parts: Sequence[Any]) -> _Taken:
-    """The dims before the first item for which the number of indexed dims is unknown."""
+    """The dims before the first item that indexes an unknown number of dims."""
     taken = _Taken()
     for place, item in enumerate(parts):
         _check_item(item)
@@ -311,7 +311,7 @@ def _take(so_far: _Taken, item: Any, over: tuple[Dim, ...], place: int, *, nativ
     elif isinstance(item, Expression) or (isinstance(item, Tensor) and item.dims.rank == 0):
         return
     else:
-        if not native:  # torch 2.12 refuses names before it looks at the mask
+        if not native:  # torch 2.12 refuses names before it reads the mask
             _check_mask(item, over)
         so_far.slots.append(_advanced(item, over))
 
@@ -323,7 +323,7 @@ def _check_mask(item: Any, over: tuple[Dim, ...]) -> None:
 
 
 def _masks(tensor: Tensor) -> bool:
-    """Whether a tensor is certainly a mask, and no list of indices."""
+    """Whether a tensor is certainly a mask, and no tensor of indices."""
     return is_among(tensor.dtype, _MASKS) is Answer.YES
 
 
@@ -363,7 +363,7 @@ def _sliced(dim: Dim, cut: slice) -> Dim:
 
 
 def _extent(size: Size, cut: slice) -> Size:
-    """The size of a slice with symbols, which is assumed to stay within the dim."""
+    """The size of a slice with symbols, which is assumed to lie within the dim."""
     step = 1 if cut.step is None else cut.step
     first = 0 if cut.start is None else _bound(size, cut.start)
     last = size if cut.stop is None else _bound(size, cut.stop)
@@ -374,7 +374,7 @@ def _extent(size: Size, cut: slice) -> Size:
 
 
 def _bound(size: Size, limit: Any) -> Size:
-    """A start or stop counted from the left; unknown where its sign is."""
+    """A start or stop counted from the left; unknown where its sign is unknown."""
     if not isinstance(limit, (int, Expression)):
         return UNKNOWN
     if is_at_least(0, limit):
@@ -400,7 +400,7 @@ def _advanced(item: Any, over: tuple[Dim, ...]) -> _Advanced:
 
 
 def _is_no_mask(mask: Dims, over: tuple[Dim, ...]) -> bool:
-    """Whether a tensor has other axes than a mask of these dims would have."""
+    """Whether a tensor has other axes than a mask over these dims."""
     return any(clash(own, dim) for own, dim in zip(mask.prefix, over, strict=False))
 
 

@@ -19,7 +19,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="fresh")
 def linear_module(input: Tensor, in_features: Size = UNKNOWN, out_features: Size = UNKNOWN) -> Dims:
-    """The input's names but the last; a symbolic size names the features made (nn.Linear)."""
+    """The input's names but the last; a symbolic size names the output features (nn.Linear)."""
     weight = Dims((new_dim(in_features), new_dim(out_features)))
     if input.dims.min_rank:
         check_contracted(input.dims, weight)
@@ -40,7 +40,7 @@ def bilinear_module(
     in2_features: Size = UNKNOWN,
     out_features: Size = UNKNOWN,
 ) -> Dims:
-    """The inputs' outer dims unified, then the features made (nn.Bilinear)."""
+    """The inputs' outer dims unified, then the output features (nn.Bilinear)."""
     weight = tuple(map(new_dim, (out_features, in1_features, in2_features)))
     return bilinear(input1, input2, Tensor(Dims(weight)))
 
@@ -51,7 +51,7 @@ def normalizes_last(
     normalized_shape: Size | Sequence[Size] = UNKNOWN,
     weight: Tensor | None = None,
 ) -> Dims:
-    """The input's names; its last dims have the shape normalized (nn.LayerNorm)."""
+    """The input's names; its last dims must have the normalized shape (nn.LayerNorm)."""
     sizes = _listed(normalized_shape)
     if input.dims.rank is not None and len(sizes) > input.dims.rank:
         raise Contradiction(
@@ -99,7 +99,7 @@ def normalizes_by_vectors(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
 ) -> Dims:
-    """The input's names; dim 1 has the size of every vector given (F.batch_norm)."""
+    """The input's names; dim 1 must have the size of every vector argument (F.batch_norm)."""
     channels = first(input.dims, 2).prefix[1] if input.dims.min_rank > 1 else ANY_DIM
     what = "the second dim and the channels that it is normalised by"
     for vector in (running_mean, running_var, weight, bias):
@@ -110,7 +110,7 @@ def normalizes_by_vectors(
 
 @rule
 def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
-    """torch 2.12 refuses names under the name of the method (nn.functional.interpolate)."""
+    """As `interpolates`; torch 2.12 refuses names, by a kernel for each mode (interpolate)."""
     if input.dims.named() is Answer.YES and isinstance(mode, str) and input.dims.rank is not None:
         word = {"nearest-exact": "_upsample_nearest_exact"}.get(mode, f"upsample_{mode}")
         dims = {"linear": "1d", "bilinear": "2d", "bicubic": "2d", "trilinear": "3d"}
@@ -120,7 +120,7 @@ def interpolate_natively(input: Tensor, mode: Word = "nearest") -> Dims:
 
 @rule(memory="first")
 def dropout1d(input: Tensor) -> Dims:
-    """The input's dims: channels, perhaps of a batch, and one more (nn.functional.dropout1d)."""
+    """The input's dims: perhaps a batch, then channels, then one more (nn.functional.dropout1d)."""
     if input.dims.rank is not None and input.dims.rank not in (2, 3):
         raise Contradiction(
             "NC207",
@@ -141,7 +141,7 @@ def rms_norm_natively(input: Tensor, weight: Tensor | None = None) -> Dims:
 
 @rule(memory="unknown")
 def embeds_bags(input: Tensor, weight: Tensor, offsets: Tensor | Unknown | None = None) -> Dims:
-    """A vector for each bag: each row of a matrix, or each of `offsets` (embedding_bag)."""
+    """A vector for each bag: for each row of a matrix, or for each of `offsets` (embedding_bag)."""
     if of_rank(weight.dims, 2) is None:
         raise _not_bags("weight has to be a 2D Tensor", weight.dims)
     if input.dims.rank is not None and input.dims.rank not in (1, 2):

@@ -1,6 +1,6 @@
-"""Elements picked and written by an index tensor: ``gather``, ``scatter``, ``index_select``.
+"""Elements read and written by an index tensor: ``gather``, ``scatter``, ``index_select``.
 
-All dims but the one that is indexed are those of the input, in input, index and source alike.
+Input, index and source have the same dims, except for the indexed one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def gather(input: Tensor, dim: DimArgument, indices: Tensor) -> Dims:
 def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:
     ranks = dims.rank, index_dims.rank
     if 0 in index_dims.sizes:
-        return  # with nothing to pick it is not looked at (recorded: gather, scatter)
+        return  # torch does not check it if there is nothing to read (recorded: gather, scatter)
     if None not in ranks and max(ranks[0] or 0, 1) != max(ranks[1] or 0, 1):
         raise Contradiction(
             "NC207",
@@ -49,7 +49,7 @@ def _check_ranks(dims: Dims, index_dims: Dims, role: str = "input") -> None:
 
 
 def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
-    """Refuse dims that differ in name, at any place but the one that is indexed."""
+    """Refuse dims whose names differ, at any position but the indexed one."""
     if dims.rank is None or dims.rank != others.rank or not isinstance(place, int):
         return
     for position, (own, given) in enumerate(zip(dims.prefix, others.prefix, strict=True)):
@@ -58,7 +58,7 @@ def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
 
 
 def _picked(own: Dim, indexed: Dim) -> Dim:
-    """The dim that is indexed: a label stays, an axis becomes the index's dim."""
+    """The indexed dim: a label is kept, an axis becomes the index's dim."""
     if isinstance(own.name, (str, Unknown)):
         return Dim(own.name, indexed.size)
     return Dim(None if isinstance(indexed.name, str) else indexed.name, indexed.size)
@@ -69,13 +69,13 @@ def _kept(own: Dim, indexed: Dim) -> Dim:
 
 
 def _either(own: Dim, indexed: Dim) -> Dim:
-    """A dim that may be the one indexed."""
+    """A dim that may be the indexed one."""
     kept, picked = _kept(own, indexed).name, _picked(own, indexed).name
     return Dim(kept if kept == picked else UNKNOWN, indexed.size)
 
 
 def _vague(dims: Dims) -> Dims:
-    """The dims where any may be the one indexed: labels stay."""
+    """The dims where any may be the indexed one: labels are kept."""
     kept_labels: list[Name] = [label if isinstance(label, str) else UNKNOWN for label in dims.names]
     return dims.rename(kept_labels).sizeless()
 
@@ -84,7 +84,7 @@ def _vague(dims: Dims) -> Dims:
 def scatters(
     input: Tensor, dim: DimArgument, indices: Tensor, src: TensorOrNumber | None = None
 ) -> Dims:
-    """The input's dims; index and source have them too, but for `dim` (torch.scatter)."""
+    """The input's dims; index and source have the same, except at `dim` (torch.scatter)."""
     place = locate(input.dims, dim)
     _check_ranks(input.dims, indices.dims, "self")
     _check_others("scatter", input.dims, indices.dims, place)
@@ -95,7 +95,7 @@ def scatters(
 
 @rule(memory="unknown", overlaps="refused")
 def writes_along(input: Tensor, dim: DimArgument, indices: Tensor, source: Any = None) -> Dims:
-    """The input's dims; the source has as many along `dim` as the index (torch.index_add)."""
+    """The input's dims; source and index have one size along `dim` (torch.index_add)."""
     place = locate(input.dims, dim)
     if not isinstance(source, Tensor) or input.dims.rank is None or not isinstance(place, int):
         return input.dims

@@ -1,6 +1,6 @@
-"""Losses: how far a prediction is from a target, one number or one for each of them (torch.nn).
+"""Losses: the distance of a prediction from a target, one number or one for each (torch.nn).
 
-A rule answers with the dims of the single losses; `reduced` takes their mean or sum.
+A rule returns the dims of the single losses; `reduced` takes their mean or sum.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _REDUCTION: Final = tuple(
 def reduced(losses: Callable[..., Dims]) -> Callable[..., Dims]:
     """A rule for the mean or sum of losses: one number, unless the call asks for no reduction.
 
-    It takes the parameters of `losses`, which answers with the dims of the single losses, and
-    those of `_REDUCTION` (torch.nn.L1Loss; `size_average` and `reduce` are the older way to ask).
+    It takes the parameters of `losses`, which returns the dims of the single losses, and those of
+    `_REDUCTION` (torch.nn.L1Loss; `size_average` and `reduce` are the older way to ask).
     """
 
     @wraps(losses)
@@ -87,7 +87,7 @@ def unifies_three_to_scalar(input1: Tensor, input2: Tensor, target: Tensor) -> D
 @rule(memory="unknown")
 @reduced
 def compares_vectors(anchor: Tensor, positive: Tensor, negative: Tensor) -> Dims:
-    """All inputs unify, and lose the last dim (nn.functional.triplet_margin_loss)."""
+    """All inputs unify, and drop the last dim (nn.functional.triplet_margin_loss)."""
     unified = broadcast(broadcast(anchor.dims, positive.dims), negative.dims)
     return without_right(unified, 1)
 
@@ -95,7 +95,7 @@ def compares_vectors(anchor: Tensor, positive: Tensor, negative: Tensor) -> Dims
 @rule(memory="unknown")
 @reduced
 def compares_pairs(input1: Tensor, input2: Tensor, target: Tensor) -> Dims:
-    """Two batches of vectors and a verdict for each pair (nn.functional.cosine_embedding_loss)."""
+    """Two batches of vectors and a label for each pair (nn.functional.cosine_embedding_loss)."""
     unified = without_right(broadcast(input1.dims, input2.dims), 1)
     return broadcast(unified, target.dims)
 
@@ -103,14 +103,14 @@ def compares_pairs(input1: Tensor, input2: Tensor, target: Tensor) -> Dims:
 @rule(memory="unknown")
 @reduced
 def classifies(input: Tensor, target: Tensor, weight: Tensor | Unknown | None = None) -> Dims:
-    """The input's dims without the classes, dim 1, are the target's (nn.functional.nll_loss)."""
+    """The input without the classes, dim 1, unifies with the target (nn.functional.nll_loss)."""
     return _without_classes("nll_loss", input.dims, target.dims, weight)
 
 
 @rule(memory="unknown")
 @reduced
 def classifies_rows(input: Tensor, target: Tensor, weight: Tensor | Unknown | None = None) -> Dims:
-    """As `classifies`; of one row the target may have a dim, too (multi_margin_loss)."""
+    """As `classifies`; for a single row the target may have a dim (multi_margin_loss)."""
     if input.dims.rank is not None and input.dims.rank < 2:
         return target.dims
     return _without_classes("nll_loss", input.dims, target.dims, weight)
@@ -119,7 +119,7 @@ def classifies_rows(input: Tensor, target: Tensor, weight: Tensor | Unknown | No
 @rule(memory="fresh")
 @reduced
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | Unknown | None = None) -> Dims:
-    """As `classifies`; a target of the input's shape has probabilities (nn.functional)."""
+    """As `classifies`; a target with the input's shape holds probabilities (nn.functional)."""
     return _entropies(input.dims, target.dims, weight)
 
 
@@ -164,7 +164,7 @@ def _without_classes(call: str, dims: Dims, classes: Dims, weight: Tensor | Unkn
 @rule(memory="unknown")
 @reduced
 def classifies_several(input: Tensor, target: Tensor) -> Dims:
-    """Input and target unify, and lose the classes, the last dim (multilabel_margin_loss)."""
+    """Input and target unify, and drop the last dim, the classes (multilabel_margin_loss)."""
     unified = broadcast(input.dims, target.dims)
     return without_right(unified, 1)
 
@@ -172,7 +172,7 @@ def classifies_several(input: Tensor, target: Tensor) -> Dims:
 @rule(memory="unknown")
 @reduced
 def ctc_loss(log_probs: Tensor, targets: Tensor) -> Dims:
-    """One number; unreduced, one for each of the batch, dim 1 (nn.functional.ctc_loss)."""
+    """One number; without reduction, one for each of the batch, dim 1 (nn.functional.ctc_loss)."""
     dims = log_probs.dims
     return OPEN if dims.rank is None else Dims(dims.prefix[1:-1])
 
@@ -180,7 +180,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor) -> Dims:
 @rule
 @reduced
 def cross_entropy_natively(input: Tensor, target: Tensor) -> Dims:
-    """torch 2.12 supports probabilities, and refuses classes (recorded: cross_entropy)."""
+    """As `cross_entropy`; torch 2.12 refuses classes with names (recorded: cross_entropy)."""
     one, other = input.dims.rank, target.dims.rank
     if one is not None and other is not None and one != other:
         refuse_named("nll_loss_forward" if one <= 2 else "view", [input, target])
@@ -193,7 +193,7 @@ def cross_entropy_natively(input: Tensor, target: Tensor) -> Dims:
 @rule
 @reduced
 def kl_div_natively(input: Tensor, target: Tensor, log_target: bool | Unknown = False) -> Dims:
-    """torch 2.12 takes logarithms with what it does not support (recorded: kl_div)."""
+    """Both inputs unify; torch 2.12 refuses names in its ``xlogy`` (recorded: kl_div)."""
     if log_target is False:
         refuse_named("xlogy.Tensor", [target])
     return broadcast(target.dims, input.dims)
@@ -202,7 +202,7 @@ def kl_div_natively(input: Tensor, target: Tensor, log_target: bool | Unknown = 
 @rule
 @reduced
 def poisson_nll_loss_natively(input: Tensor, target: Tensor, full: bool | Unknown = False) -> Dims:
-    """torch 2.12 multiplies target and input first (recorded: poisson_nll_loss)."""
+    """Both inputs unify; torch 2.12 multiplies them first (recorded: poisson_nll_loss)."""
     unified = broadcast(input.dims, broadcast(target.dims, input.dims))
     if full is True:
         refuse_named("mul.Scalar", [target])

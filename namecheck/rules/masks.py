@@ -22,7 +22,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 
 @rule(memory="unknown")
 def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
-    """The mask is matched with the input from the mask's side (recorded: masked_fill_)."""
+    """As `masked_fill`, but matched from the mask's side (recorded: masked_fill_)."""
     unified = _broadcast_to(mask.dims, input.dims, "masked_fill_")
     _check_value(value)
     return unified
@@ -30,7 +30,7 @@ def masked_fill_in_place(input: Tensor, mask: Tensor, value: Any = 0) -> Dims:
 
 @rule(memory="fresh")
 def masked_select(input: Tensor, mask: Tensor) -> Dims:
-    """The mask must align with the input; the result is flat (recorded: masked_select)."""
+    """The mask must align with the input; the result is a vector (recorded: masked_select)."""
     _unified(input.dims, mask.dims)
     return Dims((Dim(None),))
 
@@ -42,7 +42,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Any) -> Dims:
 
 
 def _broadcast_to(dims: Dims, small: Dims, operator: str) -> Dims:
-    """Unify, where the list that is broadcast may not be the longer one (recorded: masked_fill).
+    """Unify; the list that is broadcast must not be the longer one (recorded: masked_fill).
 
     torch 2.12 checks this only where either has a name.
     """
@@ -61,7 +61,7 @@ def _broadcast_to(dims: Dims, small: Dims, operator: str) -> Dims:
 
 
 def _unified(dims: Dims, mask: Dims) -> Dims:
-    """Names are matched first; sizes after that, from the mask's side."""
+    """Match names first, then sizes, from the mask's side."""
     names = unify(dims, mask)
     broadcast(mask.unnamed(), dims.unnamed())
     return names

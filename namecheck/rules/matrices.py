@@ -1,7 +1,7 @@
-"""Linear algebra: what becomes of the rows and columns of matrices, batch by batch (torch.linalg).
+"""Linear algebra: the rows and columns of matrices, batch by batch (torch.linalg).
 
 A dim that a decomposition makes, such as that of eigenvalues, is the axis that the matrix has
-twice; of other matrices it has no name.
+twice; for other matrices it is unnamed.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _matrix(dims: Dims, operator: str) -> tuple[Dims, Dim, Dim]:
 
 
 def _made(batch: Dims, *made: Dim) -> Dims:
-    """New matrices, or vectors, for every one of the batch."""
+    """New matrices, or vectors, for each element of the batch."""
     result = joined(batch, Dims(made))
     naming.check_distinct(result.names)
     return result
 
 
 def _twin(dim: Dim) -> Dim:
-    """A new dim of the same size as another: the same axis; without a label."""
+    """A new dim of the same size as another: the same axis, but no label."""
     if isinstance(dim.name, Axis):
         return Dim(replace(dim.name, occurrence=0), dim.size)
     return Dim(UNKNOWN, dim.size) if dim.name is UNKNOWN else new_dim(dim.size)
@@ -58,13 +58,13 @@ def _square(A: Tensor, operator: str) -> Dims:
 
 @rule(memory="unknown")
 def keeps_square(input: Tensor) -> Dims:
-    """The dims of a square matrix, which stay (torch.linalg.cholesky)."""
+    """The dims of a square matrix, unchanged (torch.linalg.cholesky)."""
     return _square(input, "linalg.cholesky")
 
 
 @rule(memory="unknown")
 def matrix_power(input: Tensor) -> Dims:
-    """The dims of a square matrix, which stay (recorded: matrix_power)."""
+    """The dims of a square matrix, unchanged (recorded: matrix_power)."""
     return _square(input, "linalg.matrix_power")
 
 
@@ -81,7 +81,7 @@ def inverts(A: Tensor) -> Dims:
 
 
 def _inverted(dims: Dims) -> Dims:
-    """Rows and columns swapped; of an axis that stands twice the occurrence is unknown."""
+    """Rows and columns swapped; an axis that occurs twice has an unknown occurrence."""
     turned = _turned(dims)
     return turned.rename(map(naming.either, turned.names))
 
@@ -98,7 +98,7 @@ def inverts_with_info(A: Tensor) -> Two:
 
 @rule(memory="unknown")
 def inverts_any(input: Tensor) -> Dims:
-    """As `inverts`, of a matrix that need not be square (torch.linalg.pinv)."""
+    """As `inverts`, for a matrix that need not be square (torch.linalg.pinv)."""
     _matrix(input.dims, "linalg.pinv")
     return _inverted(input.dims)
 
@@ -159,7 +159,7 @@ def _either(full: Dim, least: Dim, square: Flag) -> Dim:
 def factors_orthogonally(A: Tensor, mode: str | Unknown = "reduced") -> Two | Unknown:
     """An orthogonal factor and a triangular one (torch.linalg.qr)."""
     if isinstance(mode, Unknown) or mode == "r":
-        return UNKNOWN  # the first is empty
+        return UNKNOWN  # with mode "r" the first is empty
     batch, rows, columns = _matrix(A.dims, "linalg.qr")
     inner = diagonal_dim(rows, columns) if mode == "reduced" else _twin(rows)
     return _made(batch, rows, inner), _made(batch, inner, columns)
@@ -242,7 +242,7 @@ def solves_with_info(A: Tensor, B: Tensor, from_left: Flag = True) -> tuple[Dims
 
 @rule(memory="unknown")
 def solves_least_squares(input: Tensor, other: Tensor) -> tuple[Dims, Unknown, Unknown, Unknown]:
-    """The dims of the solution; of the other results nothing (torch.linalg.lstsq)."""
+    """The dims of the solution; the other results are unknown (torch.linalg.lstsq)."""
     _, rows, columns = _matrix(input.dims, "linalg.lstsq")
     if input.dims.rank is None or other.dims.rank != input.dims.rank:
         return OPEN, UNKNOWN, UNKNOWN, UNKNOWN
@@ -268,7 +268,7 @@ def solves_by_triangle(input: Tensor, A: Tensor) -> Two:
 
 @rule(memory="unknown")
 def covariances(input: Tensor) -> Dims:
-    """A square of the rows, which are the variables; of only one a number (torch.cov)."""
+    """A square of the rows, which are the variables; a single row gives a number (torch.cov)."""
     if input.dims.rank is None:
         return OPEN
     if input.dims.rank > 2:
@@ -288,7 +288,7 @@ def covariances(input: Tensor) -> Dims:
 
 @rule
 def cov_natively(input: Tensor) -> Dims:
-    """torch 2.12 puts a dim into the means, which have the name of the rows (recorded: cov)."""
+    """As `covariances`; torch 2.12 inserts a dim into the named means (recorded: cov)."""
     if input.dims.rank == 1:
         refuse_named("view", [input])
     if input.dims.rank != 2:

@@ -19,7 +19,7 @@ from namecheck.rules.registry import Writes, rule
 
 @rule
 def names_of(input: Tensor) -> tuple[Name, ...] | Unknown:
-    """``x.names``; unknown where the rank is. What an annotation names may have no label."""
+    """``x.names``; unknown where the rank is. A dim that an annotation names may have no label."""
     if input.dims.open:
         return UNKNOWN
     return tuple(UNKNOWN if isinstance(name, Axis) else name for name in input.dims.names)
@@ -55,13 +55,13 @@ def has_names(input: Tensor) -> bool | Unknown:
 
 @rule(memory="same")
 def rename(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
-    """All dims named anew by position, or some by their old names (named_tensor.rst)."""
+    """Rename all dims by position, or some by their old names (named_tensor.rst)."""
     return _rename(input.dims, names, rename_map, "rename")
 
 
 @rule(memory="same")
 def rename_(input: Tensor, names: Sequence[Any], rename_map: Mapping[str, Any]) -> Dims:
-    """``rename`` in place: the texts of its errors name it (named_tensor.rst, ``rename_``)."""
+    """As `rename`, in place: its error messages name ``rename_`` (named_tensor.rst)."""
     return _rename(input.dims, names, rename_map, "rename_")
 
 
@@ -116,14 +116,14 @@ def show_tuple(names: Sequence[Name]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Names that a caller asks for; with `rest`, those left out in the middle stay as they are."""
+    """The names that a caller passes; with `rest`, dims left out in the middle keep theirs."""
 
     front: tuple[Name, ...]
     back: tuple[Name, ...] = ()
     rest: bool = False
 
     def show(self) -> str:
-        """The names as torch prints them, those left out as ``...``."""
+        """The names as torch prints them, left-out dims as ``...``."""
         words = [naming.show_name(name) for name in self.front]
         if self.rest:
             words += ["...", *map(naming.show_name, self.back)]
@@ -131,7 +131,7 @@ class Wanted:
 
 
 def is_ellipsis(obj: object) -> bool:
-    """Whether an item of a list of names is an Ellipsis, or the string that torch takes for one."""
+    """Whether an item of a list of names is an Ellipsis, or the string that torch treats as one."""
     return obj is ... or obj == "..."
 
 
@@ -150,7 +150,7 @@ def ellipsis_index(names: Sequence[Any], call: str) -> int | None:
 
 
 def resolve(dims: Dims, names: Sequence[Any], call: str) -> Wanted:
-    """The names asked for, with those that an Ellipsis stands for where the rank is known."""
+    """The requested names, with the Ellipsis replaced where the rank is known."""
     place = ellipsis_index(names, call)
     if place is None:
         return Wanted(_read(names, call))
@@ -174,7 +174,7 @@ def _read(names: Sequence[Any], call: str) -> tuple[Name, ...]:
 
 
 def named(dims: Dims, names: Sequence[Name]) -> Dims:
-    """The dims under these names, one for each; raises `Contradiction` where that is impossible."""
+    """The dims with these names, one for each; raises `Contradiction` where that is impossible."""
     closed = dim_map.of_rank(dims, len(names))
     if closed is None:
         raise Contradiction(
@@ -190,12 +190,12 @@ def named(dims: Dims, names: Sequence[Name]) -> Dims:
 
 
 def labels(names: Sequence[Name]) -> list[str]:
-    """The words of those that have one."""
+    """The words of the names that have one."""
     return [word for word in map(naming.word, names) if word is not None]
 
 
 def _overlaid(dims: Dims, wanted: Wanted) -> Dims:
-    """Dims of unknown rank, of which the first and the last few are named anew."""
+    """Dims of unknown rank whose first and last few are renamed."""
     front = _facing(dim_map.first(dims, len(wanted.front)), wanted.front)
     back = _facing(dim_map.last(dims, len(wanted.back)), wanted.back)
     middle = dim_map.without_left(dim_map.without_right(dims, len(wanted.back)), len(wanted.front))
@@ -212,7 +212,7 @@ def _facing(dims: Dims, names: Sequence[Name]) -> Dims:
 
 @rule(memory="same")
 def refine_names(input: Tensor, names: Sequence[Any]) -> Dims:
-    """Unnamed dims take names, named ones keep theirs (named_tensor.rst, ``refine_names``)."""
+    """Unnamed dims take names, named dims keep theirs (named_tensor.rst, ``refine_names``)."""
     dims = input.dims
     target_names = resolve(dims, names, "refine_names")
     if target_names.rest:

@@ -1,4 +1,4 @@
-"""``pack``, ``unpack`` and ``parse_shape`` of einops: patterns with a star, and those that tell."""
+"""``pack``, ``unpack`` and ``parse_shape`` of einops: patterns with a star, and shapes as dicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Packed = tuple[Dims, list[Shape] | Unknown]
 
 @rule(memory="unknown")
 def einops_pack(input: Several, pattern: str | Unknown) -> Packed | Unknown:
-    """Tensors put together along the dims at the star, and what these were (einops.pack)."""
+    """Tensors concatenated along the dims at the star, and the shapes of these (einops.pack)."""
     if isinstance(pattern, Unknown) or isinstance(input, Unknown):
         return UNKNOWN
     before, after = _around_star(pattern, "pack")
@@ -41,7 +41,7 @@ def einops_pack(input: Several, pattern: str | Unknown) -> Packed | Unknown:
 
 @cache
 def _around_star(pattern: str, operation: str) -> tuple[int, int]:
-    """How many dims stand left and right of the star."""
+    """How many dims are left and right of the star."""
     words = pattern.split()
     if len(words) != len(set(words)):
         raise wrong(f'Duplicates in axes names in {operation}(..., "{pattern}")')
@@ -56,7 +56,7 @@ def _around_star(pattern: str, operation: str) -> tuple[int, int]:
 
 
 def _packed(dims: Dims, front_count: int, back_count: int, number: int, pattern: str) -> Dims:
-    """The dims with those at the star merged into one."""
+    """The dims, with those at the star merged into one."""
     if dims.rank is not None and dims.rank < front_count + back_count:
         raise wrong(
             f"packed tensor #{number} (enumeration starts with 0) has shape "
@@ -85,7 +85,7 @@ def _shape(dims: Dims, front_count: int, back_count: int) -> Shape:
 def einops_unpack(
     tensor: Tensor, packed_shapes: Sequence[Shape] | Unknown, pattern: str | Unknown
 ) -> list[Dims] | Many | Unknown:
-    """The tensors that a packed one is taken apart into (einops.unpack)."""
+    """The tensors that a packed one is split into (einops.unpack)."""
     if isinstance(pattern, Unknown):
         return UNKNOWN
     before, after = _around_star(pattern, "unpack")
@@ -112,7 +112,7 @@ def einops_unpack(
 
 
 def _counts(shapes: Sequence[Shape], whole: Size, pattern: str) -> list[Size]:
-    """How much of the packed dim each element takes; one may follow from the others."""
+    """How much of the packed dim each element takes; one may be computed from the others."""
     counts = [UNKNOWN if isinstance(s, Unknown) else -1 if -1 in s else product(s) for s in shapes]
     if counts.count(-1) > 1:
         raise wrong(
@@ -133,7 +133,7 @@ def _counts(shapes: Sequence[Shape], whole: Size, pattern: str) -> list[Size]:
 
 
 def _element(piece: Dim, shape: Shape) -> Dims:
-    """The dims that a piece of the packed dim has in its element."""
+    """The dims of the element that one piece of the packed dim becomes."""
     if isinstance(shape, Unknown):
         return Dims(open=True)
     rest = inferred(piece.size, product(size for size in shape if size != -1))

@@ -1,8 +1,8 @@
-"""The patterns of einops: ``b (h w) c -> b h w c``, read once.
+"""The patterns of einops: ``b (h w) c -> b h w c``, parsed once.
 
-A side is a list of groups, one for each dim: a letter (a word, rather) by itself, several in
-brackets, none for a dim of size 1; ``...`` stands for any number of dims. A number is a letter
-without a name. The words of the errors are einops' own.
+A side is a list of groups, one for each dim: a single letter (which may be a word), several in
+brackets, none for a dim of size 1; ``...`` matches any number of dims. A number is a letter without
+a name. The error messages are einops' own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from namecheck.core.names import Contradiction
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number:
-    """A size in a pattern; no two numbers stand for one dim, so that each is one by itself."""
+    """A size in a pattern; each number is a dim of its own."""
 
     size: int
 
@@ -31,7 +31,7 @@ REDUCTIONS: Final = ("min", "max", "sum", "mean", "prod", "any", "all")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What stands on one side of the arrow."""
+    """One side of the arrow."""
 
     groups: tuple[Group, ...]
 
@@ -42,7 +42,7 @@ class Side:
 
     @property
     def letter_groups(self) -> list[tuple[Letter, ...]]:
-        """The letters of each group, without an ellipsis that stands by itself."""
+        """The letters of each group, without an ellipsis outside brackets."""
         return [
             tuple(one for one in group if not isinstance(one, EllipsisType))
             for group in self.groups
@@ -51,12 +51,12 @@ class Side:
 
     @property
     def has_ellipsis(self) -> bool:
-        """Whether any number of dims may stand somewhere."""
+        """Whether the side has an ellipsis."""
         return ... in self.groups or self.merges_ellipsis
 
     @property
     def merges_ellipsis(self) -> bool:
-        """Whether ``...`` stands in brackets."""
+        """Whether ``...`` is in brackets."""
         groups = (group for group in self.groups if not isinstance(group, EllipsisType))
         return ... in chain.from_iterable(groups)
 
@@ -69,7 +69,7 @@ class Side:
 
 
 def wrong(reason: str, *, code: str = "NC114", help: str | None = None) -> Contradiction:
-    """What einops raises for a pattern, or for a tensor that it does not fit."""
+    """The error of einops for a pattern, or for a tensor that does not fit it."""
     return Contradiction(code, reason, help=help or "See what the pattern says of each dim.")
 
 
@@ -130,7 +130,7 @@ def _words(text: str) -> list[str]:
 
 
 def _read(word: str) -> list[Letter | EllipsisType]:
-    """A word as a letter; 1 is none."""
+    """A word as a letter; 1 is no letter."""
     if word == "...":
         return [...]
     if word.isdecimal():
@@ -171,13 +171,13 @@ def without(letters: Sequence[Letter], others: Sequence[Letter]) -> list[Letter]
 
 
 def _lost(left: Side, right: Side) -> list[Letter]:
-    """The letters that are on the left alone, the dots among them as einops prints them."""
+    """The letters that only the left side has; an ellipsis as einops prints it."""
     dots = left.has_ellipsis and not right.has_ellipsis
     return without(left.letters, right.letters) + ["…"] * dots
 
 
 def check_rearrangement(left: Side, right: Side) -> None:
-    """All letters are on both sides, and no numbers but 1."""
+    """Check that both sides have all letters, and no numbers but 1."""
     if any(isinstance(letter, Number) for letter in (*left.letters, *right.letters)):
         raise wrong(
             "Non-unitary anonymous axes are not supported in rearrange (exception is length 1)",
@@ -192,7 +192,7 @@ def check_rearrangement(left: Side, right: Side) -> None:
 
 
 def check_repetition(left: Side, right: Side, sized: Sequence[str]) -> None:
-    """No letter goes away, and those that come have a size."""
+    """Check that no letter is removed, and that every new one has a size."""
     lost = _lost(left, right)
     if lost:
         raise wrong(
@@ -209,7 +209,7 @@ def check_repetition(left: Side, right: Side, sized: Sequence[str]) -> None:
 
 
 def check_reduction(left: Side, right: Side, reduction: object) -> None:
-    """No letter comes, and the reduction is one that einops has."""
+    """Check that no letter is new, and that einops has the reduction."""
     fresh = without(right.letters, left.letters)
     if fresh:
         raise wrong(
@@ -221,7 +221,7 @@ def check_reduction(left: Side, right: Side, reduction: object) -> None:
 
 
 def check_ellipsis(left: Side, right: Side, pattern: str) -> None:
-    """The dims of an ellipsis come from the left side, where it stands by itself."""
+    """Check that an ellipsis of the right side is on the left side too, outside brackets."""
     if right.has_ellipsis and not left.has_ellipsis:
         raise wrong(
             f"Ellipsis found in right side, but not left side of a pattern {pattern}",

@@ -17,8 +17,8 @@ from namecheck.rules.registry import rule
 
 @rule(memory="moves")
 def permutes_dimensions(input: Tensor, dim0: DimArgument, dim1: DimArgument) -> Dims:
-    """Two dims change places (name_inference.rst, same title)."""
-    if _is_name(dim0) and _is_name(dim1):  # torch looks the second name up first
+    """Two dims are swapped (name_inference.rst, same title)."""
+    if _is_name(dim0) and _is_name(dim1):  # torch looks up the second name first
         locate(input.dims, dim1)
     first, second = locate(input.dims, dim0), locate(input.dims, dim1)
     return _swapped(input.dims, first, second)
@@ -42,7 +42,7 @@ def _swapped(dims: Dims, first: Position, second: Position) -> Dims:
 
 
 def _swapped_with_middle(dims: Dims, first: Position, second: Position) -> Dims:
-    """A dim of the open middle, of which the name alone is known, comes to a known place."""
+    """Swap a dim of the open middle, given by name, with a dim at a known position."""
     for place in (first, second):
         if isinstance(place, int):
             return dims.replace(place, Dim())
@@ -51,13 +51,13 @@ def _swapped_with_middle(dims: Dims, first: Position, second: Position) -> Dims:
 
 @rule(memory="moves")
 def transposes_matrix(input: Tensor) -> Dims:
-    """``t()``: the two dims of a matrix change places; a vector stays (torch.t)."""
+    """``t()``: the two dims of a matrix are swapped; a vector is unchanged (torch.t)."""
     return _transposed_matrix(input.dims, "t")
 
 
 @rule(memory="moves")
 def transposes_matrix_in_place(input: Tensor) -> Dims:
-    """``t_()``, whose error names it."""
+    """As `transposes_matrix`, with ``t_()`` in the error message."""
     return _transposed_matrix(input.dims, "t_")
 
 
@@ -78,13 +78,13 @@ def _reversed(dims: Dims) -> Dims:
 
 @rule(memory="moves")
 def reverses_dimensions(input: Tensor) -> Dims:
-    """``T``: all dims in the reverse order (torch.Tensor.T)."""
+    """``T``: all dims in reverse order (torch.Tensor.T)."""
     return _reversed(input.dims)
 
 
 @rule(memory="moves")
 def transposes_single_matrix(input: Tensor) -> Dims:
-    """``H``: the two dims of a matrix change places (torch.Tensor.H)."""
+    """``H``: the two dims of a matrix are swapped (torch.Tensor.H)."""
     dims = input.dims
     if dims.rank == 1 or dims.min_rank > 2:
         hint = "" if dims.rank == 1 else " For batches of matrices, consider using tensor.mH"
@@ -99,19 +99,19 @@ def transposes_single_matrix(input: Tensor) -> Dims:
 
 @rule(memory="moves")
 def transposes_last_two(input: Tensor) -> Dims:
-    """``mT``: the last two dims change places (torch.Tensor.mT)."""
+    """``mT``: the last two dims are swapped (torch.Tensor.mT)."""
     return _last_two_swapped(input.dims, "tensor.mT")
 
 
 @rule(memory="moves")
 def transposes_last_two_adjoint(input: Tensor) -> Dims:
-    """``mH``, whose error names it."""
+    """As `transposes_last_two`, with ``mH`` in the error message."""
     return _last_two_swapped(input.dims, "tensor.mH")
 
 
 @rule(memory="moves")
 def adjoint(input: Tensor) -> Dims:
-    """``adjoint()``: the last two dims change places (torch.adjoint)."""
+    """``adjoint()``: the last two dims are swapped (torch.adjoint)."""
     return _last_two_swapped(input.dims, "tensor.adjoint()")
 
 
@@ -123,7 +123,7 @@ def _last_two_swapped(dims: Dims, call: str) -> Dims:
             help="A vector has no two dims to transpose; `unsqueeze` it first.",
         )
     if not dims.min_rank:
-        return dims  # a scalar, if that is what it is, stays as it is
+        return dims  # a scalar is unchanged
     last = dim_map.last(dims, 2)
     swapped = Dims(last.prefix[::-1])
     return dim_map.joined(dim_map.without_right(dims, 2), swapped)
@@ -131,7 +131,7 @@ def _last_two_swapped(dims: Dims, call: str) -> Dims:
 
 @rule(memory="moves")
 def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
-    """All dims in the order given (torch.permute)."""
+    """All dims in the given order (torch.permute)."""
     if isinstance(dims, Unknown):
         return dim_map.in_some_order(input.dims)
     closed = dim_map.of_rank(input.dims, len(dims))
@@ -153,7 +153,7 @@ def permute(input: Tensor, dims: Sequence[DimArgument] | Unknown) -> Dims:
 
 
 def _partly_permuted(dims: Dims, places: Sequence[Position]) -> Dims:
-    """The dims whose place is known, and at the others any of those that are left."""
+    """The dims at known positions; any of the others at the rest."""
     known_places = {place for place in places if isinstance(place, int)}
     remaining = Dims(tuple(dim for place, dim in dims.walk() if place not in known_places))
     others = iter(dim_map.in_some_order(remaining).prefix)
@@ -166,7 +166,7 @@ def movedim(
     source: Any,
     destination: Any,
 ) -> Dims:
-    """Some dims go to other places, the others keep their order (torch.movedim)."""
+    """Some dims are moved to other positions; the others keep their order (torch.movedim)."""
     if isinstance(source, Unknown) or isinstance(destination, Unknown):
         return dim_map.in_some_order(input.dims)
     sources, targets = _as_list(source), _as_list(destination)

@@ -64,7 +64,7 @@ def clamp(
 def where(
     condition: Tensor, input: TensorOrNumber | None = None, other: object | None = None
 ) -> Dims | tuple[Dims, ...] | Many:
-    """The names of condition and both choices, unified; alone, the places that are true."""
+    """The names of condition and choices, unified; of a condition alone, the true positions."""
     if input is not None:
         return unifies_names_from_all_inputs(condition, input, other)
     flat, rank = Dims.of(None), condition.dims.rank
@@ -105,7 +105,7 @@ def keeps_input_names_twice(input: Tensor) -> tuple[Dims, Dims]:
 
 @rule(memory="first")
 def fills(input: Tensor, value: Any) -> Dims:
-    """The input's names; a value that is a tensor has no dims (recorded: fill_)."""
+    """The input's names; a value that is a tensor must have no dims (recorded: fill_)."""
     if isinstance(value, Tensor) and value.dims.min_rank > 0:
         raise Contradiction(
             "NC207",
@@ -118,7 +118,7 @@ def fills(input: Tensor, value: Any) -> Dims:
 
 @rule(memory="unknown")
 def cast_or_type(input: Tensor, dtype: DType | None = None) -> Dims | Unknown:
-    """The input cast to a type; without one, the type's name (recorded: type)."""
+    """The input cast to a type; without a type, the type's name (recorded: type)."""
     return UNKNOWN if dtype is None else input.dims
 
 

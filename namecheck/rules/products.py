@@ -1,6 +1,6 @@
-"""Products made of contractions: chains, linear layers, inner, outer and tensor products.
+"""Products built from contractions: chains, linear layers, inner, outer and tensor products.
 
-What they contract and keep follows from `namecheck.rules.contractions`.
+`namecheck.rules.contractions` decides which dims they contract and keep.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def chain_matmul(matrices: Sequence[Tensor] | Many) -> Dims:
 
 @rule(memory="fresh")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """The input by the transposed weight, and a bias (torch.nn.functional.linear)."""
+    """The input times the transposed weight, plus a bias (torch.nn.functional.linear)."""
     product = _linear(input.dims, weight.dims)
     naming.check_distinct(product.names)
     return product if bias is None else with_bias(product, bias.dims)
@@ -74,7 +74,7 @@ def _linear(dims: Dims, weight: Dims) -> Dims:
 
 @rule
 def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """With a bias torch 2.12 folds the input to a matrix, not if it has names (recorded)."""
+    """As `linear`; torch 2.12 folds an unnamed input with a bias to a matrix (recorded)."""
     if bias is None:
         return _linear(input.dims, weight.dims)
     turned = transposes_matrix(weight)
@@ -92,7 +92,7 @@ def linear_natively(input: Tensor, weight: Tensor, bias: Tensor | None = None) -
 
 @rule(memory="fresh", overlaps="refused")
 def inner(input: Tensor, other: Tensor) -> Dims:
-    """The last dims contracted; what else the inputs have stays (torch.inner)."""
+    """The last dims are contracted; the other dims of both are kept (torch.inner)."""
     left, right = input.dims, other.dims
     if 0 in (left.rank, right.rank):
         return broadcast(left, right)
@@ -110,7 +110,7 @@ def inner(input: Tensor, other: Tensor) -> Dims:
 
 
 def _distinct(*lists: Dims) -> Dims:
-    """Lists of dims one after the other, in which no label may stand twice."""
+    """Lists of dims concatenated; no label may occur twice."""
     result = dim_map.joined(*lists)
     naming.check_distinct(result.names)
     return result
@@ -118,7 +118,7 @@ def _distinct(*lists: Dims) -> Dims:
 
 @rule
 def inner_natively(input: Tensor, other: Tensor) -> Dims:
-    """torch 2.12 takes names only where one input is a scalar (recorded: inner)."""
+    """As `inner`; torch 2.12 supports names only where one input is a scalar (recorded: inner)."""
     if 0 in (input.dims.rank, other.dims.rank):
         return inner(input, other)
     if 0 in (input.dims.min_rank, other.dims.min_rank):
@@ -130,12 +130,12 @@ def inner_natively(input: Tensor, other: Tensor) -> Dims:
 
 @rule(memory="fresh", overlaps="refused")
 def outer(input: Tensor, vec2: Tensor) -> Dims:
-    """Every element of one vector by every one of the other (torch.outer)."""
+    """The product of every element of one vector with every element of the other (torch.outer)."""
     return _distinct(*_vectors(input, vec2, ("outer", "self", "vec2")))
 
 
 def _vectors(input: Tensor, other: Tensor, spoken: tuple[str, str, str]) -> tuple[Dims, Dims]:
-    """Two vectors, closed; `spoken` are the names of the call and of its arguments."""
+    """Two vectors, as closed lists; `spoken` are the names of the call and of its arguments."""
     call, *roles = spoken
     for tensor, role in zip((input, other), roles, strict=True):
         got = dim_map.show_rank(tensor.dims)
@@ -152,7 +152,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def tensordot(input: Tensor, other: Tensor, contracted: object = 2) -> Dims:
-    """Some dims of both contracted; what else they have stays (torch.tensordot)."""
+    """Some dims of both are contracted; the other dims are kept (torch.tensordot)."""
     left, right = input.dims, other.dims
     if left.open or right.open:
         return OPEN
@@ -176,7 +176,7 @@ def tensordot(input: Tensor, other: Tensor, contracted: object = 2) -> Dims:
 
 
 def _contracted_pairs(left: Dims, right: Dims, contracted: object) -> list[tuple[int, int]] | None:
-    """The positions that are contracted with each other; None where they are not known."""
+    """The pairs of positions that are contracted; None where they are unknown."""
     if isinstance(contracted, (Tensor, Unknown)):
         return None
     if isinstance(contracted, int):
@@ -217,7 +217,7 @@ def _pair_of_lists(obj: object) -> bool:
 
 @rule(memory="unknown")
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Dims:
-    """Two inputs and a weight: the inputs' outer dims, unified, and the weight's first."""
+    """The inputs' outer dims, unified, and the weight's first dim."""
     _check_bilinear(input1.dims, input2.dims, weight.dims)
     if weight.dims.open or not (input1.dims.min_rank and input2.dims.min_rank):
         return OPEN
@@ -229,7 +229,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 
 def _check_bilinear(left: Dims, right: Dims, weight: Dims) -> None:
-    """Ranks and sizes (recorded: bilinear)."""
+    """Check ranks and sizes (recorded: bilinear)."""
     ranks = left.rank, right.rank
     if None not in ranks and (ranks[0] != ranks[1] or ranks[0] == 0):
         raise Contradiction(

@@ -1,4 +1,4 @@
-"""What is asked of a tensor and is no tensor: rank, sizes, number of elements, single values."""
+"""Queries of a tensor that return no tensor: rank, sizes, number of elements, single values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def rank(input: Tensor) -> int | Unknown:
 
 @rule(memory="unknown")
 def gradient(input: Tensor) -> Maybe:
-    """A tensor of the same dims without names, once it is there (named_tensor.rst, "Autograd")."""
+    """A tensor with the same dims without names, or None (named_tensor.rst, "Autograd")."""
     return Maybe(Tensor(input.dims.unnamed()))
 
 
 @rule
 def shape(input: Tensor) -> tuple[Size, ...] | Unknown:
-    """All sizes; unknown where the rank is (torch.Tensor.shape)."""
+    """All sizes; unknown where the rank is unknown (torch.Tensor.shape)."""
     return UNKNOWN if input.dims.open else input.dims.sizes
 
 
 @rule
 def size(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
-    """All sizes, or that of one dim (torch.Tensor.size)."""
+    """All sizes, or the size of one dim (torch.Tensor.size)."""
     if dim is None:
         return shape(input)
     check_any_dims(input, dim)
@@ -42,7 +42,7 @@ def size(input: Tensor, dim: DimArgument = None) -> Size | tuple[Size, ...]:
 
 
 def check_any_dims(input: Tensor, dim: DimArgument) -> None:
-    """Refuse an index of a dim where there is none (recorded: size, stride)."""
+    """Refuse an index into the dims of a 0-d tensor (recorded: size, stride)."""
     if input.dims.rank == 0 and isinstance(dim, int):
         raise Contradiction(
             "NC203",
@@ -77,14 +77,14 @@ def rows(input: Tensor) -> tuple[Dims, ...] | Many:
 
 @rule
 def single_value(input: Tensor) -> Unknown:
-    """``x.item()``: the one value that there must be (torch.Tensor.item)."""
+    """``x.item()``: the value of a tensor with exactly one (torch.Tensor.item)."""
     _check_single(input, "a Tensor with {} elements cannot be converted to Scalar", "RuntimeError")
     return UNKNOWN
 
 
 @rule(patched=False)
 def single_number(input: Tensor) -> Unknown:
-    """``float(x)``: the one value that there must be (recorded: __float__)."""
+    """``float(x)``: the value of a tensor with exactly one (recorded: __float__)."""
     _check_single(
         input, "only one element tensors can be converted to Python scalars", "ValueError"
     )
@@ -93,7 +93,7 @@ def single_number(input: Tensor) -> Unknown:
 
 @rule(patched=False)
 def truth(input: Tensor) -> Unknown:
-    """``bool(x)``: of one value at most (recorded: __bool__)."""
+    """``bool(x)``: the truth of a tensor with at most one value (recorded: __bool__)."""
     _check_single(
         input, "Boolean value of Tensor with more than one value is ambiguous", "RuntimeError"
     )
@@ -116,14 +116,14 @@ def _check_single(input: Tensor, message: str, error: str) -> None:
 
 @rule
 def same_size(input: Tensor, other: Tensor) -> bool | Unknown:
-    """Whether the sizes are equal; names do not count (torch.is_same_size)."""
+    """Whether the sizes are equal, whatever the names (torch.is_same_size)."""
     answer = dim_map.same_shape(input.dims, other.dims)
     return UNKNOWN if answer is Answer.MAYBE else answer is Answer.YES
 
 
 @rule
 def equal(input: Tensor, other: Tensor) -> bool | Unknown:
-    """Whether names, sizes and values are equal: no for certain if names or sizes differ."""
+    """Whether names, sizes and values are equal: certainly False if names or sizes differ."""
     answers = [dim_map.same_shape(input.dims, other.dims)]
     if not any(isinstance(name, Axis) for name in (*input.names, *other.names)):
         answers.append(dim_map.same_names(input.dims, other.dims))
@@ -132,7 +132,7 @@ def equal(input: Tensor, other: Tensor) -> bool | Unknown:
 
 @rule(patched=False)
 def single_index(input: Tensor) -> Unknown:
-    """``operator.index(x)``: the one value that there must be (recorded: index)."""
+    """``operator.index(x)``: the value of a tensor with exactly one (recorded: index)."""
     message = "only integer tensors of a single element can be converted to an index"
     _check_single(input, message, "TypeError")
     return UNKNOWN
@@ -146,7 +146,7 @@ def is_tensor(obj: Any) -> bool | Unknown:
 
 @rule(memory="unknown")
 def resize(input: Tensor, size: Sizes) -> Dims:
-    """A named tensor keeps its shape (name_inference.rst, ``resize_``)."""
+    """The new dims; a named tensor cannot change its shape (name_inference.rst, ``resize_``)."""
     new_dims = sized(size)
     dim_map.check_resize(input.dims, new_dims)
     if input.dims.named() is Answer.NO:
@@ -167,6 +167,6 @@ def resize_as(input: Tensor, the_template: Tensor) -> Dims:
 
 @rule
 def resize_as_natively(input: Tensor, the_template: Tensor) -> Dims:
-    """torch 2.12 asks for the very names of the other tensor (recorded: resize_as_)."""
+    """As `resize_as`; torch 2.12 requires equal names of both tensors (recorded: resize_as_)."""
     dim_map.check_resize(input.dims, the_template.dims)
     return dim_map.take_names(input.dims, the_template.dims)

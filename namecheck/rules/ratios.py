@@ -1,6 +1,6 @@
-"""Sizes as products of powers, so that one divides another: ``d/heads``, ``h*w/2``.
+"""Sizes as products of powers, so that one can be divided by another: ``d/heads``, ``h*w/2``.
 
-What a view cuts divides without a rest, so that here ``d//heads`` is ``d/heads``.
+A view splits dims without a remainder, so ``d//heads`` equals ``d/heads`` here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, s
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A number times powers of symbols, and of sums that have no factor in common."""
+    """A number times powers of symbols, and of sums without a common factor."""
 
     number: Fraction
     powers: tuple[tuple[str | Expression, int], ...] = ()
@@ -32,22 +32,22 @@ class Ratio:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is divided in it."""
+        """Whether it is an integer times positive powers."""
         return self.number.denominator == 1 and all(power > 0 for _, power in self.powers)
 
     def power(self, base: str) -> int:
-        """The power of a symbol in it, those in sums counted as one."""
+        """The power of a symbol, counting each sum that contains it as one."""
         inside = any(not isinstance(each, str) and base in symbols(each) for each, _ in self.powers)
         return inside + sum(power for each, power in self.powers if each == base)
 
     @property
     def bases(self) -> frozenset[str | Expression]:
-        """What it is a multiple of."""
+        """The factors with a positive power."""
         return frozenset(base for base, power in self.powers if power > 0)
 
     @property
     def size(self) -> Size:
-        """The size that it is; what is divided in it is a quotient."""
+        """The ratio as a size; a division is a quotient."""
         upper = _size(self.number.numerator, [(b, power) for b, power in self.powers if power > 0])
         lower = _size(
             self.number.denominator, [(b, -power) for b, power in self.powers if power < 0]
@@ -59,7 +59,7 @@ ONE = Ratio(Fraction(1))
 
 
 def ratio(size: Known) -> Ratio:
-    """A size, with what its terms have in common set apart."""
+    """A size as a ratio, with the common factor of its terms taken out."""
     if isinstance(size, int):
         return Ratio(Fraction(size))
     number = gcd(*(coefficient for _, coefficient in size.terms))

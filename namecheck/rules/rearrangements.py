@@ -1,4 +1,4 @@
-"""Operators that lay the dimensions out anew: diagonal, flat, repeat, unfold, complex numbers."""
+"""Operators that rearrange elements: diagonal, flat, repeat, unfold, complex numbers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def diagonal(
     dim2: DimArgument = 1,
     outdim: str | Unknown | None = None,
 ) -> Dims:
-    """Without the two dims, and a last one, which `outdim` names (recorded: diagonal)."""
+    """The dims without the two, plus a last one, named `outdim` (recorded: diagonal)."""
     if isinstance(dim2, str):
-        locate(input.dims, dim2)  # torch looks the second name up first
+        locate(input.dims, dim2)  # torch looks up the second name first
     one, two = locate(input.dims, dim1), locate(input.dims, dim2)
     if one == two and isinstance(one, int):
         raise Contradiction(
@@ -47,13 +47,13 @@ def diagonal(
 
 
 def _spoken(dim: DimArgument, place: Position) -> int | str:
-    """torch prints an index as it was given, and of a name the index."""
+    """The dim as torch prints it: an index as the caller wrote it, a name as its index."""
     return dim if isinstance(dim, int) else str(place)
 
 
 @rule(memory="unknown")
 def diag(input: Tensor, diagonal: int | Unknown = 0) -> Dims:
-    """A matrix of a vector, or the diagonal of a matrix, without labels (torch.diag)."""
+    """A matrix from a vector, or the diagonal of a matrix, without labels (torch.diag)."""
     if input.dims.rank is None:
         return OPEN
     if input.dims.rank not in (1, 2):
@@ -75,7 +75,7 @@ def _square(vector: Dim, offset: int | Unknown) -> Dims:
 
 @rule(memory="fresh")
 def bincount(input: Tensor) -> Dims | Unknown:
-    """One dim without a name; only vectors of integers are counted (torch.bincount)."""
+    """One unnamed dim; the input must be a vector of integers (torch.bincount)."""
     fits = input.dims.rank == 1 and _is_counted(input)
     return Dims.of(None) if fits else UNKNOWN
 
@@ -94,7 +94,7 @@ def flat_square(input: Tensor, offset: int | Unknown = 0) -> Dims:
 
 @rule(memory="fresh")
 def repeat(input: Tensor, repeats: Sizes) -> Dims:
-    """The names stay, the sizes are multiplied, new leading dims have no name (Tensor.repeat)."""
+    """The names are kept, the sizes multiplied, new leading dims are unnamed (Tensor.repeat)."""
     if isinstance(repeats, Unknown) or input.dims.open:
         return OPEN
     if len(repeats) < input.dims.min_rank:
@@ -109,7 +109,7 @@ def repeat(input: Tensor, repeats: Sizes) -> Dims:
 
 @rule(memory="fresh")
 def tile(input: Tensor, repeats: Sizes) -> Dims:
-    """As repeat, where missing repetitions are 1 (torch.tile)."""
+    """As `repeat`, where missing repetitions are 1 (torch.tile)."""
     if isinstance(repeats, Unknown) or input.dims.open:
         return OPEN
     return _repeated(input.dims, [*[1] * (input.dims.min_rank - len(repeats)), *repeats])
@@ -123,7 +123,7 @@ def _repeated(dims: Dims, times: Sequence[Size]) -> Dims:
 
 
 def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
-    """A dim repeated as a whole, or, not `outside`, element by element."""
+    """A dim repeated as a whole, or, unless `outside`, element by element."""
     if count == 1:
         return dim
     if isinstance(dim.name, str):
@@ -136,7 +136,7 @@ def tiled(dim: Dim, count: Size, *, outside: bool = True) -> Dim:
 def repeat_interleave(
     repeats: Tensor | Size, input: Tensor | None = None, dim: DimArgument = None
 ) -> Dims:
-    """The input's names, more along `dim`; without a dim the result is flat (torch)."""
+    """The input's names, longer along `dim`; without a dim the result is a vector (torch)."""
     if input is None or dim is None:
         return Dims.of(None)
     place = locate(input.dims, dim)
@@ -147,7 +147,7 @@ def repeat_interleave(
 
 @rule(memory="windows")
 def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dims:
-    """The names stay; the windows are a new last dim (Tensor.unfold)."""
+    """The names are kept; the windows are a new last dim (Tensor.unfold)."""
     window = new_dim(size)
     place = locate(input.dims, dimension)
     count = _windows(input.dims[place].size, size, step)
@@ -155,7 +155,7 @@ def unfold(input: Tensor, dimension: DimArgument, size: Size, step: Size) -> Dim
 
 
 def _windows(whole: Size, size: Size, step: Size) -> Size:
-    """How many windows there are; known for ints alone."""
+    """The number of windows; known for ints alone."""
     if type(whole) is not int or type(size) is not int or type(step) is not int:
         return UNKNOWN
     return (whole - size) // step + 1 if 0 <= size <= whole and step > 0 else UNKNOWN
@@ -169,13 +169,13 @@ def as_strided(input: Tensor, size: Sizes) -> Dims:
 
 @rule(memory="unknown")
 def view_as_real(input: Tensor) -> Dims:
-    """A new last dim of size 2 for the two parts (torch.view_as_real)."""
+    """The input's dims, plus a last dim of size 2 for the two parts (torch.view_as_real)."""
     return joined(input.dims, Dims((Dim(None, 2),)))
 
 
 @rule(memory="unknown")
 def view_as_complex(input: Tensor) -> Dims:
-    """Without the last dim, which holds the two parts (torch.view_as_complex)."""
+    """The input's dims without the last one, which holds the two parts (torch.view_as_complex)."""
     return without_right(input.dims, 1)
 
 

@@ -1,4 +1,4 @@
-"""Recurrent layers: a step for every row, features that become hidden ones (torch.nn.LSTM)."""
+"""Recurrent layers: one step for each row; features become hidden features (torch.nn.LSTM)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from namecheck.rules.broadcasting import broadcast, check_one
 from namecheck.rules.dim_map import joined, without_right
 from namecheck.rules.registry import rule
 
-# What a layer with cells starts from: a state and a cell.
+# The initial state of a layer with cells: a state and a cell.
 Given = Sequence[Tensor | Unknown] | Unknown | None
 
 
@@ -72,7 +72,7 @@ def _check_states(given: Given, states: tuple[Dims, Dims]) -> None:
 
 
 def _check_state(initial: Tensor | Unknown | None, state: Dims) -> None:
-    """What a layer starts from is like what it ends with."""
+    """Check an initial state: it has the dims of the final one."""
     if not isinstance(initial, Tensor):
         return
     if initial.dims.rank is None or state.rank is None:
@@ -89,7 +89,7 @@ def _check_state(initial: Tensor | Unknown | None, state: Dims) -> None:
 
 
 def _check_step(initial: Tensor | Unknown | None, state: Dims) -> None:
-    """The rows of the state before meet those of the input (recorded: nn.GRUCell)."""
+    """Check that the rows of the previous state match those of the input (recorded: nn.GRUCell)."""
     if isinstance(initial, Tensor) and initial.dims.min_rank:
         rows = joined(without_right(initial.dims, 1), Dims((Dim(None),)))
         broadcast(rows, state)
@@ -102,7 +102,7 @@ def _outputs(dims: Dims, hidden: Size, bidirectional: Flag) -> Dims:
 
 
 def _states(dims: Dims, hidden: Size, count: Size, batch_first: Flag, bidirectional: Flag) -> Dims:
-    """A state for every layer and direction, and every one of the batch."""
+    """A state for every layer and direction, and for each element of the batch."""
     if dims.rank is None:
         return OPEN
     directions = UNKNOWN if isinstance(bidirectional, Unknown) else 1 + bidirectional
@@ -134,12 +134,12 @@ def recurs_once_gated(
     hidden_size: Size = UNKNOWN,
     hx: Tensor | Unknown | None = None,
 ) -> Dims:
-    """The input's batch, with the features of the state before (nn.GRUCell)."""
+    """The input's batch, with the features of the previous state (nn.GRUCell)."""
     return _kept_state(hx, recurs_once(input, input_size, hidden_size, hx))
 
 
 def _kept_state(initial: Tensor | Unknown | None, state: Dims) -> Dims:
-    """A gate lets part of the state before through, and its names with it."""
+    """The gated state: a gate keeps part of the previous state, and so its names."""
     if initial is None:
         return state
     if not isinstance(initial, Tensor):
@@ -154,7 +154,7 @@ def recurs_once_with_cell(
     hidden_size: Size = UNKNOWN,
     hx: Given = None,
 ) -> tuple[Dims, Dims]:
-    """A state and a cell, with the features of the cell before (nn.LSTMCell)."""
+    """A state and a cell, with the features of the previous cell (nn.LSTMCell)."""
     state = recurs_once(input, input_size, hidden_size)
     for initial in hx if isinstance(hx, (tuple, list)) else ():
         _check_step(initial, state)

@@ -108,7 +108,7 @@ def reduces_all_or_one(
 ) -> Dims:
     """A scalar, or the input's dims without one (recorded: prod).
 
-    The empty list stands for no dim at all: None is looked up as a name.
+    An empty list means no dim; None is looked up as a name.
     """
     if isinstance(dim, (tuple, list)):
         return SCALAR
@@ -124,7 +124,7 @@ def reduces_all_or_selects(
 ) -> Dims | tuple[Dims, Dims]:
     """A scalar; values and indices along a dim; or both inputs unified (recorded: max, median).
 
-    The empty list stands for no dim at all: None is looked up as a name.
+    An empty list means no dim; None is looked up as a name.
     """
     if isinstance(other, Tensor):
         return broadcast(input.dims, other.dims)
@@ -135,7 +135,7 @@ def reduces_all_or_selects(
 
 @rule(memory="moves")
 def selects(input: Tensor, dim: DimArgument, index: Any) -> Dims:
-    """The input's dims without the one that an index selects from (recorded: select)."""
+    """The input's dims without the one that is indexed (recorded: select)."""
     if isinstance(dim, str):
         locate(input.dims, dim)
     if input.dims.rank == 0:
@@ -189,7 +189,7 @@ def logdet(input: Tensor) -> Dims:
 
 
 def check_square(dims: Dims, operator: str) -> None:
-    """Refuse matrices whose sides certainly differ."""
+    """Refuse matrices that are certainly not square."""
     if dims.rank is not None and dims.rank < 2:
         raise Contradiction(
             "NC207",
@@ -236,7 +236,7 @@ def quantile(
 
 
 def _of_quantiles(dim: Dim) -> Dim:
-    """The dim of several quantiles: a label is dropped, an axis stays."""
+    """The dim of several quantiles: a label is dropped, an axis is kept."""
     return Dim(None, dim.size) if isinstance(dim.name, str) else dim
 
 
@@ -251,14 +251,14 @@ def _reduce_all(dims: Dims, keepdim: bool | Unknown) -> Dims:
 
 
 def kept_at_one(dim: Dim) -> Dim:
-    """A dim reduced to size 1, deliberately; an axis leaves no name."""
+    """A dim reduced to the deliberate size 1; a label is kept, an axis is dropped."""
     if isinstance(dim.name, Axis):
         return Dim(None, 1, purposeful=True)
     return replace(dim, size=1, purposeful=True)
 
 
 def positions(dims: Dims, dim_arguments: DimArgument | DimArguments) -> list[Position]:
-    """The positions of the dims in an argument; a dim given twice is a contradiction."""
+    """The positions of the dims in an argument; a repeated dim is a contradiction."""
     arguments = dim_arguments if isinstance(dim_arguments, (tuple, list)) else [dim_arguments]
     places = [locate(dims, dim) for dim in arguments]
     for index, place in enumerate(places):

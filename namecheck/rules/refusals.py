@@ -1,7 +1,7 @@
-"""What torch 2.12 says of what it does not support with names.
+"""The errors of torch 2.12 for calls that do not support names.
 
-Which operators it refuses is data (`operators/table/`); here are the two texts, and the refusal of
-calls that depends on more than the overload.
+The table says which operators it refuses (`operators/table/`); this module has the texts of the
+errors, and the refusals that depend on more than the overload.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _DIMNAME = "(dimname)"
 
 
 def not_supported(aten: str) -> Contradiction:
-    """The refusal of an operator, by its name in the dispatcher (recorded: sgn, unsqueeze, …)."""
+    """The error for an operator, by its dispatcher name (recorded: sgn, unsqueeze, …)."""
     return Contradiction(
         "NC120",
         f"aten::{aten} is not yet supported with named tensors. Please drop names via `tensor = "
@@ -27,7 +27,7 @@ def not_supported(aten: str) -> Contradiction:
 
 
 def no_dimname(operator: str) -> Contradiction:
-    """The refusal of a name where the operator takes only an index (recorded: sort, gather)."""
+    """The error for a name where the operator takes only an index (recorded: sort, gather)."""
     return Contradiction(
         "NC120",
         f"{operator}: You passed a dimname (string) to this op in place of a dimension index but "
@@ -37,9 +37,9 @@ def no_dimname(operator: str) -> Contradiction:
 
 
 def refuse_named(aten: str, values: Iterable[Any]) -> None:
-    """Raise where an operator refused under the name `aten` certainly meets a named tensor.
+    """Raise where an operator refused under the name `aten` certainly has a named tensor.
 
-    Nothing is refused under the empty name; under ``x(dimname)`` every call is.
+    An empty name refuses nothing; ``x(dimname)`` refuses every call.
     """
     if aten.endswith(_DIMNAME):
         raise no_dimname(aten.removesuffix(_DIMNAME))
@@ -48,7 +48,7 @@ def refuse_named(aten: str, values: Iterable[Any]) -> None:
 
 
 def named(value: Any) -> Answer:
-    """Whether a value is, or holds, a tensor that has a name."""
+    """Whether a value is, or contains, a named tensor."""
     if isinstance(value, Tensor):
         return value.dims.named()
     if isinstance(value, Many):
@@ -73,7 +73,7 @@ def variant(aten: str, inplace: bool, out: bool) -> str:
 
 
 def not_implemented(operator: str) -> Contradiction:
-    """The refusal of a function that torch declares but does not implement (align_tensors)."""
+    """The error for a function that torch declares but does not implement (align_tensors)."""
     return Contradiction(
         "NC120",
         f"`{operator}` not yet implemented.",
@@ -82,7 +82,7 @@ def not_implemented(operator: str) -> Contradiction:
 
 
 def no_device() -> Contradiction:
-    """The refusal of a kernel that fails on names by accident (recorded: new_tensor, resize)."""
+    """The error of a kernel that fails on names by accident (recorded: new_tensor, resize)."""
     return Contradiction(
         "NC120",
         "DispatchKey Named doesn't correspond to a device",
@@ -91,7 +91,7 @@ def no_device() -> Contradiction:
 
 
 def no_meta() -> Contradiction:
-    """The refusal of names on the meta device (recorded: to, zeros_like, empty)."""
+    """The error for names on the meta device (recorded: to, zeros_like, empty)."""
     return Contradiction(
         "NC120",
         "NYI: named tensors only support CPU, CUDA, XPU or privateuseone tensors.",
@@ -99,7 +99,7 @@ def no_meta() -> Contradiction:
     )
 
 
-# The refusals that name no kernel, by the word that a row writes; each is given the operator.
+# The errors that name no kernel, by the word in the row; each function takes the operator.
 TEXTS: Final[Mapping[str, Callable[[str], Contradiction]]] = {
     "not_implemented": not_implemented,
     "no_device": lambda _: no_device(),

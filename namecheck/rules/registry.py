@@ -1,7 +1,7 @@
-"""How a function becomes a rule that a row of the table of operators can name.
+"""Registers functions as rules that a row of the table of operators can name.
 
-Every file of this folder is a section of rules and is imported with the others; a new one needs no
-entry anywhere.
+Every file of this folder is a section of rules; all are discovered and imported, so that a new file
+needs no registration.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rule: TypeAlias = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """The answer of a rule that also changes arguments: what each has become, by parameter."""
+    """The answer of a rule that also changes arguments: the new state of each, by parameter."""
 
     result: Any
     after: Mapping[str, Dims]
@@ -32,14 +32,14 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a rule says for all rows that follow it, beside the names of their results.
+    """The properties of all rows that follow a rule, beside the names of their results.
 
     `memory` is the word for the memory order of the result (`namecheck.effects.memory_order`);
-    ``unknown`` where it varies. `overlaps` is ``refused`` where torch does not write to a tensor of
-    which several elements share memory (`namecheck.effects.overlap`). What `broadcasts` all its
-    operands does not move one without dims from another device (`namecheck.effects.device`). A rule
-    that is not `patched` gives no tensor and reads no names: at run time the shim leaves torch's
-    function as it is (`namecheck.runtime.patching.targets`).
+    ``unknown`` where it varies. `overlaps` is ``refused`` where torch does not write to a tensor
+    whose elements share memory (`namecheck.effects.overlap`). A rule that `broadcasts` all its
+    operands does not move a 0-d tensor from another device (`namecheck.effects.device`). A rule
+    that is not `patched` returns no tensor and reads no names: at run time the shim does not patch
+    torch's function (`namecheck.runtime.patching.targets`).
     """
 
     memory: str = ""
@@ -58,14 +58,14 @@ _R = TypeVar("_R", bound=Rule)
 
 @overload
 def rule(function: _R) -> _R:
-    """Enter a function that states no traits."""
+    """Register a function without traits."""
 
 
 @overload
 def rule(
     *, memory: str = "", overlaps: str = "", broadcasts: bool = False, patched: bool = True
 ) -> Callable[[_R], _R]:
-    """Enter the decorated function with its traits."""
+    """Register the decorated function with its traits."""
 
 
 def rule(
@@ -76,7 +76,7 @@ def rule(
     broadcasts: bool = False,
     patched: bool = True,
 ) -> _R | Callable[[_R], _R]:
-    """Enter a function under its own name, which rows name, with its `Traits`.
+    """Register a function, with its `Traits`, under its own name, which rows refer to.
 
     Raises `TableError` where another function has that name.
     """
@@ -89,7 +89,7 @@ def rule(
 def _enter(function: _R, traits: Traits) -> _R:
     name = function.__name__
     earlier = _RULES.get(name)
-    # A section of which the import failed half-way may be imported again: from the same place.
+    # A section whose import failed half-way may be imported again: from the same place.
     if earlier is not None and _place(earlier) != _place(function):
         raise TableError(
             f"{_place(function)}: the rule '{name}' is defined already, at {_place(earlier)}"
@@ -123,13 +123,13 @@ def load() -> Mapping[str, Rule]:
 
 
 def traits_of(name: str) -> Traits:
-    """The traits of a rule; the usual ones where there is no such rule."""
+    """The traits of a rule; the default traits where there is no such rule."""
     load()
     return _TRAITS.get(name, NO_TRAITS)
 
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:
-    """What a rule answers to those of some arguments that it takes."""
+    """Call a rule with those of some arguments that it takes."""
     wanted = _parameters(rule)
     return rule(**{key: value for key, value in arguments.items() if key in wanted})
 

@@ -26,7 +26,7 @@ def keeps_names_along(input: Tensor, dim: DimArgument = -1) -> Dims:
 
 @rule(memory="fresh")
 def keeps_names_along_optional(input: Tensor, dim: DimArgument = None) -> Dims:
-    """The input's dims; `dim`, where it is given, must be one of them (nn.functional.softmax)."""
+    """The input's dims; `dim`, if given, must be one of them (nn.functional.softmax)."""
     if dim is not None:
         locate(input.dims, dim)
     return input.dims
@@ -51,7 +51,7 @@ def keeps_names_along_all(input: Tensor, dim: DimArgument | DimArguments = None)
 def keeps_names_resized_along(input: Tensor, dim: DimArgument = None) -> Dims:
     """The input's dims with another, unknown size at `dim` (index_select, diff, repeat_interleave).
 
-    Without a dim the result is flat (repeat_interleave, unique).
+    Without a dim the result is a vector (repeat_interleave, unique).
     """
     if dim is None:
         return Dims.of(None)
@@ -60,7 +60,7 @@ def keeps_names_resized_along(input: Tensor, dim: DimArgument = None) -> Dims:
 
 @rule(memory="unknown")
 def keeps_names_sizeless(input: Tensor) -> Dims:
-    """The input's names, at other sizes (pooling, padding)."""
+    """The input's names with unknown sizes (pooling, padding)."""
     return input.dims.sizeless()
 
 
@@ -92,7 +92,7 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
-    """The input's dims, fewer along `dim`, between `prepend` and `append` (torch.diff)."""
+    """The input's dims with `prepend` and `append`, shorter along `dim` (torch.diff)."""
     _check_rank(input.dims, 1, "diff expects input to be at least one-dimensional")
     place = locate(input.dims, dim)
     around = () if n == 0 else (prepend, append)
@@ -116,7 +116,7 @@ def diff_natively(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Dims:
-    """As `diff`; torch 2.12 unifies the names pair by pair, also if `n` is 0 (recorded: diff)."""
+    """As `diff`; torch 2.12 unifies the names pair by pair, even if `n` is 0 (recorded: diff)."""
     parts = [part for part in (prepend, input, append) if part is not None]
     for one, other in pairwise(parts):
         unify(one.dims, other.dims, "cat")
@@ -125,7 +125,7 @@ def diff_natively(
 
 @rule
 def cumulative_trapezoid_natively(y: Tensor, x: Tensor | None = None) -> Unknown:
-    """torch 2.12 scales by a number, which it does not support (recorded)."""
+    """As `cumulative_trapezoid`; torch 2.12 scales by an unsupported operator (recorded)."""
     if x is None:
         refuse_named("mul.Scalar", [y])
     return UNKNOWN
@@ -163,7 +163,7 @@ def differs_along(input: Tensor, dim: DimArgument | DimArguments = None) -> tupl
 
 @rule(memory="unknown")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dim: DimArgument = -1) -> Dims:
-    """The dims of `y`, one fewer along `dim` (torch.cumulative_trapezoid)."""
+    """The dims of `y`, shorter by one along `dim` (torch.cumulative_trapezoid)."""
     whole, place = _integrand(y, x, dim)
     if x is None or x.dims.rank == 1:
         return resized(whole, place, _lessened(whole[place].size, 1))
@@ -185,28 +185,28 @@ def topk(input: Tensor, k: Size, dim: DimArgument = -1) -> tuple[Dims, Dims]:
 
 @rule(memory="first")
 def fliplr(input: Tensor) -> Dims:
-    """The input's dims; it needs two at least (torch.fliplr)."""
+    """The input's dims; at least two (torch.fliplr)."""
     _check_rank(input.dims, 2, "Input must be >= 2-d.")
     return input.dims
 
 
 @rule(memory="first")
 def flipud(input: Tensor) -> Dims:
-    """The input's dims; it needs one at least (torch.flipud)."""
+    """The input's dims; at least one (torch.flipud)."""
     _check_rank(input.dims, 1, "Input must be >= 1-d.")
     return input.dims
 
 
 @rule(memory="unknown")
 def tril(input: Tensor) -> Dims:
-    """The input's dims; it needs two at least (torch.tril)."""
+    """The input's dims; at least two (torch.tril)."""
     _check_rank(input.dims, 2, "tril: input tensor must have at least 2 dimensions")
     return input.dims
 
 
 @rule(memory="unknown")
 def triu(input: Tensor) -> Dims:
-    """The input's dims; it needs two at least (torch.triu)."""
+    """The input's dims; at least two (torch.triu)."""
     _check_rank(input.dims, 2, "triu: input tensor must have at least 2 dimensions")
     return input.dims
 
@@ -224,7 +224,7 @@ def _check_rank(dims: Dims, least: int, message: str) -> None:
 def rot90(
     input: Tensor, k: int | Unknown = 1, dims: Sequence[DimArgument] | Unknown = (0, 1)
 ) -> Dims:
-    """The input's dims; the two of the plane are swapped for odd `k` (torch.rot90)."""
+    """The input's dims; the two dims of the plane are swapped for odd `k` (torch.rot90)."""
     rank = input.dims.rank
     _check_rank(input.dims, 2, f"expected total dims >= 2, but got total dims = {rank}")
     if isinstance(dims, Unknown) or isinstance(k, Unknown):
@@ -240,7 +240,7 @@ def rot90(
 
 
 def unknown_of_rank(rank: int) -> Dims:
-    """A list of that many dims of which nothing else is known."""
+    """A list of that many wholly unknown dims."""
     return Dims((Dim(),) * rank)
 
 

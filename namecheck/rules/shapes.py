@@ -1,4 +1,4 @@
-"""Operators that take dimensions of size 1 away, put new ones in, or stretch them."""
+"""Operators that remove dims of size 1, insert new ones, or expand them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def squeeze_natively(input: Tensor, dim: DimArgument | DimArguments = None) -> D
 
 
 def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool) -> Dims:
-    """Without the dims of size 1 among `places`; a dim of unknown size may be gone or not."""
+    """The dims without those of size 1 among `places`; one of unknown size may be removed."""
     known_places = [place for place in places if isinstance(place, int)]
     removed = {place for place in known_places if dims[place].size == 1}
     doubtful = {place for place in known_places if _may_be_single(dims[place])}
@@ -76,9 +76,9 @@ def _squeeze_places(dims: Dims, places: Sequence[Position], *, everything: bool)
 
 
 def _may_be_single(dim: Dim) -> bool:
-    """Whether a dim may be of size 1; of an axis that is used here it is taken for granted not to.
+    """Whether a dim may have size 1; an axis of the code being read is assumed not to have it.
 
-    What a function declares may well be a batch of one, where the call does not tell.
+    The size of an axis that a function declares may be 1 where the call does not fix it.
     """
     return dim.size is UNKNOWN or (dim.size != 1 and is_foreign(dim.name))
 
@@ -97,14 +97,14 @@ def _until_doubt(
 
 @rule(memory="moves")
 def unsqueeze(input: Tensor, dim: DimArgument) -> Dims:
-    """The input's dims with an unnamed one of size 1 put in at `dim` (torch.unsqueeze)."""
+    """The input's dims with an unnamed one of size 1 inserted at `dim` (torch.unsqueeze)."""
     if isinstance(dim, Unknown):
         return OPEN
     return inserted(input.dims, dim if isinstance(dim, int) else locate(input.dims, dim), Made())
 
 
 def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:
-    """The dims with another one put in, so that it stands at `position` afterwards."""
+    """The dims with another one inserted at `position`."""
     dim_sources = everywhere(dims)
     if not isinstance(position, int):
         return OPEN
@@ -121,7 +121,7 @@ def inserted(dims: Dims, position: Position, dim_source: Made) -> Dims:
 
 @rule(memory="stretches")
 def expand(input: Tensor, size: Sizes) -> Dims:
-    """The input's dims, stretched; new leading dims have no name (recorded: expand)."""
+    """The input's dims, expanded; new leading dims are unnamed (recorded: expand)."""
     return OPEN if isinstance(size, Unknown) else stretched(input.dims, size)
 
 
@@ -134,13 +134,13 @@ def expand_as(input: Tensor, other: Tensor) -> Dims:
 
 
 def _target(dim: Dim) -> Dim:
-    """A dim as the goal of expanding: its axis counts, a label does not."""
+    """A dim as the target of expanding: its axis counts, a label does not."""
     return new_dim(dim.size) if isinstance(dim.name, str) else dim
 
 
 @rule(memory="stretches")
 def broadcast_tensors(tensors: Tensors) -> list[Dims] | Unknown:
-    """Every tensor stretched to the common shape, with its own names (recorded)."""
+    """Every tensor expanded to the common shape, with its own names (recorded)."""
     if isinstance(tensors, (Many, Unknown)) or any(tensor.dims.open for tensor in tensors):
         return UNKNOWN
     lists = [tensor.dims for tensor in tensors]
@@ -150,7 +150,7 @@ def broadcast_tensors(tensors: Tensors) -> list[Dims] | Unknown:
 
 
 def stretched(dims: Dims, sizes: Sequence[Size]) -> Dims:
-    """The dims at these sizes, from the right; -1 leaves a size as it is."""
+    """The dims expanded to these sizes, from the right; -1 keeps a size."""
     return _stretched(dims, tuple(map(new_dim, sizes)))
 
 
@@ -176,7 +176,7 @@ def _stretched(dims: Dims, targets: tuple[Dim, ...]) -> Dims:
 
 
 def _at_size_of(goal: Dim, dim: Dim) -> Dim:
-    """A dim stretched to the size of another, if it is not of that size already."""
+    """A dim expanded to the size of another, unless it has that size already."""
     name = _stretched_name(dim, goal)
     if goal.size in (-1, dim.size) or dim.size not in (1, UNKNOWN):
         return replace(dim, name=name)
@@ -184,7 +184,7 @@ def _at_size_of(goal: Dim, dim: Dim) -> Dim:
 
 
 def _stretched_name(dim: Dim, goal: Dim) -> Name:
-    """A label stays; an unnamed dim, or an axis of size 1, takes the axis of the goal."""
+    """A label is kept; an unnamed dim, or an axis of size 1, takes the axis of the target."""
     if goal.size == -1 or isinstance(dim.name, (str, Unknown)):
         return dim.name
     if dim.name is None:
@@ -227,6 +227,6 @@ def _check_stretch(dims: Dims, dim: Dim, goal_dims: Sequence[Dim], offset: int) 
 
 
 def _back(dims: Dims) -> tuple[Dim, ...]:
-    """The dims from the right, stretched to one knows not what, which may be axes."""
+    """The dims from the right, expanded to unknown targets, which may be axes."""
     part = dims.suffix if dims.open else dims.prefix
     return tuple(_at_size_of(ANY_DIM, dim) for dim in part)

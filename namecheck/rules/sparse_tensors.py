@@ -1,4 +1,4 @@
-"""Sparse tensors: what they are made of, and what is taken out of them (torch.sparse)."""
+"""Sparse tensors: their factories, and access to their parts (torch.sparse)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from namecheck.rules.registry import rule
 
 @rule(memory="unknown")
 def sparse_factory(size: Sizes | None = None) -> Dims:
-    """The dims of these sizes; without sizes nothing is known (torch.sparse_coo_tensor)."""
+    """The dims of these sizes; without sizes they are unknown (torch.sparse_coo_tensor)."""
     if size is None or isinstance(size, Unknown):
         return OPEN
     return Dims(tuple(map(new_dim, size)))
@@ -25,5 +25,5 @@ def sparse_indices(input: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def sparse_part(input: Tensor) -> Dims:
-    """Nothing is known: the rank is the number of dense dims (torch.Tensor.values)."""
+    """Unknown dims: the rank is the number of dense dims (torch.Tensor.values)."""
     return OPEN

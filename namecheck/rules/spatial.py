@@ -1,7 +1,7 @@
 """Operators over the last one, two or three dims: convolutions, pooling, padding, sampling.
 
-Batch and channels stand before them. The spatial dims keep their names at other sizes; a symbolic
-size names the channels that a layer makes (torch.nn, "Convolution Layers" and "Pooling layers").
+Batch and channels are left of them. The spatial dims keep their names at other sizes; a symbolic
+size names the output channels of a layer (torch.nn, "Convolution Layers" and "Pooling layers").
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from namecheck.rules.splits import part_of
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How windows run over one dim."""
+    """The settings of windows along one dim."""
 
     kernel: Size
     stride: Size
@@ -34,7 +34,7 @@ class Window:
     up: bool | Unknown = False
 
     def count(self, size: Size) -> Size:
-        """How many windows there are along a size; unknown where none fits."""
+        """The number of windows along a size; unknown where none fits."""
         whole = _all_known(size, self.kernel, self.stride, self.padding, self.dilation)
         if whole is None or isinstance(self.up, Unknown):
             return UNKNOWN
@@ -46,7 +46,7 @@ class Window:
         return UNKNOWN if isinstance(count, int) and count < 1 else count
 
     def size(self, count: Size, more: Size) -> Size:
-        """The size over which so many windows run, and `more` of it: a transposed convolution."""
+        """The size that has so many windows, plus `more`: that of a transposed convolution."""
         whole = _all_known(count, self.kernel, self.stride, self.padding, self.dilation, more)
         if whole is None:
             return UNKNOWN
@@ -60,7 +60,7 @@ def _all_known(*spatial_extents: Size) -> list[Known] | None:
 
 
 def spread(extent: Extent, count: int) -> list[Size]:
-    """A setting for every spatial dim: one for all, or one each."""
+    """A setting for every spatial dim: one for all, or one for each."""
     if isinstance(extent, (tuple, list)) and len(extent) in (1, count):
         each = [size if isinstance(size, (int, Expression)) else UNKNOWN for size in extent]
         return each * (count // len(each))
@@ -75,7 +75,7 @@ def windows_of(
     spatial: int,
     up: bool | Unknown = False,
 ) -> list[Window]:
-    """How windows run over the spatial dims."""
+    """The windows along the spatial dims."""
     kernels = spread(kernel, spatial)
     strides = kernels if stride is None or stride == [] else spread(stride, spatial)
     if isinstance(padding, str):
@@ -94,7 +94,7 @@ def _resized(dims: Dims, sizes: Sequence[Size]) -> Dims:
 
 
 def run_over(dims: Dims, windows: Sequence[Window]) -> list[Size]:
-    """How many windows there are along each of the last dims."""
+    """The number of windows along each of the last dims."""
     places = last(dims, len(windows)).prefix
     return [window.count(dim.size) for dim, window in zip(places, windows, strict=True)]
 
@@ -110,7 +110,7 @@ def pools(
     ceil_mode: bool | Unknown = False,
     return_indices: bool | Unknown = False,
 ) -> Dims | tuple[Dims, Dims] | Unknown:
-    """The input's names; along the spatial dims as many values as windows fit (nn.MaxPool2d).
+    """The input's names; the spatial dims have the number of windows as size (nn.MaxPool2d).
 
     With `return_indices` the indices of the largest values have the same dims.
     """
@@ -120,7 +120,7 @@ def pools(
 
 
 def _check_length(dims: Dims, spatial: int) -> None:
-    """Channels stand before the spatial dims, and perhaps a batch (recorded: max_pool2d)."""
+    """Refuse a rank without channels before the spatial dims (recorded: max_pool2d)."""
     if dims.rank is not None and dims.rank not in (spatial + 1, spatial + 2):
         raise Contradiction(
             "NC207",
@@ -145,7 +145,7 @@ def adaptive_pools(
     output_size: Extent = UNKNOWN,
     return_indices: bool | Unknown = False,
 ) -> Dims | tuple[Dims, Dims] | Unknown:
-    """The input's names at the sizes of `output_size`; None keeps one (nn.AdaptiveAvgPool2d).
+    """The input's names with the sizes of `output_size`; None keeps a size (nn.AdaptiveAvgPool2d).
 
     With `return_indices` the indices of the largest values have the same dims.
     """
@@ -172,7 +172,7 @@ def convolves(
     groups: Size = 1,
     bias: Tensor | None = None,
 ) -> Dims:
-    """The input's names but the channels, which are the weight's first dim (conv2d)."""
+    """The input's names, except for the channels: the weight's first dim (conv2d)."""
     kernel = _weight(weight.dims, spatial)
     _check_bias(kernel[0], bias, spatial)
     taken = _times(kernel[1], groups)
@@ -191,7 +191,7 @@ def convolution_module(
     padding: Extent | str = 0,
     dilation: Extent = 1,
 ) -> Dims:
-    """The input's names; a symbolic size names the channels made (torch.nn.Conv2d)."""
+    """The input's names; a symbolic size names the output channels (torch.nn.Conv2d)."""
     taken, made = new_dim(in_channels), new_dim(out_channels)
     return _convolved(input, taken, made, spatial, kernel_size, stride, padding, dilation)
 
@@ -273,7 +273,7 @@ def convolves_transposed(
     dilation: Extent = 1,
     bias: Tensor | None = None,
 ) -> Dims:
-    """The input's names but the channels, the weight's second dim (conv_transpose2d)."""
+    """The input's names, except for the channels: the weight's second dim (conv_transpose2d)."""
     kernel = _weight(weight.dims, spatial)
     made = _times(kernel[1], groups)
     _check_bias(made, bias, spatial)
@@ -325,7 +325,7 @@ def _transposed(
 
 @rule(memory="plain")
 def pads(input: Tensor, pad: Sizes) -> Dims:
-    """The input's names; the last dims have more elements, by pairs (nn.functional.pad)."""
+    """The input's names; the last dims are longer, by pairs (nn.functional.pad)."""
     if not isinstance(pad, (tuple, list)):
         return input.dims.sizeless()
     count = len(pad) // 2
@@ -346,13 +346,13 @@ def pads(input: Tensor, pad: Sizes) -> Dims:
 
 @rule(memory="plain")
 def padding_module(input: Tensor, spatial: int, padding: Extent = UNKNOWN) -> Dims:
-    """As `pads`, with one padding for all sides or one each (torch.nn.ZeroPad2d)."""
+    """As `pads`, with one padding for all sides or one for each (torch.nn.ZeroPad2d)."""
     return pads(input, spread(padding, 2 * spatial))
 
 
 @rule(memory="unknown")
 def interpolates(input: Tensor, output_size: Extent = None, scale_factor: Extent = None) -> Dims:
-    """The input's names; all dims but the first two at other sizes (nn.functional.interpolate)."""
+    """The input's names; all dims but two have other sizes (nn.functional.interpolate)."""
     dims = input.dims
     if dims.rank is None:
         return Dims(dims.prefix[:2], (), True)
@@ -420,7 +420,7 @@ def samples_grid(input: Tensor, grid: Tensor) -> Dims:
 
 @rule(memory="unknown")
 def affine_grid(theta: Tensor, size: Sizes) -> Dims:
-    """The batch, the places of an image of this size, coordinates (nn.functional.affine_grid)."""
+    """The batch, the positions in an image, the coordinates (nn.functional.affine_grid)."""
     if not isinstance(size, (tuple, list)):
         return OPEN
     if len(size) not in (4, 5):
@@ -465,7 +465,7 @@ def unfolds_blocks(
 def folds_blocks(
     input: Tensor, output_size: Extent = UNKNOWN, kernel_size: Extent = UNKNOWN
 ) -> Dims:
-    """The batch, the channels, and the image made of the blocks (torch.nn.Fold)."""
+    """The batch, the channels, and the image assembled from the blocks (torch.nn.Fold)."""
     _check_image(input.dims, 2, "Expected 2D or 3D (batch mode) tensor")
     elements = input.dims.from_right(2) or ANY_DIM
     channels = _channels_at(elements, _whole_share(elements.size, product(spread(kernel_size, 2))))
@@ -483,7 +483,7 @@ def _check_image(dims: Dims, least: int, message: str) -> None:
 
 
 def _channels_at(channels: Dim, size: Size) -> Dim:
-    """Channels at another size: a label does not stay."""
+    """Channels with another size: a label is dropped."""
     return Dim(None if isinstance(channels.name, str) else channels.name, size)
 
 
@@ -494,7 +494,7 @@ def _whole_share(size: Size, block: Size) -> Size:
 
 
 def _blocks(dims: Dims, counts: Sequence[Size]) -> Dim:
-    """One dim for all blocks, which only a symbolic size names."""
+    """One dim for all blocks, named only by a symbolic size."""
     size = product(counts)
     if size is not UNKNOWN:
         return new_dim(size)

@@ -13,7 +13,7 @@ from namecheck.rules.arguments import DimArgument
 from namecheck.rules.registry import rule
 from namecheck.rules.scans import resized
 
-# A tensor is rarely cut into more pieces for their sizes to matter.
+# More pieces than this have unknown sizes: a tensor is rarely cut into more.
 _MOST: Final = 256
 
 Sections = Size | Sequence[Size] | Tensor
@@ -37,7 +37,7 @@ def chunk(input: Tensor, chunks: int | Unknown, dim: DimArgument = 0) -> tuple[D
 
 @rule(memory="cuts")
 def split(input: Tensor, split_size: Sections, dim: DimArgument = 0) -> tuple[Dims, ...] | Many:
-    """Pieces of one size, the last one smaller, or of the sizes listed (recorded: split)."""
+    """Pieces of one size, the last one smaller, or of the listed sizes (recorded: split)."""
     if isinstance(split_size, (tuple, list)):
         return split_with_sizes(input, split_size, dim)
     place = _cut(input, "split", dim)
@@ -66,7 +66,7 @@ def split(input: Tensor, split_size: Sections, dim: DimArgument = 0) -> tuple[Di
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[Size | Tensor] | Unknown, dim: DimArgument = 0
 ) -> tuple[Dims, ...] | Many:
-    """Pieces of the sizes listed, which must add up (recorded: split_with_sizes)."""
+    """Pieces of the listed sizes, which must add up (recorded: split_with_sizes)."""
     place = _cut(input, "split", dim)
     if isinstance(split_sizes, Unknown):
         return _any_number(input.dims, place)
@@ -95,7 +95,7 @@ def split_with_sizes(
 def tensor_split(
     input: Tensor, indices_or_sections: Sections, dim: DimArgument = 0
 ) -> tuple[Dims, ...] | Many:
-    """Pieces between indices, or so many pieces (recorded: tensor_split)."""
+    """Pieces between indices, or a number of pieces (recorded: tensor_split)."""
     if input.dims.rank == 0:
         raise _refused(
             "NC207",
@@ -111,7 +111,7 @@ def tensor_split(
 
 @rule(memory="unknown")
 def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
-    """tensor_split along dim 1, of a vector along dim 0 (torch.hsplit)."""
+    """As `tensor_split` along dim 1, for a vector along dim 0 (torch.hsplit)."""
     if input.dims.rank is None:
         return Many(Tensor(input.dims.sizeless()))
     return _split_at(input, "hsplit", 0 if input.dims.rank <= 1 else 1, 1, indices_or_sections)
@@ -119,20 +119,20 @@ def hsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | M
 
 @rule(memory="unknown")
 def vsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
-    """tensor_split along dim 0 (torch.vsplit)."""
+    """As `tensor_split` along dim 0 (torch.vsplit)."""
     return _split_at(input, "vsplit", 0, 2, indices_or_sections)
 
 
 @rule(memory="unknown")
 def dsplit(input: Tensor, indices_or_sections: Sections) -> tuple[Dims, ...] | Many:
-    """tensor_split along dim 2 (torch.dsplit)."""
+    """As `tensor_split` along dim 2 (torch.dsplit)."""
     return _split_at(input, "dsplit", 2, 3, indices_or_sections)
 
 
 def _split_at(
     input: Tensor, operator: str, place: int, rank: int, sections: Sections
 ) -> tuple[Dims, ...] | Many:
-    """The checks that hsplit, vsplit and dsplit make before they cut."""
+    """Check what hsplit, vsplit and dsplit check before they cut."""
     own_rank = input.dims.rank
     if own_rank is not None and own_rank < rank:
         raise _refused(
@@ -280,7 +280,7 @@ def _piece(dims: Dims, place: Position, size: Size) -> Dims:
 
 
 def part_of(dim: Dim, size: Size) -> Dim:
-    """A part of a dim: a label stays, an axis unless the size is that of another one."""
+    """A part of a dim: a label is kept, and an axis unless the size is that of another axis."""
     size_name = named_by(size)
     if isinstance(dim.name, Axis) and isinstance(size_name, Axis):
         same = set(size_name.factors) & set(dim.name.factors)

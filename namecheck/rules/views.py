@@ -1,9 +1,9 @@
 """Views that merge and split dimensions: ``view``, ``reshape``, ``ravel``.
 
-A view lays the elements out anew in one order. What each dim of the result came from follows from
-the sizes: a dim that is kept whole is the same one, several in a row become a merged one, and a
-dim that is cut leaves parts that are named by their sizes. Where sizes are not known, or cannot
-be shown to make up the whole, nothing is claimed.
+A view keeps the order of the elements. The sizes determine where each dim of the result comes from:
+a dim that is kept whole is the same dim, several adjacent ones become a merged dim, and a dim that
+is split has parts that are named by their sizes. Where sizes are unknown, or their product is not
+certainly the whole, the names are unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from namecheck.rules.splits import part_of
 
 @rule(memory="views")
 def view(input: Tensor, size: Sizes | None = None) -> Dims:
-    """The dims laid out at these sizes, one of which may be -1 (torch.Tensor.view)."""
+    """The dims of a view with these sizes, one of which may be -1 (torch.Tensor.view)."""
     if isinstance(size, Unknown):
         return OPEN
     if size is None:
@@ -52,7 +52,7 @@ def view(input: Tensor, size: Sizes | None = None) -> Dims:
 
 
 def _resized_by_dtype(dims: Dims) -> Dims:
-    """A wider dtype makes the last dim shorter, a narrower one longer (Tensor.view)."""
+    """The dims under another dtype: a wider one makes the last dim shorter (Tensor.view)."""
     if dims.open and not dims.suffix:
         return dims.sizeless()
     last = dims.from_right(1)
@@ -60,7 +60,7 @@ def _resized_by_dtype(dims: Dims) -> Dims:
 
 
 def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
-    """The sizes must hold just the elements that there are."""
+    """Refuse sizes whose product differs from the number of elements."""
     whole = UNKNOWN if dims.open else product(dims.sizes)
     others = product(size for size in sizes if size != -1)
     if -1 not in sizes:
@@ -79,7 +79,7 @@ def _check_count(dims: Dims, sizes: Sequence[Size]) -> None:
 
 
 def inferred(whole: Size, other_size: Size) -> Size:
-    """The size that -1 stands for among others."""
+    """The size that -1 is replaced by, given the other sizes."""
     if isinstance(whole, Unknown) or isinstance(other_size, Unknown) or other_size == 0:
         return UNKNOWN
     return (ratio(whole) / ratio(other_size)).size
@@ -87,7 +87,7 @@ def inferred(whole: Size, other_size: Size) -> Size:
 
 @rule(memory="views")
 def view_as(input: Tensor, other: Tensor) -> Dims:
-    """The dims laid out at the sizes of another tensor (torch.Tensor.view_as)."""
+    """The dims of a view with the sizes of another tensor (torch.Tensor.view_as)."""
     if other.dims.open:
         return OPEN
     result = view(input, other.dims.sizes)
@@ -112,18 +112,18 @@ def flat(input: Tensor) -> Dims:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A dim of the input, a factor of one, or (not `whole`) what is left of one that is cut."""
+    """A dim of the input, a factor of one, or (unless `whole`) the rest of one that is split."""
 
     dim: Dim
     whole: bool = True
 
     def cut(self, share: Ratio) -> _Part:
-        """A part of it, of this size."""
+        """A part of it, with this size."""
         return _Part(Dim(self.dim.name, share.size), whole=False)
 
     @property
     def ratio(self) -> Ratio | None:
-        """Its size; None where that is not known."""
+        """Its size as a ratio; None where that is unknown."""
         size = self.dim.size
         return None if isinstance(size, Unknown) or size in (0, -1) else ratio(size)
 
@@ -131,7 +131,7 @@ class _Part:
 def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
     """The dims of a view at these sizes; raises NC115 where it certainly scrambles axes.
 
-    A size of -1 is what is left for it, where that is not known.
+    A size of -1 takes the rest of the elements where that is unknown.
     """
     parts = [part for dim in dims for part in _parts(dim)]
     _check_order(parts, sizes)
@@ -142,7 +142,7 @@ def laid_out(dims: Sequence[Dim], sizes: Sequence[Size]) -> list[Dim]:
 
 
 def _parts(dim: Dim) -> list[_Part]:
-    """A dim, or the factors of which it is merged."""
+    """A dim, or the factors that it is merged from."""
     name = dim.name
     if not isinstance(name, Axis) or len(name.factors) < 2 or not name.ordered:
         return [_Part(dim)]
@@ -152,7 +152,7 @@ def _parts(dim: Dim) -> list[_Part]:
 def _matched(
     parts: Sequence[_Part], sizes: Sequence[Size], *, backwards: bool = False
 ) -> tuple[list[Dim], Sequence[_Part], Sequence[Size]]:
-    """The dims up to the first that is uncertain, and the parts and sizes that remain."""
+    """The dims up to the first uncertain one, and the parts and sizes that remain."""
     certain: list[Dim] = []
     while sizes:
         size = sizes[0]
@@ -176,7 +176,7 @@ _Taken = tuple[list[_Part], list[_Part]]
 
 
 def _take(parts: Sequence[_Part], size: Size, backwards: bool) -> _Taken | None:
-    """The parts that make up a size, and the remaining ones; None where that is uncertain."""
+    """The parts whose product is a size, and the remaining ones; None where that is uncertain."""
     if isinstance(size, Unknown) or size in (0, -1):
         return None
     need = ratio(size)
@@ -202,7 +202,7 @@ def _take(parts: Sequence[_Part], size: Size, backwards: bool) -> _Taken | None:
 
 
 def _may_be_cut(share: Ratio, need: Ratio, rest_parts: Sequence[_Part]) -> bool:
-    """Whether a size is a part of another, by what divides it or by what the caller must know."""
+    """Whether a size is a part of another: it divides it, or the caller must know that it does."""
     if (share / need).is_whole:
         return True
     elsewhere = [base for other in rest_parts if other.ratio for base in other.ratio.bases]
@@ -210,7 +210,7 @@ def _may_be_cut(share: Ratio, need: Ratio, rest_parts: Sequence[_Part]) -> bool:
 
 
 def _together(parts: Sequence[_Part], size: Size) -> Dim:
-    """The dim that whole parts are merged into; what is cut is named by its size."""
+    """The dim that whole parts are merged into; a part of a dim is named by its size."""
     if len(parts) == 1 and parts[0].whole:
         return parts[0].dim
     whole = merged([part.dim for part in parts])
@@ -219,7 +219,7 @@ def _together(parts: Sequence[_Part], size: Size) -> Dim:
 
 
 def _guessed(parts: Sequence[_Part], sizes: Sequence[Size]) -> list[Dim]:
-    """The dims of a view where it is uncertain which input dims they come from."""
+    """The dims of a view whose dims come from unknown dims of the input."""
     larger = [part for part in parts if part.dim.size != 1]
     vague = (
         any(part.ratio is None and part.dim.size != 0 for part in larger)
@@ -236,16 +236,16 @@ def _guessed(parts: Sequence[_Part], sizes: Sequence[Size]) -> list[Dim]:
 
 
 def _guess(size: Size, unnamed: Name) -> Dim:
-    """A dim of a view with unknown origin; only a symbolic size names it."""
+    """A dim of a view with unknown origin, named only by a symbolic size."""
     new = new_dim(UNKNOWN if size == -1 else size)
     return replace(new, name=new.name or unnamed, purposeful=size == 1)
 
 
 def _check_order(parts: Sequence[_Part], sizes: Sequence[Size]) -> None:
-    """Refuse that an axis is cut up and refilled, where the sizes certainly make up the whole.
+    """Refuse sizes that cut an axis up and refill it, where they certainly make up the whole.
 
-    An axis stays whole only where what stands left of it, and right of it, is made up of what
-    stood there before.
+    The axis stays whole only if the sizes left of it, and those right of it, come from the dims
+    that were on that side before.
     """
     own = [part.ratio for part in parts]
     goal = [_Part(Dim(None, size)).ratio for size in sizes]
@@ -271,7 +271,7 @@ def _shares(ratios: Sequence[Ratio | None]) -> list[Ratio]:
 
 
 def _target(dim: Dim, shares: Sequence[Ratio | None], goal: Sequence[Ratio | None]) -> int | None:
-    """The position of the one size that contains an axis, if it occurs once on either side."""
+    """The position of the only size that contains an axis, if it occurs once on either side."""
     if not isinstance(dim.name, Axis) or dim.size != own_size(dim.name):
         return None
     if _only(dim.name.name, shares) is None:
