@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from namecheck import project
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.project import Entry, settings
 from namecheck.project.files import ProjectFiles

@@ -15,13 +15,13 @@ repeat in a tensor, so they are not compared there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from namecheck.annotations import wording
 from namecheck.annotations.patterns import Dimension, Pattern, Several
 from namecheck.annotations.wording import Site
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, Size, agree, clash, is_whole, named_by
 from namecheck.core.names import UNKNOWN, Answer, Axis, Name, Unknown
 from namecheck.core.sizes import Expression, symbol

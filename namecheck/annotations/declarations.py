@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from namecheck.annotations import wording
@@ -16,6 +15,7 @@ from namecheck.annotations.bindings import Bindings, bind
 from namecheck.annotations.patterns import AnnotationError, Pattern, parse
 from namecheck.annotations.wording import Site
 from namecheck.core import devices, dtypes
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
 

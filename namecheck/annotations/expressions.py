@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.sizes import symbol

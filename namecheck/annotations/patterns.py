@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, TypeAlias
 
 from namecheck.annotations import expressions
 from namecheck.annotations.expressions import Expression, Operation, Term
 from namecheck.core import sizes
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import ANY_DIM, Dim, Dims, axis, merged, new_dim, own_size, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name, word
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from namecheck.annotations.expressions import Expression
 from namecheck.annotations.patterns import Dimension, Pattern
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim, Dims, Size, own_size
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Name
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.compare import join
 from namecheck.compare.join import Joined, Verdict, counts
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.syntax import Position, Source
 from namecheck.interpreter.workspace import analysis
 from namecheck.interpreter.workspace.analysis import Finder, Observation, Observations

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from namecheck.core import devices, dtypes, memory_order
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.memory_order import Memory
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Many, Tensor

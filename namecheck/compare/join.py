@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.compare.attributes import ATTRIBUTES, Attribute, is_covered, is_known, named
 from namecheck.compare.attributes import shown as attribute_text
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import Dims, covers_dims
 from namecheck.core.findings import Finding, is_of_sizes
 from namecheck.core.names import UNKNOWN, Axis

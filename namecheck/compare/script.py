@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from multiprocessing import spawn
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.runtime.programs.script import Program
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, TypeAlias
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.sizes import Expression, same, symbol, symbols
 

@@ -12,11 +12,11 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import STANDARD_DEVICE, Device
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 

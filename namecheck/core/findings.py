@@ -7,11 +7,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.discovery import modules_in
 
 

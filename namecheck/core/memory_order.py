@@ -11,11 +11,11 @@ and torch.memory_format). A symbol counts as a size that is neither 1 nor a prod
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.sizes import Known, same
 

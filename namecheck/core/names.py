@@ -20,9 +20,10 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 from typing import Final, TypeAlias
+
+from namecheck.core.dataclasses import dataclass, replace
 
 
 class Unknown(enum.Enum):

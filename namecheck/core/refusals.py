@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Fix
 
 

@@ -9,8 +9,9 @@ plain int, never an `Expression`. It adds, multiplies and divides with ints and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from namecheck.core.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

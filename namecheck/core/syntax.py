@@ -11,10 +11,10 @@ import codecs
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Span
 
 Located: TypeAlias = ast.expr | ast.stmt | ast.pattern | ast.keyword | ast.arg | ast.alias

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Final
 
 from namecheck.core import devices, dtypes
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import Device
 from namecheck.core.dims import OPEN, Dims, covers_dims, join_dims
 from namecheck.core.dtypes import DType

@@ -11,11 +11,11 @@ import stat
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Refused, Source
 

@@ -8,10 +8,10 @@ where an attribute contradicts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import Defaults
 from namecheck.core.tensors import Many, Tensor
 from namecheck.effects import device, dtype, layout, memory_order, operands, overlap

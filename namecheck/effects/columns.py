@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.effects import device, dtype, layout, memory_order, needs, outputs, overlap
 from namecheck.effects.attributes import Effects
 from namecheck.effects.words import ParameterNames, WordError

@@ -13,11 +13,11 @@ All of it is held against torch by tests/runtime/test_device_agreement.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import devices
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import CPU, META, Chosen, Device
 from namecheck.core.dtypes import Defaults
 from namecheck.core.names import UNKNOWN, Contradiction

@@ -14,12 +14,12 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck.core import dtypes
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, DType, Operand
 from namecheck.core.names import UNKNOWN, Answer, Contradiction
 from namecheck.core.promotion import operand_of

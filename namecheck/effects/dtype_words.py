@@ -7,12 +7,12 @@ computes and with that of the result; `namecheck.core.dtypes.each` asks for all 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, reduce
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from namecheck.core import dtypes
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import (
     INTEGRALS,
     KINDS,

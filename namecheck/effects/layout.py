@@ -11,9 +11,9 @@ tests/runtime/test_layout_rows.py.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.layouts import LAYOUTS, SPARSE, STRIDED
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor

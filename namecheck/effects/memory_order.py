@@ -10,11 +10,11 @@ torch 2.13 by tests/runtime/test_memory_rows.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import memory_order
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim, Dims, Size
 from namecheck.core.layouts import MEMORY_FORMATS, STRIDED
 from namecheck.core.memory_order import CONTIGUOUS, FORMATS, Gapped, Memory

@@ -12,12 +12,12 @@ what both have, ``input if affine reduction=mean min_val<0`` where all of that s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, reduce
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import dtypes
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import FLOATINGS, INTEGRALS, KINDS, Defaults, can_cast, promote, spoken
 from namecheck.core.names import Answer, Contradiction
 from namecheck.core.tensors import Constant, Tensor

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.tensors import Many, Tensor
 from namecheck.effects.words import ParameterNames
 

@@ -11,11 +11,11 @@ tests/runtime/test_dtype_outputs.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import KINDS, can_cast
 from namecheck.core.names import Contradiction
 from namecheck.effects.dtype_words import CATEGORIES, dtypes_of

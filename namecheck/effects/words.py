@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dtypes import cpp, spoken
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import SomeNumber

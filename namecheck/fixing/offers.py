@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Fix
 from namecheck.core.refusals import Refusal
 from namecheck.project import Entry

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, Fix, Point, Span
 from namecheck.core.refusals import Reason, Refusal
 from namecheck.core.syntax import Refused

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Edit, Finding, Fix
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import Overlap, ordered

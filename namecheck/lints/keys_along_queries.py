@@ -40,10 +40,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, NamedTuple
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import Axis, Name, show_name, word

@@ -28,9 +28,9 @@ Good:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Name, show_name, word
 from namecheck.core.syntax import Source

@@ -42,9 +42,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Place
 from namecheck.core.names import UNKNOWN, Name, show_name, word

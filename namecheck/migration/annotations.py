@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.syntax import Source
 from namecheck.editing.edits import Edit
 from namecheck.editing.imports import insertion_point, leading_imports

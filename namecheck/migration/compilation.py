@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Span
 from namecheck.core.names import Answer, Label

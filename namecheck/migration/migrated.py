@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.editing.documents import Document
 from namecheck.migration.compilation import LeftPlace
 from namecheck.project import Entry

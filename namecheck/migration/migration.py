@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from namecheck import project
 from namecheck.core import syntax
+from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import CannotWrite, Document
 from namecheck.migration import name_uses

@@ -6,11 +6,11 @@ Which parameters take names is read from the signatures of the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from namecheck import operators
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Answer
 from namecheck.core.tensors import Many, Tensor

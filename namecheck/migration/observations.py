@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Span
 from namecheck.core.syntax import Position, Source
 from namecheck.core.tensors import Tensor

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from namecheck import operators
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Label
 from namecheck.core.tensors import Tensor

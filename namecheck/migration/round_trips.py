@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from namecheck import operators
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.names import Answer
 from namecheck.core.tensors import Many, Tensor
 from namecheck.interpreter.workspace.analysis import Application

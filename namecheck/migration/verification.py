@@ -6,9 +6,9 @@ import ast
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from namecheck import project
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding
 from namecheck.core.syntax import Refused
 from namecheck.editing.documents import Document

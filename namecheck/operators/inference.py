@@ -7,11 +7,11 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import OPEN, Dims, join_dims, told_apart
 from namecheck.core.dtypes import STANDARD, Defaults
 from namecheck.core.findings import is_of_attributes

@@ -22,10 +22,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import product
 from namecheck.core.names import UNKNOWN, Answer, Unknown
 from namecheck.core.sizes import Expression

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.effects import columns
 from namecheck.effects.attributes import Effects
 from namecheck.effects.words import WordError

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.faults import TableError
 
 _FOLDER: Final = os.path.dirname(__file__)

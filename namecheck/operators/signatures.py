@@ -19,10 +19,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.devices import Chosen
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
 from namecheck.core.sizes import Expression

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Kind, register
 from namecheck.project import settings as configuration
 from namecheck.project.files import NOTHING, ProjectFiles, Reads

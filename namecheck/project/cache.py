@@ -13,9 +13,9 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.project import records
 from namecheck.project.contents import Contents, digest, engine
 from namecheck.project.files import ProjectFiles, Reads

@@ -13,12 +13,12 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.syntax import Refused, Source
 
 _KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_extensions")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import replace
 from namecheck.core.findings import Finding, Kind, Place, register
 from namecheck.core.syntax import Refused
 from namecheck.project.settings import Settings

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass
 from namecheck.project.files import ProjectFiles
 
 

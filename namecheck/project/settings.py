@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.core import findings
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.semantics import Semantics
 from namecheck.report import formats
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Facts, Finding, resolve
 from namecheck.core.syntax import Source, Suppression
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Span
 
 WIDTH: Final = 120

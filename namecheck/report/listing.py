@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.core import syntax
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Fix
 from namecheck.core.refusals import Refusal
 from namecheck.core.syntax import Refused

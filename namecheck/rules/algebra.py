@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dim, Dims, agree, locate, merged, product
 from namecheck.core.names import Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor

@@ -7,10 +7,10 @@ Sources: named_tensor.rst, "Explicit alignment by names"; torch's own checks, in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dim, Dims
 from namecheck.core.names import UNKNOWN, Contradiction, Name
 from namecheck.core.tensors import Many, Tensor

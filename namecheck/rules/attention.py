@@ -6,9 +6,8 @@ torch.nn.Transformer.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction, Unknown
 from namecheck.core.tensors import Tensor

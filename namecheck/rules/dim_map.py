@@ -7,12 +7,12 @@ it. This module also compares two lists of dims position by position.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from types import EllipsisType
 from typing import TypeAlias
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import (
     ANY_DIM,
     MIDDLE,

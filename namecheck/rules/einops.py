@@ -8,11 +8,11 @@ was merged in is scrambled, as in a view.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import OPEN, Dim, Dims, Size, agree, clash, new_dim, product
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, agree, clash
 from namecheck.core.names import Answer, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Many, Tensor

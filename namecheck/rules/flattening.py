@@ -7,12 +7,12 @@ Sources: named_tensor.rst, "Manipulating dimensions"; torch's own checks, in the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from types import EllipsisType
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import (
     ANYWHERE,
     OPEN,

@@ -7,9 +7,9 @@ A real signal has half as many frequencies: its last transformed dim has the siz
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dim, Dims, Size, locate, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Unknown
 from namecheck.core.sizes import Known

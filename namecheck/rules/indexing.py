@@ -7,11 +7,11 @@ with names, follow the natural rule: their dims replace the dims that they index
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import EllipsisType
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Size, clash
 from namecheck.core.dtypes import is_among
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Name, Unknown

@@ -5,9 +5,9 @@ Input, index and source have the same dims, except for the indexed one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dim, Dims, Position, clash, locate
 from namecheck.core.names import UNKNOWN, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor

@@ -6,10 +6,10 @@ twice; for other matrices it is unnamed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, new_dim
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.tensors import Tensor

@@ -6,10 +6,10 @@ Sources: named_tensor.rst, "Naming dimensions"; torch's own checks, in their ord
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.names import UNKNOWN, Answer, Axis, Contradiction, Name, Unknown
 from namecheck.core.tensors import Tensor

@@ -8,12 +8,12 @@ a name. The error messages are einops' own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from types import EllipsisType
 from typing import Final, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.names import Contradiction
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Size
 from namecheck.core.names import UNKNOWN
 from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, symbols

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dim, Dims, Position, Size, locate, merged, new_dim, product
 from namecheck.core.dtypes import Category, is_among, of_category
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, check_distinct

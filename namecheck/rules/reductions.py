@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, SCALAR, Dim, Dims, Position, agree, clash, locate
 from namecheck.core.names import Answer, Axis, Contradiction, Name, Unknown, show_name
 from namecheck.core.tensors import Tensor

@@ -10,11 +10,11 @@ import importlib
 import inspect
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import Dims
 from namecheck.core.discovery import modules_in
 from namecheck.core.faults import TableError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import (
     ANY_DIM,
     OPEN,

@@ -7,10 +7,10 @@ size names the output channels of a layer (torch.nn, "Convolution Layers" and "P
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.dims import ANY_DIM, OPEN, Dim, Dims, Size, locate, new_dim, product
 from namecheck.core.names import UNKNOWN, Axis, Contradiction, Unknown
 from namecheck.core.sizes import Expression, Known, divided

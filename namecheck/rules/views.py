@@ -9,11 +9,11 @@ certainly the whole, the names are unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
 
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import (
     OPEN,
     Dim,

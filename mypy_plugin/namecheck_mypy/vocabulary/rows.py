@@ -6,9 +6,9 @@ A row is read at the first call of its operator: most files call few of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.operators import Operator, table
 from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck_mypy.vocabulary import lines

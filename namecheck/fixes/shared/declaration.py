@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Edit, Finding, Fix
 
 if TYPE_CHECKING:

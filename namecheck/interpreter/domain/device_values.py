@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 from namecheck.core import devices
+from namecheck.core.dataclasses import replace
 from namecheck.core.devices import Chosen, Device
 from namecheck.core.names import UNKNOWN
 from namecheck.core.tensors import Constant, Tensor

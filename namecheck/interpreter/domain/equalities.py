@@ -9,12 +9,12 @@ it cannot be told which dimension it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias
 
 from namecheck.annotations.bindings import Bindings, Bound
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols

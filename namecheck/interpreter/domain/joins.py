@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
 from namecheck.core import tensors as values
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.provenance import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store, Written

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from namecheck.core import tensors
+from namecheck.core.dataclasses import replace
 from namecheck.core.names import UNKNOWN
 from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
 from namecheck.interpreter.domain.store import Fact, Store, Written, changed_keys

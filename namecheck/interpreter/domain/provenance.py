@@ -7,8 +7,8 @@ value, the address and content of a tensor, any other value itself (`joins.ident
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.sizes import Known
 
 

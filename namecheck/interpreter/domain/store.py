@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.interpreter.domain.provenance import Failed, Fresh
 from namecheck.interpreter.domain.values import Facts, Opaque, Picked
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from namecheck.core import tensors
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node

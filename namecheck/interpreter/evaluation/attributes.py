@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from types import ModuleType
 from typing import Final
 
 from namecheck import operators
 from namecheck.core import dtypes, layouts
+from namecheck.core.dataclasses import replace
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.names import Answer
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import class_lookup, device_values, joins, merges, scopes

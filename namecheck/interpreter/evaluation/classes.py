@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

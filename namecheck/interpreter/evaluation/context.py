@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.scopes import ScopeInfo

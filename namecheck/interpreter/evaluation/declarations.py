@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from namecheck.annotations.declarations import (
     of_dims_alone,
     speaks,
 )
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Size
 from namecheck.core.findings import Facts, Place
 from namecheck.core.names import UNKNOWN, Contradiction

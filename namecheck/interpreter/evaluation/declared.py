@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from namecheck.annotations import declarations
@@ -20,6 +19,7 @@ from namecheck.annotations.declarations import (
     OneOf,
     speaks,
 )
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.interpreter.domain.scopes import statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

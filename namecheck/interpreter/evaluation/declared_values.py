@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from namecheck.annotations.declarations import (
     speaks,
 )
 from namecheck.core import dtypes
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim, Dims
 from namecheck.core.dtypes import DType
 from namecheck.core.findings import Place

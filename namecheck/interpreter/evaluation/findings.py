@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final, NoReturn, TypeAlias
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Facts, Finding, Place, Span, is_of_sizes
 from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store

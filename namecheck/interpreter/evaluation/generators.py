@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store

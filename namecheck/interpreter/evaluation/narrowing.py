@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
 from types import NoneType
 from typing import Final
 
 from namecheck.core import devices, dtypes
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import tensors as values
+from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.core.dims import Dims
 from namecheck.core.findings import Finding, Span
 from namecheck.core.names import UNKNOWN, Contradiction, Label

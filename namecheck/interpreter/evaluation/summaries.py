@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dims import Dim
 from namecheck.core.names import Axis
 from namecheck.interpreter.domain import joins

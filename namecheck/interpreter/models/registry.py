@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.discovery import modules_in
 from namecheck.interpreter.domain.values import Instance, Value
 from namecheck.interpreter.evaluation.frames import Call

@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from namecheck import lints, operators
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Final
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.names import UNKNOWN
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor

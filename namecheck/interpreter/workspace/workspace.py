@@ -12,9 +12,9 @@ import itertools
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
+from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.scopes import statements

@@ -6,9 +6,9 @@ Which operators keep a tag is said in the column ``flow`` of their rows.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Axis, Name, word
 from namecheck.interpreter.domain import joins

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from namecheck.core import dataclasses
 from namecheck.interpreter.domain.values import NONE, ClassValue, Const, Instance, Value
 from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter

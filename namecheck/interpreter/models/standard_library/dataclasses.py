@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from namecheck.core import dataclasses
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from namecheck import operators
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.findings import Place
 from namecheck.core.names import UNKNOWN

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
 from namecheck.core import dtypes
+from namecheck.core.dataclasses import replace
 from namecheck.core.dtypes import STANDARD, Defaults, DType
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant

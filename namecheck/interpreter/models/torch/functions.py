@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain.values import (
     NONE,
     TRANSPARENT,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from namecheck import operators
 from namecheck.core import devices, dtypes
 from namecheck.core import names as naming
+from namecheck.core.dataclasses import replace
 from namecheck.core.dims import OPEN, Dims
 from namecheck.core.dtypes import Defaults
 from namecheck.core.findings import Facts, Given, Place, Span, is_of_devices, is_of_dtypes

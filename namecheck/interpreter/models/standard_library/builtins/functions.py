@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.provenance import Result, Version
 from namecheck.interpreter.domain.values import (

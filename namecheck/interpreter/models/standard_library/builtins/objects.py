@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
+from namecheck.core.dataclasses import replace
 from namecheck.interpreter.domain import class_lookup
 from namecheck.interpreter.domain.values import (
     NONE,
