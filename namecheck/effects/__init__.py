@@ -1,1 +1,1 @@
-"""How the columns of a row are answered: dtype, device, layout, memory, overlap."""
+"""Answers the attribute columns of a row: dtype, device, layout, memory, overlap."""

@@ -1,8 +1,8 @@
-"""The attributes of a result: its dtype, and where and how it lies in memory.
+"""The attributes of a result: its dtype, device, layout and memory order.
 
-One call answers for all attributes of a tensor; what the row of an operator says of each is read by
-a module of its own. Names and sizes come first: `namecheck.operators.infer` asks for them again
-where an attribute contradicts.
+One call computes all attributes of a tensor; a module for each attribute reads its column of the
+row. Names and sizes come first: where an attribute contradicts, `namecheck.operators.infer` first
+looks for a contradiction of names and sizes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from namecheck.effects.memory_order import MemoryEffect
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a row says of all attributes, for one overload.
+    """All attribute effects of a row, for one overload.
 
-    `parameters` are those that the columns speak of. `refuses_overlap` is whether the tensor that
-    is written to must not have two elements in one place.
+    `parameters` are those that the columns mention. `refuses_overlap` is whether no two elements of
+    the tensor that is written to may share memory.
     """
 
     dtype: DtypeEffect
@@ -46,8 +46,8 @@ def attributed(
 ) -> Any:
     """A result with its attributes; raises `Contradiction` where torch refuses the operands'.
 
-    Where `defaults` is None no attribute is checked, and none is known of the result. `target` is
-    the tensor that is written to, in place or as ``out=``, if there is one.
+    Where `defaults` is None no attribute is checked, and all of the result's are unknown. `target`
+    is the tensor that is written to, in place or as ``out=``, if there is one.
     """
     if defaults is None:
         return answer
@@ -64,7 +64,7 @@ def attributed(
 
 
 def _made(answer: Any, *facts: Any) -> Any:
-    """A result with all its attributes; those of several results are alike, or in a list."""
+    """A result with all its attributes; several results share a value, or have a list of values."""
     if isinstance(answer, Tensor):
         return Tensor(answer.dims, *facts)
     if isinstance(answer, Many):
@@ -76,9 +76,9 @@ def _made(answer: Any, *facts: Any) -> Any:
 
 
 def written_to(target: Tensor, computed: Tensor, *, moved: bool = False) -> Tensor:
-    """What a tensor becomes that a result is written to: only its dims may be those of the result.
+    """A tensor after a result was written to it: it takes the dims and keeps its attributes.
 
-    Where dims are `moved`, its order in memory is that of the result.
+    Where dims are `moved`, its memory order is that of the result.
     """
     memory = computed.memory if moved else memory_order.of_target(computed, target)
     return replace(

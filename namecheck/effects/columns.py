@@ -1,4 +1,4 @@
-"""The columns of a row that speak of attributes: how they are read, once, and what is wrong."""
+"""The attribute columns of a row: read once, and checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from namecheck.rules import registry
 
 
 class Row(Protocol):
-    """What a row says in the columns for attributes; `Operator` has them."""
+    """The attribute columns of a row; `Operator` has them."""
 
     @property
     def names(self) -> str:
@@ -22,27 +22,27 @@ class Row(Protocol):
 
     @property
     def dtype(self) -> str:
-        """What becomes of dtypes."""
+        """The dtype of the result."""
 
     @property
     def needs(self) -> Mapping[str, str]:
-        """Which dtypes arguments must have."""
+        """The dtypes that arguments must have."""
 
     @property
     def lacks(self) -> tuple[str, ...]:
-        """Which kernel there is not, by overload."""
+        """The dtypes without a kernel, by overload."""
 
     @property
     def into(self) -> tuple[str, ...]:
-        """Which dtypes an output may have, by overload."""
+        """The dtypes that an output may have, by overload."""
 
     @property
     def device(self) -> str:
-        """Where the result is."""
+        """The device of the result."""
 
     @property
     def memory(self) -> str:
-        """How the result lies in memory."""
+        """The memory order of the result."""
 
     @property
     def layout(self) -> str:
@@ -50,11 +50,11 @@ class Row(Protocol):
 
     @property
     def refuses(self) -> Mapping[str, str]:
-        """Which layouts the first operand must not have."""
+        """The layouts that the first operand must not have."""
 
     @property
     def overlaps(self) -> str:
-        """Whether what is written to may have elements that share memory."""
+        """Whether the tensor that is written to may have elements that share memory."""
 
     @property
     def may_be(self) -> str:
@@ -63,10 +63,11 @@ class Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """What one overload takes: the parameters for `tensors`, all `operands` that may be some.
+    """The parameters of one overload: those for `tensors`, and all `operands`.
 
-    `formats` is whether it takes a memory format, `makes` whether it takes a device for a tensor
-    that it makes. A `layer` has parameters; `switches` are the arguments that ask for these.
+    `formats` is whether it has a parameter for a memory format, `makes` whether it has one for the
+    device of a tensor that it makes. A `layer` has parameters; `switches` are the arguments that
+    ask for these.
     """
 
     tensors: tuple[str, ...]
@@ -78,7 +79,7 @@ class Overload:
 
 
 def read(columns: Row, place: int, overload: Overload) -> Effects:
-    """What a row says of attributes for its overload at a place; raises `WordError`."""
+    """Read the attribute columns of a row for the overload at an index; raises `WordError`."""
     traits = registry.traits_of(columns.names)
     of_dtype = dtype.read(
         columns.dtype,
@@ -117,13 +118,13 @@ def read(columns: Row, place: int, overload: Overload) -> Effects:
 
 
 def _at(texts: tuple[str, ...], place: int) -> str:
-    """What is said of one overload; the last cell holds for all further ones."""
+    """The cell of one overload; the last cell holds for all further ones."""
     return texts[min(place, len(texts) - 1)] if texts else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong in one column of a row, and what is allowed there, if that is a list."""
+    """The mistake in one column of a row, and what is allowed there, if that is a list."""
 
     column: str
     problem: str
@@ -156,10 +157,11 @@ COLUMNS: Final = (*_CELLS, *_ENTRIES)
 
 
 def check(column: str, column_content: Cell, parameters: ParameterNames | None) -> Fault | None:
-    """What is wrong with one column of a row; None where nothing is.
+    """The mistake in one column of a row; None where there is none.
 
-    `column_content` is what the row says there: text, a list of texts, or a table. `parameters` are
-    all that the row has, also those with which a layer is made; None where they are not known.
+    `column_content` is the content of the column: text, a list of texts, or a table. `parameters`
+    are all parameters of the row, including those of the constructor of a layer; None where they
+    are unknown.
     """
     try:
         if isinstance(column_content, Mapping):

@@ -1,13 +1,13 @@
-"""The device of a result: one mechanism that reads the row of an operator.
+"""The device of a result: one mechanism that reads the column `device` of a row.
 
-Nothing is moved between devices but CPU tensors without dims (tensor_attributes.rst, the last note
-on devices): so all tensors that an operator takes are on one device, and so is its result. A row
-says in `device` where that is not so: the result is where the ``first`` or the ``last`` tensor is,
-on the ``cpu`` or on ``cuda``, or ``each`` stays where it was; the further ones of an ``index`` may
-be on the CPU; what is ``host`` is done on the CPU alone; a ``cast`` may be to a class that names
-the device; ``alike(input,weight)`` are all that have to be on one device. What makes a tensor
-makes it on the device that is asked for, else on that of its input, else on the default device.
-All of it is held against torch by tests/runtime/test_device_agreement.py.
+torch moves only 0-d CPU tensors between devices (tensor_attributes.rst, the last note on devices):
+so all operands are on one device, and the result is there too. The column `device` states the
+exceptions: the result is on the device of the ``first`` or the ``last`` tensor, on the ``cpu`` or
+on ``cuda``, or ``each`` result is on the device of its tensor; the further operands of an ``index``
+may be on the CPU; a ``host`` operator runs on the CPU alone; a ``cast`` may be to a class that
+names the device; ``alike(input,weight)`` lists all operands that must be on one device. A factory
+uses the requested device, else that of its input, else the default device.
+tests/runtime/test_device_agreement.py compares all of it with torch.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index"
 
 @dataclass(frozen=True, slots=True)
 class DeviceEffect:
-    """What a row says of devices, for one overload.
+    """The device effect of a row, for one overload.
 
-    `word` is that of the row, `parameters` are those whose tensors count. What `broadcasts` does
-    not move a tensor without dims from another device either; what `makes` a tensor has a
-    parameter for its device. The parameters of a `layer` are on one too: of some it has those that
-    one of `switches` asks for, arguments that it is made with.
+    `word` is the word in the row, `parameters` are those whose tensors count. An operator that
+    `broadcasts` does not move a 0-d tensor from another device either; one that `makes` a tensor
+    has a parameter for its device. The parameters of a `layer` must be on the same device too: a
+    layer with optional parameters has those that one of `switches` asks for, which are arguments of
+    its constructor.
     """
 
     word: str
@@ -55,7 +56,7 @@ def read(
     is_layer: bool,
     switches: tuple[str, ...],
 ) -> DeviceEffect:
-    """What the column `device` says; `parameters` count where it names none."""
+    """Read the column `device`; `parameters` count where it names none."""
     word = read_word(text)
     return DeviceEffect(
         word.name or "alike",
@@ -68,7 +69,7 @@ def read(
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `device` that cannot be read."""
+    """Check a cell of `device`; raises `WordError`."""
     word = read_word(text)
     if word.name and word.name not in WORDS:
         raise WordError(f"unknown word '{word.name}'", WORDS)
@@ -107,7 +108,7 @@ def of_result(
 
 
 def _others(effect: DeviceEffect, arguments: Mapping[str, Any], target: Any) -> list[Tensor]:
-    """What has to be where the operands are: what is written to, the parameters of a layer."""
+    """The other tensors on the device of the operands: the target, the parameters of a layer."""
     others = [target] if isinstance(target, Tensor) else []
     if effect.layer and arguments.get("device") is not None and _has_parameters(effect, arguments):
         others.append(Tensor(device=asked_for(arguments["device"])))
@@ -115,17 +116,17 @@ def _others(effect: DeviceEffect, arguments: Mapping[str, Any], target: Any) -> 
 
 
 def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
-    """Whether a layer surely has parameters, or buffers."""
+    """Whether a layer certainly has parameters, or buffers."""
     return not effect.switches or any(arguments.get(name) is True for name in effect.switches)
 
 
 def _is_modelled(arguments: Mapping[str, Any]) -> bool:
-    """Whether a tensor is given on whose device a new one is made."""
+    """Whether an argument is a tensor whose device the new tensor takes."""
     return any(isinstance(arguments.get(name), Tensor) for name in ("input", "data"))
 
 
 def _no_cuda() -> Contradiction:
-    """What torch says of ``x.cuda("cpu")`` (recorded)."""
+    """The error of torch for ``x.cuda("cpu")`` (recorded)."""
     return Contradiction(
         "NC402",
         "Invalid device, must be cuda device",
@@ -145,12 +146,12 @@ def _device(word: str, tensors: list[Tensor], asked: Any, broadcasts: bool) -> D
     if word in ("first", "index", "last") and tensors:
         return tensors[-1 if word == "last" else 0].device
     if not broadcasts and len({t.device for t in tensors}) > 1 and any(map(_is_empty, tensors)):
-        return UNKNOWN  # what torch does with what has no data is not known
+        return UNKNOWN  # how torch treats tensors without data is unknown
     return _common(tensors)
 
 
 def _of_class(asked: Any, tensors: list[Tensor]) -> Device:
-    """The device that a cast goes to: that of a dtype stays, ``torch.cuda.FloatTensor`` moves."""
+    """The device of a cast: a dtype keeps it, ``torch.cuda.FloatTensor`` moves the tensor."""
     if isinstance(asked, str):
         return "cuda" if asked.startswith("torch.cuda.") else CPU
     stays = isinstance(asked, Constant) and tensors
@@ -158,7 +159,7 @@ def _of_class(asked: Any, tensors: list[Tensor]) -> Device:
 
 
 def asked_for(asked: Any) -> Device:
-    """The device that an argument asks for."""
+    """The device that an argument requests."""
     if isinstance(asked, Chosen):
         return asked
     if isinstance(asked, Constant) and asked.kind == "device":
@@ -169,7 +170,7 @@ def asked_for(asked: Any) -> Device:
 
 
 def _common(tensors: list[Tensor]) -> Device:
-    """The device that all are on, where one that has no dims may have to be moved from the CPU."""
+    """The device of all operands; a 0-d one may be moved from the CPU."""
     counting = [tensor.device for tensor in tensors if tensor.dims.min_rank]
     if not counting:
         moved = [tensor.device for tensor in tensors if tensor.device != CPU]
@@ -184,9 +185,9 @@ def _is_empty(tensor: Tensor) -> bool:
 def _check_alike(
     tensors: list[Tensor], placed: list[Tensor], broadcasts: bool, target: Any
 ) -> None:
-    """Refuse tensors that certainly are on two devices; what is written to is never moved.
+    """Refuse tensors that certainly are on two devices; the target is never moved.
 
-    With what has no data torch lets most operators pass (recorded: add_, matmul on meta).
+    torch allows most operators on meta tensors (recorded: add_, matmul on meta).
     """
     counting = [*(tensor for tensor in tensors if _counts(tensor, broadcasts)), *placed]
     for number, one in enumerate(counting):
@@ -198,7 +199,7 @@ def _check_alike(
 
 
 def _counts(tensor: Tensor, broadcasts: bool) -> bool:
-    """Whether a tensor has to be where the others are."""
+    """Whether a tensor must be on the device of the others."""
     if tensor.dims.min_rank:
         return True
     return broadcasts and devices.differ(tensor.device, CPU)
@@ -210,7 +211,7 @@ _TWO_DEVICES: Final = (
 
 
 def mixed(device: Device, other_device: Device) -> Contradiction:
-    """Tensors on two devices."""
+    """The error for tensors on two devices."""
     if META in (device, other_device):
         text = (
             f"Tensor on device {devices.spoken(other_device)} is not on the expected device "
@@ -233,7 +234,7 @@ def _choice(chosen: Chosen) -> str:
 
 
 def _check_index(tensors: list[Tensor]) -> None:
-    """Refuse an index on another device: the CPU's may go anywhere (recorded: getitem)."""
+    """Refuse an index on another device, except on the CPU (recorded: getitem)."""
     if not tensors:
         return
     indexed = tensors[0].device
@@ -251,7 +252,7 @@ def _check_index(tensors: list[Tensor]) -> None:
 
 
 def _check_host(tensors: list[Tensor], arguments: Mapping[str, Any]) -> None:
-    """Refuse what NumPy cannot see (recorded: numpy)."""
+    """Refuse a tensor that NumPy cannot read (recorded: numpy)."""
     if arguments.get("force", False) is not False or not tensors:
         return
     device = tensors[0].device

@@ -1,12 +1,12 @@
-"""The dtype of a result: one mechanism that reads the row of an operator.
+"""The dtype of a result: one mechanism that reads the dtype columns of a row.
 
-The row says in `dtype` what becomes of the dtypes of the operands: a dtype, or a word of
-`dtype_words` with the parameters that count, as ``promotes(input,min,max)``; of several results
-each has its word, and an argument may choose one (``return_complex?True=complex|False=first``).
-`needs` says which dtypes an argument must have (`needs`); `lacks` which kernel torch does not have
-for some dtypes or categories (``"bitwise_and_cpu: floating complex"``), or what it says of them
-where it computes in one (``"complex; max(): does not support complex input"``). All of it is held
-against torch 2.13 by tests/runtime/test_dtype_agreement.py and test_dtype_rows.py.
+The column `dtype` has the dtype of the result: a dtype, or a word of `dtype_words` with the
+parameters that count, as ``promotes(input,min,max)``; several results have a word each, and an
+argument may choose one (``return_complex?True=complex|False=first``). `needs` lists the dtypes that
+an argument must have (`needs`); `lacks` the kernel that torch lacks for some dtypes or categories
+(``"bitwise_and_cpu: floating complex"``), or its error for them where it computes in one
+(``"complex; max(): does not support complex input"``). tests/runtime/test_dtype_agreement.py and
+test_dtype_rows.py compare all of it with torch 2.13.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from namecheck.effects.words import (
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ResultDtype:
-    """What a row says of the dtype of one result; `parameters` are those whose dtypes count.
+    """The dtype effect of a row on one result; `parameters` are those whose dtypes count.
 
-    `lacks` are the dtypes without a kernel, and `refusal` is what torch says of them. `asks` is
-    whether the call may ask for the dtype. Two of the same text are one object (`_result`), so
-    that what follows from it is kept by identity.
+    `lacks` are the dtypes without a kernel, `refusal` is torch's error for them. `asks` is whether
+    the call may request the dtype. Two effects with the same text are one object (`_result`), so
+    that caches may use its identity.
     """
 
     word: DtypeWord
@@ -62,7 +62,7 @@ class ResultDtype:
 
 @dataclass(frozen=True, slots=True)
 class ChosenDtype:
-    """An argument chooses what a row says of the dtype of one result, by its value as text."""
+    """The dtype effect on one result, chosen by the value of an argument as text."""
 
     parameter: str
     results: Mapping[str, ResultDtype]
@@ -70,7 +70,7 @@ class ChosenDtype:
 
 @dataclass(frozen=True, slots=True)
 class DtypeEffect:
-    """What a row says of dtypes, for one overload; the last of `results` holds for all further."""
+    """The dtype effect of a row, for one overload; the last of `results` holds for all further."""
 
     results: tuple[ResultDtype | ChosenDtype, ...] = ()
     needs: tuple[Need, ...] = ()
@@ -92,9 +92,9 @@ def _alternatives(result_dtype: ResultDtype | ChosenDtype) -> Collection[ResultD
 def read(
     text: str, needed: Mapping[str, str], lacks: str, into: str, *, is_layer: bool
 ) -> DtypeEffect:
-    """What the columns `dtype`, `needs`, `lacks` and `into` say, of a layer or a function."""
+    """Read the columns `dtype`, `needs`, `lacks` and `into`, of a layer or a function."""
     items = read_items(text)
-    # A kernel is that of the first result; of further ones torch may say something else.
+    # The kernel is that of the first result; for further results torch may have another error.
     count = max(len(items), len(read_cell(into).messages), 2 if lacks else 1)
     results = [
         _of_item(items[min(place, len(items) - 1)], place, "" if place else lacks, into, is_layer)
@@ -134,7 +134,7 @@ def _result(column_word: Word, place: int, lacks: str, into: str, is_layer: bool
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `dtype` that cannot be read."""
+    """Check a cell of `dtype`; raises `WordError`."""
     items = read_items(text)
     choices = [item.parameter for item in items if isinstance(item, Choice)]
     check_parameters(choices, parameters)
@@ -155,7 +155,7 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
 
 
 def check_kernel(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `lacks` that cannot be read."""
+    """Check a cell of `lacks`; raises `WordError`."""
     lacks = read_cell(text)
     for word in words_in(lacks.items):
         if word.name not in KINDS and word.name not in CATEGORIES:
@@ -171,7 +171,7 @@ def of_result(
     defaults: Defaults,
     target: Any = None,
 ) -> DType | list[DType]:
-    """The dtype of a result, of several results a list; raises `Contradiction` where torch refuses.
+    """The dtype of a result, of several a list; raises `Contradiction` where torch refuses.
 
     `target` is the tensor that is written to, in place or as ``out=``, if there is one.
     """
@@ -210,13 +210,13 @@ def _of_one(
 
 
 def _of_asked(arguments: Mapping[str, Any]) -> DType:
-    """The dtype that the call asks for, where the row says nothing."""
+    """The dtype that the call requests, where the row has none."""
     argument = arguments.get("dtype")
     return (isinstance(argument, Constant) and _named(argument)) or UNKNOWN
 
 
 def _asking(arguments: Mapping[str, Any]) -> Any:
-    """What asks for a dtype: ``dtype=``, or ``out_int32=True``; None where nothing does."""
+    """The argument that requests a dtype: ``dtype=``, or ``out_int32=True``; None without one."""
     narrow = arguments.get("out_int32", False)
     if narrow is False:
         return arguments.get("dtype")
@@ -224,7 +224,7 @@ def _asking(arguments: Mapping[str, Any]) -> Any:
 
 
 def _named(argument: Any) -> str | None:
-    """The dtype that is asked for, also by the name of an old class: ``torch.FloatTensor``."""
+    """The requested dtype, also by the name of an old class: ``torch.FloatTensor``."""
     if isinstance(argument, Constant):
         return argument.name if argument.name in KINDS else None
     if isinstance(argument, str):
@@ -238,7 +238,7 @@ _OF_CLASSES: Final = MappingProxyType(
 
 
 def _check_class(word: str) -> None:
-    """Refuse a string that is not the name of an old class, or is spelt much like one."""
+    """Refuse a string that is a misspelling of an old class, or certainly none."""
     module, _, name = word.rpartition(".")
     near = difflib.get_close_matches(name, _OF_CLASSES, 1, _CLOSE) if module == "torch" else ()
     if near and not name.startswith("Q"):  # quantized
@@ -248,7 +248,7 @@ def _check_class(word: str) -> None:
         raise dtypes.misspelt(word, f"invalid type: '{word}'", "ValueError")
 
 
-# How much alike a misspelt class must be to one of torch.
+# The least similarity of a misspelt class to one of torch.
 _CLOSE: Final = 0.85
 
 
@@ -288,7 +288,7 @@ def _dtype(
 def _settled(
     dtype: str, result_dtype: ResultDtype, asked_dtype: str | None, out_dtype: DType
 ) -> DType:
-    """A dtype that does not depend on the operands, if what is written to takes it."""
+    """A dtype that does not depend on the operands, if the target accepts it."""
 
     def question(out_dtype: str | None) -> str:
         if out_dtype is not None:
@@ -342,7 +342,7 @@ _NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
 def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | None:
-    """What torch says of a dtype that is given as a string; None where none is."""
+    """The error of torch for a dtype argument that is a string; None where there is none."""
     word = arguments.get("dtype")
     if not isinstance(word, str):
         return None
@@ -351,7 +351,7 @@ def misspelt(operator: str, arguments: Mapping[str, Any]) -> Contradiction | Non
 
 
 def without_gradient(dtype: DType, *, in_place: bool = False) -> Contradiction | None:
-    """What torch says of integers that require a gradient (recorded: requires_grad_, zeros)."""
+    """The error of torch for integers that require a gradient (recorded: requires_grad_, zeros)."""
     if dtypes.is_among(dtype, INTEGRALS) is not Answer.YES:
         return None
     return Contradiction(

@@ -1,7 +1,7 @@
-"""The vocabulary of the column `dtype`: what becomes of the dtypes of the operands.
+"""The vocabulary of the column `dtype`: how the dtype of a result follows from the operands.
 
-Each word is asked about dtypes that are all known, and answers with the dtype in which torch
-computes and with that of the result; `namecheck.core.dtypes.each` asks for all that are possible.
+Each word is a function of known dtypes; it returns the dtype in which torch computes and that of
+the result. `namecheck.core.dtypes.each` applies it to all possible dtypes.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Common: TypeAlias = Callable[[str, Sequence[Operand]], str]
 
 @dataclass(frozen=True, slots=True)
 class DtypeWord:
-    """What one word means: the dtype in which torch computes, and that of the result.
+    """The meaning of one word: the dtype in which torch computes, and that of the result.
 
-    `parameters` are those that count where the row names none; `constant` is the dtype of the
-    result where that does not depend on them; `bare` whether it needs no operand; `into` how an
-    output takes the result (`namecheck.effects.outputs`).
+    `parameters` are those that count where the row names none; `constant` is the dtype of a result
+    that does not depend on them; `bare` is whether it needs no operand; `into` is how an output
+    accepts the result (`namecheck.effects.outputs`).
     """
 
     common: Common
@@ -83,7 +83,7 @@ def _floating(default: str, operands: Sequence[Operand]) -> str:
 
 
 def _common(default: str, operands: Sequence[Operand]) -> str:
-    """The dtype that all have; of different ones it depends on how torch computes."""
+    """The dtype that all have; for different ones it depends on how torch computes."""
     different = {operand.dtype for operand in operands}
     if len(different) > 1:
         raise Undefined
@@ -96,7 +96,7 @@ def _lost(default: str, operands: Sequence[Operand]) -> str:
 
 
 def _gathered(default: str, operands: Sequence[Operand]) -> str:
-    """Promoted; integers may be added up on the way, and are int64 then (torch.sum)."""
+    """Promoted; integers may be accumulated in int64 (torch.sum)."""
     dtype = _promoted(default, operands)
     if dtype in INTEGRALS:
         raise Undefined
@@ -109,21 +109,21 @@ CATEGORIES: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 
 
 def dtypes_of(dtype_words: Iterable[str]) -> frozenset[str]:
-    """The dtypes that words of a row stand for: their names, or those of categories."""
+    """The dtypes that words of a row mean: their names, or those of categories."""
     return frozenset(
         dtype for word in dtype_words for dtype in CATEGORIES.get(word, frozenset({word}))
     )
 
 
 def mismatch(text: str, error: str = "RuntimeError") -> Contradiction:
-    """Operands that must be of one dtype, and are not."""
+    """The error for operands that must have the same dtype, and have not."""
     return Contradiction(
         "NC305", text, error=error, help="Cast one of them with `.to(other.dtype)`."
     )
 
 
 def _of_data(default: str, operands: Sequence[Operand]) -> str:
-    """The dtype of nested lists of numbers; floats where there is none (torch.tensor)."""
+    """The dtype of nested lists of numbers; of an empty list the default dtype (torch.tensor)."""
     if not operands:
         return default
     return reduce(promote, [operand.dtype for operand in operands])
@@ -137,7 +137,7 @@ def _subtracted(default: str, operands: Sequence[Operand]) -> str:
 
 
 def subtraction_of_bools(*, both: bool) -> Contradiction:
-    """What torch says where it subtracts a bool tensor, or one from another."""
+    """The error of torch where it subtracts a bool tensor, or from one."""
     what = (
         "with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
         if both
@@ -163,7 +163,7 @@ def _negated(default: str, operands: Sequence[Operand]) -> str:
 
 
 def negation_of_bools() -> Contradiction:
-    """What torch says where it negates a bool tensor."""
+    """The error of torch where it negates a bool tensor."""
     return Contradiction(
         "NC304",
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
@@ -180,7 +180,7 @@ def _squared(common: str, default: str) -> str:
 
 
 def _true(common: str, default: str) -> str:
-    """Whether something is true; of bytes that is a byte (torch.all, torch.any)."""
+    """A truth value; of bytes it is a byte (torch.all, torch.any)."""
     return "uint8" if common == "uint8" else "bool"
 
 
@@ -196,7 +196,7 @@ def _averaged(default: str, operands: Sequence[Operand]) -> str:
 
 
 def mean_of_integers(dtype: str) -> Contradiction:
-    """What torch says where it takes the mean of integers or bools."""
+    """The error of torch where it takes the mean of integers or bools."""
     return Contradiction(
         "NC304",
         "mean(): could not infer output dtype. Input dtype must be either a floating point or "
@@ -206,19 +206,19 @@ def mean_of_integers(dtype: str) -> Contradiction:
 
 
 def _counted(common: str, default: str) -> str:
-    """Numbers from one to another: integers where all bounds are (torch.arange)."""
+    """Numbers from one to another: integers if all bounds are (torch.arange)."""
     return "int64" if common in INTEGRALS else default
 
 
 def _weighed(default: str, operands: Sequence[Operand]) -> str:
-    """Counts, or the sums of weights, which are doubles but for floats (torch.bincount)."""
+    """Counts; or sums of weights, in float64 unless these are float32 (torch.bincount)."""
     if not operands:
         return "int64"
     return "float32" if operands[0].dtype == "float32" else "float64"
 
 
 def _ranged(default: str, operands: Sequence[Operand]) -> str:
-    """Numbers evenly spaced between two others; between tensors it depends (torch.linspace)."""
+    """Numbers evenly spaced between two others; undefined between tensors (torch.linspace)."""
     if any(operand.priority > Priority.SCALAR for operand in operands):
         raise Undefined
     complexes = any(category(operand.dtype) is Category.COMPLEX for operand in operands)
@@ -289,7 +289,7 @@ WORDS: Final[Mapping[str, DtypeWord]] = MappingProxyType(
 
 @cache
 def fixed(dtype: str) -> DtypeWord:
-    """The word for a result that is of one dtype, whatever the operands are."""
+    """The word for a result with a fixed dtype, whatever the operands are."""
     return DtypeWord(
         lambda default, operands: operands[0].dtype if operands else "",
         lambda common, default: dtype,

@@ -1,11 +1,10 @@
-"""The layout of a result: that of the operands, or what its row says (torch.layout).
+"""The layout of a result: that of the operands, or that in the row (torch.layout).
 
-What is computed from strided tensors is strided, and so is what a factory makes that is asked for
-nothing else. A row's `layout` says what else there is: a layout, or that of the first operand
-(``first``, ``coo`` if that is sparse_coo), or of a ``product`` of matrices. `refuses` says what
-torch says of a first operand of some layout, as ``sparse_coo = "aten::exp"``: the kernel that it
-does not have, or its words. All of it is held against torch 2.13 by
-tests/runtime/test_layout_rows.py.
+A result computed from strided tensors is strided, and so is a new tensor by default. The column
+`layout` states the exceptions: a layout, or that of the first operand (``first``, ``coo`` if that
+is sparse_coo), or of a ``product`` of matrices. `refuses` has torch's error for a first operand
+with some layout, as ``sparse_coo = "aten::exp"``: the kernel that is missing, or the message.
+tests/runtime/test_layout_rows.py compares all of it with torch 2.13.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ WORDS: Final = ("first", "coo", "product", "unknown", *LAYOUTS)
 
 @dataclass(frozen=True, slots=True)
 class LayoutEffect:
-    """What a row says of layouts; `tensors` are the parameters that take some.
+    """The layout effect of a row; `tensors` are the parameters that may take tensors.
 
-    `counted` are the parameters whose layouts count: tensors, and what a factory is given.
+    `counted` are the parameters whose layouts count: tensors, and the arguments of a factory.
     """
 
     word: str
@@ -39,21 +38,21 @@ class LayoutEffect:
 def read(
     text: str, refuses: Mapping[str, str], tensor_parameters: tuple[str, ...], *, formats: bool
 ) -> LayoutEffect:
-    """What the columns `layout` and `refuses` say; `formats` if it takes a memory format."""
+    """Read the columns `layout` and `refuses`; `formats` if the call takes a memory format."""
     word = read_word(text).name or ("first" if formats and tensor_parameters else "")
     refusals = {layout: _refusal(layout, words) for layout, words in refuses.items()}
     return LayoutEffect(word, refusals, tensor_parameters, tensor_parameters or ("data",))
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `layout` that cannot be read."""
+    """Check a cell of `layout`; raises `WordError`."""
     word = read_word(text)
     if word.name and word.name not in WORDS:
         raise WordError(f"unknown word '{word.name}'", WORDS)
 
 
 def check_refusal(layout: str, text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for an entry of `refuses` that cannot be read."""
+    """Check an entry of `refuses`; raises `WordError`."""
     if layout not in LAYOUTS:
         raise WordError(f"unknown layout '{layout}'", LAYOUTS, "layouts")
 
@@ -61,7 +60,7 @@ def check_refusal(layout: str, text: str, parameters: ParameterNames | None) -> 
 def of_result(effect: LayoutEffect, call_operands: Operands, *, writes: bool) -> str | Unknown:
     """The layout of a result; raises `Contradiction` where torch has no kernel for an operand.
 
-    A call that writes to a tensor, or asks for a dtype, is not refused: other kernels do that.
+    A call that writes to a tensor, or requests a dtype, is not refused: it uses other kernels.
     """
     own = _of(call_operands.leaves[effect.tensors[0]]) if effect.tensors else UNKNOWN
     if isinstance(own, str) and own in effect.refusals:
@@ -72,8 +71,8 @@ def of_result(effect: LayoutEffect, call_operands: Operands, *, writes: bool) ->
 
 
 def _of(leaves: tuple[Any, ...]) -> str | Unknown | None:
-    """The layout of what is in an argument, UNKNOWN where it may be any; None of no tensor."""
-    if len(leaves) == 1:  # mostly one tensor
+    """The layout of an argument, UNKNOWN where it may be any; None where it is no tensor."""
+    if len(leaves) == 1:  # usually one tensor
         leaf = leaves[0]
         return leaf.layout if isinstance(leaf, Tensor) else _of_leaf(leaf)
     layouts = {_of_leaf(leaf) for leaf in leaves} - {None}
@@ -111,7 +110,7 @@ def _layout(
 
 
 def _of_product(layouts: set[str | Unknown | None]) -> str | Unknown:
-    """What a strided matrix has part in is strided; of sparse ones it is sparse (torch.mm)."""
+    """The product with a strided matrix is strided; that of sparse ones is sparse (torch.mm)."""
     if STRIDED in layouts:
         return STRIDED
     return SPARSE if layouts == {SPARSE} else UNKNOWN
@@ -122,7 +121,7 @@ _BACKENDS: Final = {SPARSE: "SparseCPU", STRIDED: "CPU"}
 
 
 def _refusal(layout: str, text: str) -> Message:
-    """What torch says of a layout: that there is no kernel, or its words."""
+    """The error of torch for a layout: that there is no kernel, or its message."""
     if not text.startswith("aten::"):
         return read_message(text)
     backend = _BACKENDS.get(layout, "SparseCsrCPU")

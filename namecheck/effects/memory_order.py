@@ -1,10 +1,10 @@
-"""The order in memory of a result: one mechanism that reads the row of an operator.
+"""The memory order of a result: one mechanism that reads the column `memory` of a row.
 
-Most rows say it by their rule: a product of matrices is laid out afresh, what is computed element
-by element keeps the order of its operands, a permutation follows its dims (``@rule(memory=…)``);
-where the call may ask for a memory format, it has that. Where that is not so the row has a word of
-its own in `memory`, as ``preserves``, or ``unknown`` where it varies. All of it is held against
-torch 2.13 by tests/runtime/test_memory_rows.py.
+Most rows take the word of their rule (``@rule(memory=…)``): a product of matrices is contiguous, an
+elementwise result keeps the order of its operands, a permutation follows its dims. A memory format
+that the call requests takes precedence. A row that differs has a word of its own in `memory`, as
+``preserves``, or ``unknown`` where it varies. tests/runtime/test_memory_rows.py compares all of it
+with torch 2.13.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from namecheck.rules.dim_map import same_shape
 
 @dataclass(frozen=True, slots=True)
 class MemoryEffect:
-    """What a row says of the order in memory: a word, "" if nothing, and what it is about.
+    """The memory effect of a row: a word, "" if none, and the parameters it is about.
 
-    `setting` is the argument of the word. `tensors` are the parameters that take some, `rule` is
-    that of the names; `copies` unless the result may be the input itself.
+    `setting` is the argument of the word. `tensors` are the parameters that may take tensors,
+    `rule` is that of the names; `copies` unless the result may be the input itself.
     """
 
     word: str
@@ -45,14 +45,14 @@ class MemoryEffect:
 def read(
     text: str, rule: str, tensor_parameters: tuple[str, ...], *, formats: bool, copies: bool
 ) -> MemoryEffect:
-    """What the column `memory` says, or the rule; `formats` if the call takes a memory format."""
+    """Read the column `memory`, or the rule; `formats` if the call takes a memory format."""
     word = read_word(text or ("formats" if formats else registry.traits_of(rule).memory))
     name = "" if word.name == "unknown" else word.name
     return MemoryEffect(name, "".join(word.arguments), tensor_parameters, rule, copies)
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `memory` that cannot be read."""
+    """Check a cell of `memory`; raises `WordError`."""
     word = read_word(text)
     if word.name and word.name not in WORDS and word.name != "unknown":
         raise WordError(f"unknown word '{word.name}'", (*sorted(WORDS), "unknown"))
@@ -64,7 +64,7 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
 def of_result(
     answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 ) -> Memory | list[Memory]:
-    """The order of a result, of several a list; raises `Contradiction` where there is no view."""
+    """The order of a result, for several a list; raises `Contradiction` where there is no view."""
     if not memory_effect.word:
         return UNKNOWN
     for name in memory_effect.tensors:
@@ -80,29 +80,29 @@ Arguments: TypeAlias = Mapping[str, Any]
 
 
 def _is_sparse(value: Any) -> bool:
-    """Whether an argument is certainly a tensor that is not kept element by element."""
+    """Whether an argument is certainly a sparse tensor."""
     return isinstance(value, Tensor) and value.layout not in (STRIDED, UNKNOWN)
 
 
 def of_target(computed: Tensor, target: Tensor) -> Memory:
-    """The order of a tensor that was written to: its own, if it did not have to be resized."""
+    """The order of a tensor that was written to: its own, unless it had to be resized."""
     return target.memory if same_shape(computed.dims, target.dims) is Answer.YES else UNKNOWN
 
 
 def _fresh(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """A new tensor, whose dims are laid out as they stand."""
+    """A new tensor, contiguous in the order of its dims."""
     return CONTIGUOUS
 
 
 def _reduced(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """One number; where nothing is reduced, as the dims stand if all operands lie so."""
+    """A number is contiguous; an unreduced result is contiguous if all operands are."""
     if isinstance(answer, Tensor) and answer.dims.rank == 0:
         return CONTIGUOUS
     return CONTIGUOUS if _preserved(answer, memory_effect, call_operands) == CONTIGUOUS else UNKNOWN
 
 
 def _given(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """Made of numbers in nested lists; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
+    """Made of nested lists of numbers; a tensor keeps its order (torch.tensor, torch.as_tensor)."""
     data = call_operands.arguments.get("data")
     if isinstance(data, Tensor):
         return data.memory
@@ -110,9 +110,9 @@ def _given(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) ->
 
 
 def _preserved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """Computed element by element: in the order that all operands have which have any say.
+    """Computed element by element: the common order of the operands.
 
-    Where a number is the input, as in ``2 ** x``, it may be laid out afresh.
+    Where the input is a number, as in ``2 ** x``, the order may be another.
     """
     if "input" not in memory_effect.tensors and "input" in call_operands.arguments:
         return UNKNOWN
@@ -127,10 +127,10 @@ def _preserved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
 
 def common_order(tensors: list[Tensor], dims: Dims) -> Memory:
-    """The order in which tensors are computed with, element by element, to a result of some dims.
+    """The order of an elementwise result of tensors that are broadcast to some dims.
 
-    One that has a single dim, or none, has no say beside one that is stretched nowhere; nothing is
-    known of others that are stretched, unless all dims are as they stand.
+    A tensor with at most one dim larger than 1 is ignored beside one that is not expanded. Where
+    other operands are expanded the order is unknown, unless all are contiguous.
     """
     orders = [memory_order.computed(each.memory, each.dims.sizes) for each in tensors]
     if orders.count(CONTIGUOUS) == len(orders):
@@ -154,7 +154,7 @@ def _is_thin(dims: Dims) -> bool:
 
 
 def _tensors(call_operands: Operands, parameters: ParameterNames) -> list[Tensor | None]:
-    """The tensors in some arguments; None for what may be any."""
+    """The tensors in some arguments; None for one that may be anything."""
     leaves: list[Tensor | None] = []
     for parameter in parameters:
         for leaf in call_operands.leaves[parameter]:
@@ -171,7 +171,7 @@ def _operand(memory_effect: MemoryEffect, call_operands: Operands) -> Any:
 
 
 def _first(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """The order of the first operand, where there are no gaps."""
+    """The order of the first operand, unless it has gaps."""
     first = _operand(memory_effect, call_operands)
     if not isinstance(first, Tensor) or isinstance(first.memory, Gapped):
         return UNKNOWN
@@ -179,13 +179,13 @@ def _first(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) ->
 
 
 def _same(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """The first operand by another name."""
+    """The first operand itself, under other names."""
     first = _operand(memory_effect, call_operands)
     return first.memory if isinstance(first, Tensor) else UNKNOWN
 
 
 def _stretched(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
-    """Each tensor at the sizes of the result, without a copy (torch.Tensor.expand)."""
+    """Each tensor expanded to the sizes of the result, without a copy (torch.Tensor.expand)."""
     value = _operand(memory_effect, call_operands)
     if isinstance(answer, Tensor):
         return _at_sizes_of(answer, value)
@@ -197,7 +197,7 @@ def _stretched(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 def _strided(
     view: Callable[[Tensor, Dims, Arguments], Memory],
 ) -> Callable[[Any, MemoryEffect, Operands], Memory]:
-    """The order of a view whose strides follow from the call."""
+    """The order of a view whose strides are computed from the call."""
 
     def of_view(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
         tensor = _operand(memory_effect, call_operands)
@@ -217,7 +217,7 @@ def _at_sizes_of(answer: Any, operand: Any) -> Memory:
 
 
 def _formatted(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """The memory format that is asked for; the order of the first operand is what is preserved."""
+    """The requested memory format; ``preserve_format`` is the order of the first operand."""
     asked = call_operands.arguments.get("memory_format")
     if isinstance(asked, Unknown):
         return UNKNOWN
@@ -237,9 +237,9 @@ def _formatted(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
 
 def _is_copied(memory_effect: MemoryEffect, call_operands: Operands) -> bool:
-    """Whether a tensor that is asked for as its dims stand lies so, or is certainly copied.
+    """Whether a tensor with a requested contiguous format has it, or is certainly copied.
 
-    Of what is not channels last nothing is copied (recorded: ``x.t().to(memory_format=…)``).
+    A tensor that is not channels last is not copied (recorded: ``x.t().to(memory_format=…)``).
     """
     if memory_effect.setting:
         return True
@@ -248,7 +248,7 @@ def _is_copied(memory_effect: MemoryEffect, call_operands: Operands) -> bool:
 
 
 def _kept_order(memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """That of the first operand; it is dense in what is new, and may have gaps in the other."""
+    """The order of the first operand: dense for a new tensor, with gaps for the input itself."""
     first = _operand(memory_effect, call_operands)
     if not isinstance(first, Tensor) or (
         isinstance(first.memory, Gapped) and not memory_effect.copies
@@ -258,7 +258,7 @@ def _kept_order(memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
 
 
 def check_rank(dims: Dims, word: str) -> None:
-    """Refuse a memory format that is for another number of dims (recorded: contiguous)."""
+    """Refuse a memory format for another rank (recorded: contiguous)."""
     wanted = len(FORMATS[word])
     if dims.min_rank > wanted or dims.rank not in (None, wanted):
         raise Contradiction(
@@ -269,9 +269,9 @@ def check_rank(dims: Dims, word: str) -> None:
 
 
 def _suggested(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """Channels last if all operands are, and as the dims stand if these are so.
+    """Channels last if all operands are channels last, contiguous if all are contiguous.
 
-    With sizes of 1 both are the same, and nothing is known.
+    With sizes of 1 both formats coincide, and the order is unknown.
     """
     tensors = _tensors(call_operands, memory_effect.tensors[:1])
     if not tensors or any(each is None or not _is_plain(each) for each in tensors):
@@ -281,7 +281,7 @@ def _suggested(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether a tensor is certainly seen as channels last, or certainly not."""
+    """Whether torch certainly treats a tensor as channels last, or certainly does not."""
     rank = tensor.dims.rank
     if rank is None:
         return False
@@ -298,15 +298,15 @@ def _several(size: Size) -> bool:
 
 
 def _plain(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """As the dims stand if those of the operands do so; else it varies."""
+    """Contiguous if the operands are; else it varies."""
     suggested = _suggested(answer, memory_effect, call_operands)
     return CONTIGUOUS if suggested == CONTIGUOUS else UNKNOWN
 
 
 def _convolved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """Channels last if the input or the weights are; else as the dims stand (torch.conv2d).
+    """Channels last if the input or the weights are; else contiguous (torch.conv2d).
 
-    Of doubles the first is not so on every machine. Weights with a single channel are both.
+    For doubles the first depends on the machine. Weights with a single channel are both.
     """
     tensor = call_operands.arguments.get("input")
     if not isinstance(tensor, Tensor) or tensor.dims.rank != len(memory_order.CHANNELS_LAST):
@@ -320,7 +320,7 @@ def _convolved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
 
 def _of_weights(arguments: Arguments) -> Memory:
-    """The order of the weights of a convolution, or of the layer that has them."""
+    """The order of the weights of a convolution, or of its layer."""
     weight = arguments.get("weight")
     if isinstance(weight, Tensor):
         return weight.memory if _is_plain(weight) else UNKNOWN
@@ -333,7 +333,7 @@ def _of_weights(arguments: Arguments) -> Memory:
 
 
 def _moved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
-    """Each dim of the result is one of the input, or a new one of size 1 (torch.permute)."""
+    """Each dim of the result is a dim of the input, or a new one of size 1 (torch.permute)."""
     traced = _traced(answer, memory_effect, call_operands)
     if traced is None:
         return UNKNOWN
@@ -351,9 +351,9 @@ def _of_parts(answer: Any, memory_of: Callable[[Dims], Memory]) -> Any:
 def _traced(
     answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 ) -> tuple[Tensor, Any] | None:
-    """The input with dims of which no two are one object, and what these become in the result.
+    """The input with distinct dim objects, and the result of the rule on these dims.
 
-    None where nothing is known of the order.
+    None where the order is unknown.
     """
     tensor = _operand(memory_effect, call_operands)
     if not isinstance(tensor, Tensor) or isinstance(tensor.memory, Unknown) or tensor.dims.open:
@@ -379,7 +379,7 @@ def _as_moved(tensor: Tensor, dims: Dims) -> Memory:
 
 
 def _cut(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
-    """Some dims are shorter than those of the input (torch.narrow)."""
+    """Some dims are slices of those of the input (torch.narrow)."""
     traced = _traced(answer, memory_effect, call_operands)
     if traced is None:
         return UNKNOWN
@@ -402,7 +402,7 @@ def _viewed(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -
 
 
 def _reshaped(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """A view, or a copy laid out afresh where there is none (torch.reshape)."""
+    """A view, or a contiguous copy where no view is possible (torch.reshape)."""
     try:
         return _seen(answer, memory_effect, call_operands)[1]
     except Contradiction:
@@ -433,7 +433,7 @@ def _seen(
 
 
 def _joined(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
-    """Tensors side by side are laid out as their dims stand, but for images (torch.cat)."""
+    """Concatenated tensors are contiguous, except for images (torch.cat)."""
     rank = answer.dims.rank if isinstance(answer, Tensor) else None
     if rank is None:
         return UNKNOWN
@@ -445,7 +445,7 @@ def _joined(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -
 
 
 def _recurrent(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
-    """Rows first, as the states are; of batches first it depends on the machine (torch.nn.LSTM)."""
+    """Rows first, as in the states; with batches first it depends on the machine (nn.LSTM)."""
     first = call_operands.arguments.get("batch_first", False)
     return [CONTIGUOUS if first is False else UNKNOWN, CONTIGUOUS]
 

@@ -1,12 +1,13 @@
-"""What a row says that the dtypes of its arguments must be, and what torch says of others.
+"""The column `needs` of a row: the dtypes that arguments must have, and torch's errors for others.
 
-``index = "int32 int64; IndexError: …"`` says which dtypes an argument must have;
-``"input,weight" = "alike; …"`` that two must have one; the other words are those of `_RELATIONS`.
-``dtype`` stands for the parameters of a layer. Behind the names may stand when it counts: ``target
-below input`` if the one has a dim less than the other, ``target like input`` if it has as many,
-``condition with input`` if the other is given, ``input,value by index`` where a tensor picks the
-places that take several values, ``operands by equation`` where the equation of two sums over
-what both have, ``input if affine reduction=mean min_val<0`` where all of that surely is so.
+``index = "int32 int64; IndexError: …"`` lists the dtypes that an argument must have;
+``"input,weight" = "alike; …"`` says that two must have the same; `_RELATIONS` has the other words.
+``dtype`` means the parameters of a layer. A condition may follow the names: ``target below input``
+if the one has one dim fewer than the other, ``target like input`` if it has as many, ``condition
+with input`` if the other is passed, ``input,value by index`` if a tensor selects the positions that
+several values are written to, ``operands by equation`` if the equation of two operands sums over
+letters of both, ``input if affine reduction=mean min_val<0`` if all of these conditions certainly
+hold.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from namecheck.effects.words import (
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One entry of `needs`: the arguments, the relation or the dtypes, and what torch says."""
+    """One entry of `needs`: the arguments, the relation or the dtypes, and torch's error."""
 
     subject: Subject
     relation: str
@@ -58,14 +59,14 @@ class Need:
 
     @property
     def walked(self) -> tuple[str, ...]:
-        """The parameters of which the tensors are looked for."""
+        """The parameters whose tensors are collected."""
         other = (self.subject.other,) if self.subject.relation == "by" else ()
         return (*self.parameters[:1], *other)
 
 
 @cache
 def read(subject: str, text: str) -> Need:
-    """An entry of `needs` of a row."""
+    """Read an entry of `needs` of a row."""
     need = read_cell(text)
     names = [word.name for word in words_in(need.items)]
     relation = names[0] if names[0] in _RELATIONS else ""
@@ -77,7 +78,7 @@ _NO_MESSAGE: Final = Message("RuntimeError", "")
 
 
 def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for an entry of `needs` that cannot be read."""
+    """Check an entry of `needs`; raises `WordError`."""
     need = read_cell(text)
     names = [word.name for word in words_in(need.items)]
     relation = names[0] if names and names[0] in _RELATIONS else ""
@@ -92,7 +93,7 @@ def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> N
 
 
 def check(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse arguments that certainly are not of the dtypes that they must have."""
+    """Refuse arguments that certainly do not have the dtypes that they must have."""
     if need.subject.relation and not _counts(need.subject, call_operands):
         return
     if need.relation:
@@ -113,7 +114,7 @@ def _refused(message: Message, dtype: str) -> Contradiction:
     )
 
 
-# When it counts
+# Conditions
 
 
 def _counts(subject: Subject, call_operands: Operands) -> bool:
@@ -143,7 +144,7 @@ def _picks(indices: list[Tensor], picked: Any) -> bool:
 
 
 def _contracts(equation: str, matrices: Any) -> bool:
-    """Whether an equation multiplies matrices: dims of size 1 are not summed over, but taken."""
+    """Whether an equation multiplies matrices: torch does not sum over dims of size 1."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != 2 or not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
@@ -157,17 +158,17 @@ def _contracts(equation: str, matrices: Any) -> bool:
 
 
 def _is_single(factor: Any, term: str, letter: str) -> bool:
-    """Whether the dim of a letter is known to be of size 1."""
+    """Whether the dim of a letter certainly has size 1."""
     if not isinstance(factor, Tensor) or factor.dims.rank != len(term):
         return False
     return factor.dims[term.index(letter)].size == 1
 
 
-# What several must be
+# Relations between several arguments
 
 
 def _pair(need: Need, call_operands: Operands) -> tuple[Any, Any]:
-    """The two that must be alike; of several tensors in one argument the first that differ."""
+    """The two tensors that must be alike; for several in one argument the first that differ."""
     if len(need.parameters) > 1:
         one, other = need.parameters[:2]
         return _argument(one, call_operands.arguments), _argument(other, call_operands.arguments)
@@ -179,7 +180,7 @@ def _pair(need: Need, call_operands: Operands) -> tuple[Any, Any]:
 
 
 def _argument(parameter: str, arguments: Mapping[str, Any]) -> Any:
-    """An argument; ``dtype`` stands for the parameters of a layer, which are of some float."""
+    """An argument; ``dtype`` means the parameters of a layer, which have some floating dtype."""
     argument = arguments.get(parameter)
     if parameter != "dtype":
         return argument
@@ -192,7 +193,7 @@ _OF_LAYERS: Final = dtypes.one_of(FLOATINGS | dtypes.COMPLEXES)
 
 
 def _check_alike(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse two tensors of different dtypes, where autocast does not make them alike."""
+    """Refuse two tensors of different dtypes, where autocast does not unify them."""
     one, other = _pair(need, call_operands)
     if not isinstance(one, Tensor) or not isinstance(other, Tensor):
         return
@@ -209,7 +210,7 @@ _HALVES: Final = frozenset({"float16", "bfloat16"})
 
 
 def _check_mixed(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse parameters of another float than the input: halves go with float32, too.
+    """Refuse parameters of another floating dtype than the input's: half with float32 is allowed.
 
     Recorded: layer_norm, group_norm and batch_norm on the CPU, of all pairs of floats.
     """
@@ -228,7 +229,7 @@ def _check_mixed(need: Need, call_operands: Operands, defaults: Defaults) -> Non
 
 
 def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The dtypes that the tensors of a relation may have; none where one is not known."""
+    """The dtypes that the tensors of a relation may have; empty where one is unknown."""
     combinations: list[tuple[str, ...]] = [()]
     for parameter in need.parameters:
         tensor = arguments.get(parameter)
@@ -239,7 +240,7 @@ def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, .
 
 
 def _check_some(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse tensors of which certainly none has one of some dtypes."""
+    """Refuse tensors if certainly none of them has one of some dtypes."""
     combinations = _combinations(need, call_operands.arguments)
     if combinations and not any(need.allowed.intersection(each) for each in combinations):
         raise _refused(need.message, reduce(promote, combinations[0]))
@@ -263,14 +264,14 @@ def _is_bool(argument: Any) -> bool:
 
 
 def _check_averaged(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse integers where torch takes the mean of what is computed of the tensors."""
+    """Refuse integers where torch takes the mean of a result computed from the tensors."""
     combinations = _combinations(need, call_operands.arguments)
     if combinations and all(INTEGRALS.issuperset(each) for each in combinations):
         raise mean_of_integers(reduce(promote, combinations[0]))
 
 
 def _check_taken(need: Need, call_operands: Operands, defaults: Defaults) -> None:
-    """Refuse a first tensor that does not take what is computed of it and the others."""
+    """Refuse a first tensor whose dtype cannot hold the result computed from it and the others."""
     combinations = _combinations(need, call_operands.arguments)
     wrong = [each for each in combinations if not can_cast(reduce(promote, each), each[0])]
     if combinations and len(wrong) == len(combinations):
@@ -292,5 +293,5 @@ _RELATIONS: Final[Mapping[str, _Check]] = MappingProxyType(
         "takes": _check_taken,
     }
 )
-# Those of which torch says the same everywhere.
+# The relations whose error in torch is always the same.
 _OWN_MESSAGES: Final = ("averaged", "mixed", "negated", "subtracted", "takes")

@@ -1,4 +1,4 @@
-"""The operands of a call, which are walked once for all attributes."""
+"""The operands of a call, collected once for all attributes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from namecheck.effects.words import ParameterNames
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The arguments of a call, and by parameter what is in them when lists are taken apart.
+    """The arguments of a call, and for each parameter the items of its argument, lists flattened.
 
-    `leaves` has the parameters that the columns of the row speak of: tensors, `Many`, numbers,
-    UNKNOWN, whatever is given; of None nothing.
+    `leaves` has the parameters that the columns of the row mention: tensors, `Many`, numbers,
+    UNKNOWN and other arguments; nothing for None.
     """
 
     arguments: Mapping[str, Any]
     leaves: Mapping[str, tuple[Any, ...]]
 
     def tensors(self, parameters: ParameterNames) -> list[Tensor]:
-        """The tensors in some arguments, in order; of `Many` the one that stands for each."""
+        """The tensors in some arguments, in order; for `Many` the one that represents each."""
         tensors: list[Tensor] = []
         for parameter in parameters:
             for leaf in self.leaves[parameter]:

@@ -1,12 +1,12 @@
-"""What a tensor that is written to takes, in place or as ``out=``: any dtype, or its own alone.
+"""The dtypes that an output accepts, in place or as ``out=``: any dtype, or its own alone.
 
-The word for the dtype of a result says how an output takes it: what can be ``cast``, the ``same``
-dtype alone, ``any``; what is ``made`` fills an output of any dtype. Where torch does otherwise the
-row says so in `into`, one cell for each overload, with what torch says, of further results behind
-" | ": a word, ``unary`` for a kernel that casts only what it computes in another dtype, or the
-dtypes that are taken, as ``"complex; fft expects a complex output tensor, but got {spoken[1]}"``. A
-dtype that the call asks for must be that of the output. All of it is held against torch 2.13 by
-tests/runtime/test_dtype_outputs.py.
+The dtype word of a result implies how an output accepts it: any dtype that it can be ``cast`` to,
+the ``same`` dtype alone, ``any``; a result that is ``made`` fills an output of any dtype. Where
+torch differs, the row has a cell in `into` for each overload, with torch's error, for further
+results after " | ": a word, ``unary`` for a kernel that casts only if it computes in another dtype,
+or the accepted dtypes, as ``"complex; fft expects a complex output tensor, but got {spoken[1]}"``.
+A dtype that the call requests must be that of the output. tests/runtime/test_dtype_outputs.py
+compares all of it with torch 2.13.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from namecheck.effects.words import Message, ParameterNames, WordError, read_cel
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How an output takes a result: by a word, or if it is of some dtypes.
+    """How an output accepts a result: by a word, or if it has one of some dtypes.
 
-    `message` is what torch says otherwise, None if that is what it says everywhere. `fills` is
-    whether the output is filled with what is made for it.
+    `message` is torch's error otherwise; None for its usual one. `fills` is whether the result is
+    made to fill the output.
     """
 
     how: str
@@ -52,7 +52,7 @@ _MESSAGES: Final = MappingProxyType(
 
 @cache
 def read(text: str, word: str, place: int) -> Output:
-    """How an output takes a result, by `into` of the row, else by the word for its dtype."""
+    """Read how an output accepts a result, from `into` of the row, else from its dtype word."""
     into = read_cell(text)
     names = [each.name for each in words_in(into.items)] or [word]
     fills = names[0] == "made"
@@ -62,7 +62,7 @@ def read(text: str, word: str, place: int) -> Output:
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `into` that cannot be read."""
+    """Check a cell of `into`; raises `WordError`."""
     into = read_cell(text)
     names = [word.name for word in words_in(into.items)]
     if names and (len(names) > 1 or names[0] not in _MESSAGES):
@@ -74,7 +74,7 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
 
 
 def check(output: Output, common: str, dtype: str, out_dtype: str, *, asked: bool) -> None:
-    """Refuse an output that does not take what is computed (tensor_attributes.rst, casting)."""
+    """Refuse an output that does not accept the result's dtype (tensor_attributes.rst, casting)."""
     if out_dtype == dtype:
         return
     how, message = output.how, output.message

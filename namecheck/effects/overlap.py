@@ -1,9 +1,8 @@
-"""What cannot be written to: a tensor of which several elements are one in memory (expand).
+"""Refuses to write to a tensor whose elements share memory, such as an expanded one.
 
-What is computed element by element torch refuses to write there, in place or as ``out=``: its rule
-says ``overlaps="refused"``. Of a few rows that is not so, which say ``overlaps = "taken"``; nor is
-it on meta. Held against torch 2.13 by
-tests/runtime/test_overlap_rows.py.
+torch refuses to write an elementwise result there, in place or as ``out=``: the rule says
+``overlaps="refused"``. A row that differs says ``overlaps = "taken"``; the meta device is always
+allowed. tests/runtime/test_overlap_rows.py compares it with torch 2.13.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from namecheck.rules.dim_map import same_shape
 
 
 def check_cell(text: str, parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a cell of `overlaps` that cannot be read."""
+    """Check a cell of `overlaps`; raises `WordError`."""
     if read_word(text).name not in ("", "taken"):
         raise WordError(f"unknown word '{text}'", ("taken",))
 
 
 def check(answer: Any, target: Any) -> None:
-    """Refuse to write a result of the same shape where elements certainly overlap."""
+    """Refuse to write a result of the same shape where elements certainly share memory."""
     if not isinstance(target, Tensor) or not isinstance(target.memory, Gapped):
         return
     if isinstance(answer, Tensor) and same_shape(answer.dims, target.dims) is Answer.YES:
@@ -37,7 +36,7 @@ def check(answer: Any, target: Any) -> None:
 
 
 def assigned(answer: Any, memory_effect: object, call_operands: Operands) -> Unknown:
-    """``x[index] = value`` writes to a view, if the index takes no elements one by one."""
+    """The view that ``x[index] = value`` writes to, unless the index takes elements one by one."""
     arguments = call_operands.arguments
     tensor, index = arguments.get("input"), arguments.get("index")
     if not isinstance(tensor, Tensor) or not _overlaps(tensor):

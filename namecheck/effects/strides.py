@@ -1,6 +1,6 @@
-"""The memory order of views whose strides follow from the call: windows, diagonals, indices.
+"""The memory order of views with computed strides: windows, diagonals, indices.
 
-Held against torch 2.13 by tests/runtime/test_memory.py, through `namecheck.operators.infer`.
+tests/runtime/test_memory.py compares them with torch 2.13, through `namecheck.operators.infer`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from namecheck.core.tensors import Tensor
 
 
 def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
-    """Windows of a dim that start at a distance, side by side as a last dim (Tensor.unfold)."""
+    """Windows along a dim, with a step between their starts, as a new last dim (Tensor.unfold)."""
     steps, place = _steps(tensor), locate(tensor.dims, arguments.get("dimension"))
     distance = arguments.get("step")
     if not steps or not isinstance(place, int) or type(distance) is not int:
@@ -27,7 +27,7 @@ def of_windows(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memo
 
 
 def of_diagonals(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
-    """Along a diagonal one goes on in two dims at once (torch.diagonal)."""
+    """A diagonal steps along two dims at once (torch.diagonal)."""
     steps = _steps(tensor)
     one = locate(tensor.dims, arguments.get("dim1", 0))
     other = locate(tensor.dims, arguments.get("dim2", 1))
@@ -38,7 +38,7 @@ def of_diagonals(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Me
 
 
 def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
-    """The strides are given (torch.as_strided)."""
+    """The strides are arguments (torch.as_strided)."""
     given = arguments.get("stride")
     if not isinstance(given, (tuple, list)) or len(given) != len(dims.sizes):
         return UNKNOWN
@@ -46,7 +46,7 @@ def as_asked(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
 
 
 def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory:
-    """Ints take a dim away, slices cut it, None puts a new one in; other indices make a copy."""
+    """Ints remove a dim, slices cut it, None inserts a new one; other indices make a copy."""
     index = arguments.get("index")
     sources: list[int | None] = []
     cut: dict[int, Size] = {}
@@ -76,7 +76,7 @@ def of_index(tensor: Tensor, dims: Dims, arguments: Mapping[str, Any]) -> Memory
 
 
 def _gathered(tensor: Tensor, index_parts: list[Any]) -> Memory:
-    """What is taken by indices, of a tensor whose dims are as they stand and are not of size 1."""
+    """The elements at some indices, of a contiguous tensor without dims of size 1."""
     plain = all(
         part is ...
         or isinstance(part, (int, slice, list))

@@ -1,7 +1,7 @@
-"""The grammar of the words in the columns of a row, which is read once, with the row.
+"""The grammar of the attribute columns of a row, which are parsed once, with the row.
 
-A column says what becomes of an attribute in words, and behind ``; `` what torch says otherwise, of
-further results behind `` | ``::
+A column states an attribute of the result in words, after ``; `` torch's error, after `` | `` the
+errors for further results::
 
     cell      = [kernel ": "] {item} ["; " message {" | " message}]
     item      = word | parameter "?" value "=" word {"|" value "=" word}
@@ -11,9 +11,9 @@ further results behind `` | ``::
     relation  = "below" | "like" | "with" | "by"
     condition = parameter ["=" value | "<" number]
 
-So ``return_complex?True=spectral|False=promotes(input,window)`` is an item by which an argument
-chooses a word, and ``bitwise_and_cpu: floating complex`` are two words about a kernel. What a word
-means is the affair of its column.
+So ``return_complex?True=spectral|False=promotes(input,window)`` is an item in which an argument
+chooses a word, and ``bitwise_and_cpu: floating complex`` are two words about a kernel. Each column
+defines the meaning of its words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from namecheck.core.tensors import SomeNumber
 
 
 class WordError(ValueError):
-    """What a column says cannot be read: what is wrong, and what is allowed in its place."""
+    """An unreadable cell: what is wrong, and what is allowed in its place."""
 
     def __init__(self, problem: str, allowed: Iterable[str] = (), kind: str = "words") -> None:
         self.problem = problem
@@ -50,7 +50,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Words of which an argument chooses one, by its value as text."""
+    """A choice of words by the value of an argument, as text."""
 
     parameter: str
     words: tuple[tuple[str, Word], ...]
@@ -62,13 +62,13 @@ ParameterNames: TypeAlias = Collection[str]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What torch raises and says; its text may have the dtypes of the call in it."""
+    """An error of torch: its type and message; the message may contain the dtypes of the call."""
 
     error: str
     text: str
 
     def about(self, *dtypes: str) -> tuple[str, str]:
-        """The error and the text about some dtypes: ``{0}``, ``{spoken[0]}`` or ``{cpp[0]}``."""
+        """The error for some dtypes, which replace ``{0}``, ``{spoken[0]}`` or ``{cpp[0]}``."""
         text = self.text.format(
             *dtypes,
             spoken=[spoken(dtype) for dtype in dtypes],
@@ -79,27 +79,27 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a column says: words, the kernel that they are about, and what torch says otherwise."""
+    """A parsed cell: words, the kernel that they are about, and torch's errors."""
 
     items: tuple[Item, ...]
     messages: tuple[Message, ...] = ()
     kernel: str = ""
 
     def message(self, place: int = 0) -> Message | None:
-        """What torch says of one of several results; the last message holds for all further."""
+        """The error for one of several results; the last message holds for all further."""
         return self.messages[min(place, len(self.messages) - 1)] if self.messages else None
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Whether an argument surely is given and true, has a value, or is less than a number."""
+    """A condition: an argument is certainly passed and true, has a value, or is below a number."""
 
     parameter: str
     value: str | None = None
     limit: float | None = None
 
     def holds(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether it surely holds of a call."""
+        """Whether it certainly holds for a call."""
         argument = arguments.get(self.parameter)
         if self.value is not None:
             return str(argument) == self.value
@@ -112,7 +112,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The parameters that something is said of, and when: `other` is in a relation to the first."""
+    """The parameters that an entry is about, and when: `other` is in a relation to the first."""
 
     parameters: tuple[str, ...]
     relation: str = ""
@@ -121,7 +121,7 @@ class Subject:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """All parameters that stand in it."""
+        """All parameters that it mentions."""
         others = (self.other,) if self.other else ()
         return (*self.parameters, *others, *(each.parameter for each in self.conditions))
 
@@ -131,7 +131,7 @@ RELATIONS: Final = ("below", "like", "with", "by", "if")
 
 @cache
 def read_cell(text: str) -> Cell:
-    """What a column says; raises `WordError`."""
+    """Parse a cell; raises `WordError`."""
     head, _, tail = text.partition("; ")
     kernel, colon, items = head.partition(": ")
     messages = tuple(map(read_message, tail.split(" | "))) if tail else ()
@@ -140,13 +140,13 @@ def read_cell(text: str) -> Cell:
 
 @cache
 def read_items(text: str) -> tuple[Item, ...]:
-    """Words one behind the other; raises `WordError`."""
+    """Parse a sequence of words; raises `WordError`."""
     return tuple(_Reader(text).items())
 
 
 @cache
 def read_message(text: str) -> Message:
-    """What torch says, a RuntimeError unless another is named: ``TypeError: …``."""
+    """Parse an error of torch, a RuntimeError unless another type is named: ``TypeError: …``."""
     error, colon, rest = text.partition(": ")
     named = colon and error.isidentifier() and error.endswith("Error") and error != "Error"
     return Message(error, rest) if named else Message("RuntimeError", text)
@@ -154,12 +154,12 @@ def read_message(text: str) -> Message:
 
 @cache
 def read_subject(text: str) -> Subject:
-    """Of which parameters something is said, and when; raises `WordError`."""
+    """Parse the parameters that an entry is about, and its condition; raises `WordError`."""
     return _Reader(text).subject()
 
 
 def read_word(text: str) -> Word:
-    """The single word of a column, one without a name where it is empty; raises `WordError`."""
+    """Parse a cell of one word, without a name where it is empty; raises `WordError`."""
     match read_items(text):
         case ():
             return Word("")
@@ -169,13 +169,13 @@ def read_word(text: str) -> Word:
 
 
 def words_in(clauses: Iterable[Item]) -> list[Word]:
-    """All words, also those that an argument chooses from."""
+    """All words, including those that an argument chooses from."""
     choices = [item.words if isinstance(item, Choice) else (("", item),) for item in clauses]
     return [word for words in choices for _, word in words]
 
 
 def check_parameters(mentioned: Iterable[str], parameters: ParameterNames | None) -> None:
-    """Raises `WordError` for a name that is no parameter of the row; None: they are not known."""
+    """Raise `WordError` for a name that is no parameter of the row; None: they are unknown."""
     for name in mentioned:
         if parameters is not None and name not in parameters:
             raise WordError(f"unknown parameter '{name}'", sorted(parameters), "parameters")
@@ -185,7 +185,7 @@ _TOKENS: Final = re.compile(r"\s*(?:(?P<name>-?[\w.]+)|(?P<sign>[(),?=|<]))")
 
 
 class _Reader:
-    """Reads items and subjects from left to right."""
+    """Parses items and subjects from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -208,7 +208,7 @@ class _Reader:
             yield self._choice(name) if self._takes("?") else self._word(name)
 
     def subject(self) -> Subject:
-        """The parameters, and when they count."""
+        """The parameters, and their condition."""
         parameters = self._names()
         if self._next == len(self._tokens):
             return Subject(parameters)

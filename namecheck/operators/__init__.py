@@ -1,7 +1,7 @@
-"""What calls of torch give: `infer` is the only door to the rules and the table of operators.
+"""The results of torch calls: `infer` is the only door to the rules and the table of operators.
 
-The names here are imported when they are asked for, so that a part of the table can be read
-without all rules (the mypy plugin reads lines of rows at every start).
+The names here are imported on first access, so that a part of the table can be read without all
+rules (the mypy plugin reads lines of rows at every start).
 """
 
 from __future__ import annotations

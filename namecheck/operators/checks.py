@@ -1,6 +1,6 @@
-"""What is wrong with a row of a table: in which column, and what is allowed there.
+"""Checks a row of a table, and reports the column of a mistake and what is allowed there.
 
-The shipped table is checked by a test, a user's own one whenever it is read.
+A test checks the shipped table; a user's own table is checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from namecheck.rules import registry
 COLUMNS: Final = tuple(name for name in Operator.__dataclass_fields__ if name != "key")
 FORMS: Final = "fmijonascpl"
 
-# The columns that count for calls in one of some forms only.
+# The columns that apply only to calls in certain forms.
 _OF_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "inplace": "ij",
@@ -33,14 +33,14 @@ _OF_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "holds": "c",
     }
 )
-# The columns with one text for each overload at most.
+# The columns with at most one text for each overload.
 _OF_OVERLOADS: Final = ("aten", "aten_out", "lacks", "into")
-# The longest list of allowed words that a message has; of a longer one it has the nearest word.
+# The longest list of allowed words in a message; instead of a longer one it has the nearest word.
 _LISTED: Final = 60
 
 
 class Fault(Exception):
-    """What is wrong in one column of a row, with all that is allowed there, if that is a list."""
+    """The mistake in one column of a row, with all that is allowed there, if that is a list."""
 
     def __init__(
         self, column: str, problem: str, allowed: Iterable[str] = (), kind: str = "words"
@@ -63,7 +63,7 @@ class Fault(Exception):
 def check(row: Any, *, shipped: bool = False) -> None:
     """Raises `Fault` for the first mistake in a row, as TOML has it.
 
-    One of the `shipped` table may have columns that count there alone.
+    A row of the `shipped` table may have columns that only apply there.
     """
     if not isinstance(row, dict):
         raise Fault("", 'a row is a table: { forms = "fm", names = "keeps_input_names" }')
@@ -83,7 +83,7 @@ def check(row: Any, *, shipped: bool = False) -> None:
 
 
 def _check_column(column: str, cell: Any, shipped: bool) -> None:
-    """That there is such a column, and that the cell is of its type and one of its words."""
+    """Check that a column exists, and that its cell has the right type and an allowed word."""
     if column not in COLUMNS:
         raise Fault(column, f"there is no column '{column}'", COLUMNS, "columns")
     if column in TABLES:
@@ -122,7 +122,7 @@ def _check_forms(row: Mapping[str, Any]) -> None:
 
 
 def _check_rules(row: Mapping[str, Any]) -> None:
-    """That there are the rules, and that they take the constants."""
+    """Check that the rules exist, and that they take the constants."""
     rules = registry.load()
     for column, others in (("names", ("unknown",)), ("native", ("", "refuses", "unknown"))):
         name = row.get(column, "")
@@ -139,7 +139,7 @@ def _check_rules(row: Mapping[str, Any]) -> None:
 
 
 def _rule_names(row: Mapping[str, Any]) -> set[str]:
-    """The rules that the row names, as far as there are such."""
+    """The rule names in the row that exist."""
     return {row["names"], row.get("native", "")} & registry.load().keys()
 
 
@@ -170,7 +170,7 @@ def _parsed(column: str, text: str) -> Signature:
 def _check_signatures(
     row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
-    """That a call of each overload gives the rules what they cannot do without, under its name."""
+    """Check that every overload passes the parameters that the rules require, under their names."""
     rules = registry.load()
     allowed = {
         name for rule in _rule_names(row) for name in inspect.signature(rules[rule]).parameters
@@ -204,7 +204,7 @@ def _check_signatures(
 
 
 def _roles(signature: Signature) -> set[str]:
-    """The parameters by the names that the rule has for them."""
+    """The parameters by the names that the rule uses."""
     return {parameter.role or parameter.name for parameter in signature}
 
 
@@ -223,7 +223,7 @@ def _check_native(
 def _check_effects(
     row: Mapping[str, Any], overloads: list[tuple[str, Signature]], ctor: Signature
 ) -> None:
-    """The columns for attributes, of which `namecheck.effects` knows the words."""
+    """Check the attribute columns, whose words `namecheck.effects` defines."""
     rule = registry.load().get(row["names"])
     declared = [signature for _, signature in overloads]
     if not declared and rule is not None:
@@ -237,7 +237,7 @@ def _check_effects(
 
 
 def _check_holds(row: Mapping[str, Any], ctor: Signature) -> None:
-    """That the sizes of the tensors of a layer are settings of its class."""
+    """Check that the tensor sizes of a layer are settings of its class."""
     names = {parameter.name for parameter in ctor}
     for tensor, text in row.get("holds", {}).items():
         sizes, _, condition = text.partition(" if ")

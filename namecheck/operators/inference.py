@@ -1,4 +1,4 @@
-"""What a call gives, by the row of its operator and the rule that this names.
+"""Infers the result of a call from the row of its operator and the rule that the row names.
 
 In-place and ``out=`` semantics live here, once (name_inference.rst, "out function and in-place
 variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
@@ -30,7 +30,7 @@ from namecheck.rules.broadcasting import broadcast
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How an operator is called: under which key, in which form (a letter, or any), in place."""
+    """A call of an operator: its key, its form (a letter, or any), whether it is in place."""
 
     operator: str
     form: str
@@ -39,13 +39,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What a call gives.
+    """The inferred result of a call.
 
-    `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value;
-    `after` maps an argument (0 for the first positional one, or a keyword) to the tensor that
-    it has become (for a tuple of tensors, a tuple); after a `contradiction` the result is UNKNOWN,
-    as it is where the call fits no signature of the table (`fits` is False). `may_be_input` is
-    whether the result may be the input itself.
+    `result` is a Tensor, a tuple of tensors (`fields` names its parts), or another value. `after`
+    maps an argument (0 for the first positional one, or a keyword) to its tensor after the call
+    (for a tuple of tensors, a tuple). After a `contradiction` the result is UNKNOWN, as it is where
+    the call fits no signature of the table (`fits` is False). `may_be_input` is whether the result
+    may be the input itself.
     """
 
     result: Any
@@ -64,7 +64,7 @@ def infer(
     defaults: Defaults | None = STANDARD,
     **kwargs: Any,
 ) -> Inference:
-    """What calling `operator` on these arguments gives, by the table and its rule.
+    """Infer the result of a call of `operator`, from the table and its rule.
 
     `defaults` are the default dtype and device; with None no attribute is checked or inferred.
 
@@ -86,7 +86,7 @@ def infer(
         return Inference(UNKNOWN, mutations, fits=False)
     except Contradiction as contradiction:
         if defaults is not None and is_of_attributes(contradiction.code):
-            # Names and sizes speak first, also those of what is written to.
+            # Names and sizes are checked first, those of the target included.
             plain = infer(operator, *args, semantics=semantics, rows=rows, defaults=None, **kwargs)
             if plain.contradiction is not None:
                 return plain
@@ -100,9 +100,9 @@ def parameters(
     kwargs: Mapping[str, Any],
     rows: Mapping[str, Operator] | None = None,
 ) -> tuple[list[Parameter | None], dict[str, Parameter]]:
-    """The parameter that each argument of a call is for, by position and by keyword.
+    """The parameter of each argument of a call, by position and by keyword.
 
-    They are those of the first overload that the call fits; none where it fits none.
+    The parameters are those of the first overload that fits; none where no overload fits.
     """
     form, key = _form(operator)
     row, inplace = _find(key, table() if rows is None else rows)
@@ -123,7 +123,7 @@ def _find(operator: str, rows: Mapping[str, Operator]) -> tuple[Operator, bool]:
 
 
 def row_of(operator: str, rows: Mapping[str, Operator] | None = None) -> Operator | None:
-    """The row of an operator, also of one that works in place; None where there is none."""
+    """The row of an operator or of its in-place form; None where there is none."""
     try:
         return _find(key_of(operator), table() if rows is None else rows)[0]
     except KeyError:
@@ -136,7 +136,7 @@ def key_of(operator: str) -> str:
 
 
 def _form(operator: str) -> tuple[str, str]:
-    """The letter of the form that a qualified operator is called in, and its key."""
+    """The form of a qualified operator, as a letter, and its key."""
     for prefix, letter in (("torch.", "f"), ("Tensor.", "m")):
         if operator.startswith(prefix):
             return letter, operator.removeprefix(prefix)
@@ -215,7 +215,7 @@ def _rule(name: str, row: Operator) -> registry.Rule:
 
 
 def _declared(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords that the parameters of the row have; ``out=`` need not be among these."""
+    """The keywords that the row declares; ``out=`` need not be among them."""
     return {key: value for key, value in kwargs.items() if key != "out" or row.declares_out}
 
 
@@ -224,8 +224,9 @@ def _settings(
 ) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]]:
     """The arguments of the constructor of a layer, and those of its call.
 
-    The call's are those from the first tensor on. A keyword is the constructor's where that has a
-    parameter of this name, or where it takes any keyword and the call has no such parameter.
+    The arguments of the call start at the first tensor. A keyword belongs to the constructor if
+    that has a parameter of this name, or if it accepts any keyword and the call has no such
+    parameter.
     """
     if not row.ctor:
         return {}, args, kwargs
@@ -253,7 +254,7 @@ def _settings(
 def _with_effects(
     rule_answer: registry.Writes, signature: Signature, args: tuple[Any, ...]
 ) -> Inference:
-    """The answer of a rule that changes arguments itself, each by the way it was passed."""
+    """The result of a rule that changes arguments itself, mapped to how each was passed."""
     positions = {parameter.name: index for index, parameter in enumerate(signature)}
     mutations: dict[int | str, Any] = {}
     for name, dims in rule_answer.after.items():
@@ -266,7 +267,7 @@ def _unknown() -> Unknown:
 
 
 def _common(answers: list[Any]) -> Any:
-    """What all alternatives of a call agree on; a contradiction only where each has one."""
+    """The least upper bound of all alternatives of a call; a contradiction if each has one."""
     if all(isinstance(answer, Contradiction) for answer in answers):
         raise answers[0]
     if all(isinstance(answer, Tensor) for answer in answers):
@@ -276,7 +277,7 @@ def _common(answers: list[Any]) -> Any:
 
 def _wrap(answer: Any) -> Any:
     if isinstance(answer, Dims):
-        # Where not all names are known, an axis may stand there once more.
+        # Where not all names are known, an unknown one may be this axis.
         return Tensor(told_apart(answer) if answer.complete else answer)
     if isinstance(answer, (tuple, list)):
         return type(answer)(_wrap(part) for part in answer)
@@ -284,9 +285,10 @@ def _wrap(answer: Any) -> Any:
 
 
 def _in_place(row: Operator, result: Any, mutated: Any, *, native: bool) -> Inference:
-    """What an in-place call makes of its receiver, the `mutated` tensor.
+    """The receiver of an in-place call, the `mutated` tensor, after the call.
 
-    By the documents it takes the computed names; natively it must be unnamed, or have them.
+    By the specification it takes the computed names; in native torch it must be unnamed or have
+    them.
     """
     if not isinstance(mutated, Tensor):
         mutated = Tensor()
@@ -320,7 +322,7 @@ def _check_shape(own_dims: Dims, result: Dims, word: str) -> None:
 
 
 def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference:
-    """What tensors given as ``out=`` become, one after the other."""
+    """The tensors passed as ``out=`` after the call, one after the other."""
     if isinstance(result, Unknown):
         return Inference(UNKNOWN, {"out": _forgotten(out)})
     results = result if isinstance(result, (tuple, list)) else (result,)
@@ -342,7 +344,7 @@ def _into_out(row: Operator, result: Any, out: Any, inputs: Answer) -> Inference
         if filled:
             mutations["out"] = (*filled, *map(_tensor, outs[len(filled) :]))
         elif row.out == "reshapes" and contradiction.code != _UNRESIZED:
-            mutations["out"] = _forgotten(out)  # it has its new shape already
+            mutations["out"] = _forgotten(out)  # it already has its new shape
         return Inference(UNKNOWN, mutations, contradiction.alone())
     several = result if isinstance(out, (Unknown, Many)) else out
     single = not isinstance(several, (tuple, list))
@@ -354,7 +356,7 @@ _UNRESIZED: Final = "NC205"
 
 
 def _forgotten(out: Any) -> Any:
-    """Tensors of which dims and memory order are not known any more."""
+    """Tensors whose dims and memory order become unknown."""
     if isinstance(out, (tuple, list)):
         return tuple(map(_forgotten, out))
     return replace(out, dims=OPEN, memory=UNKNOWN) if isinstance(out, Tensor) else out
@@ -369,7 +371,7 @@ def _tensor(value: Any) -> Tensor:
 
 
 def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Tensor:
-    """What one tensor given as ``out=`` is after the call; `inputs` is whether these have names."""
+    """One ``out=`` tensor after the call; `inputs` is whether the inputs have names."""
     named = out.dims.named() is Answer.YES
     if row.out == "abandoned":
         return replace(computed, dims=_abandoned(out.dims, computed.dims))
@@ -384,7 +386,7 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
         kept = dim_map.renamed_as(computed.dims, out.dims)
         annotated = any(isinstance(name, naming.Axis) for name in out.dims.names)
         if inputs is Answer.MAYBE and row.out != "keeps" and annotated:
-            kept = join_dims(kept, computed.dims)  # an axis may stand where the result has no name
+            kept = join_dims(kept, computed.dims)  # an axis may name an unnamed dim
         return replace(computed, dims=kept)
     dims = computed.dims
     if named and row.out == "unifies":
@@ -394,12 +396,12 @@ def _stored(row: Operator, out: Tensor, computed: Tensor, inputs: Answer) -> Ten
 
 
 def _abandoned(own_dims: Dims, computed: Dims) -> Dims:
-    """A vector written over a tensor of any shape, whose first name stays (recorded)."""
+    """A vector written over a tensor of any shape, whose first name is kept (recorded)."""
     named = own_dims.named()
     own = own_dims[0].name
     first = own if named is Answer.YES else naming.join(computed[0].name, own)
     return computed if named is Answer.NO else computed.rename([first])
 
 
-# What contracts away dims leaves the names of `out` alone where no input has any (recorded: mm).
+# A contraction without named inputs keeps the names of `out` (recorded: mm).
 _CONTRACTING: Final = frozenset({"contracts", "reshapes", "unifies"})

@@ -1,4 +1,4 @@
-"""What torch 2.12 refuses under a condition, as the column ``native`` of a row says it.
+"""The column ``native`` of a row: the calls that torch 2.12 refuses under a condition.
 
 A row whose result is the same in torch 2.12 lists the kernels that torch calls and that do not
 support names, in the order in which torch meets them::
@@ -7,14 +7,14 @@ support names, in the order in which torch meets them::
 
 Each clause is a kernel of the dispatcher with the arguments that reach it, and perhaps a condition.
 The call is refused where one of these arguments certainly has a name and the condition certainly
-holds. The clauses after ``then`` are checked once the rule has accepted the call, and may ask for
-its ``result``. A kernel that is given ``out`` is refused under the name of its ``out=`` variant.
-In place of a kernel stands one of `refusals.TEXTS`; a clause without arguments refuses every call.
+holds. The clauses after ``then`` are checked once the rule has accepted the call, and may use its
+``result``. A kernel that takes ``out`` is refused under the name of its ``out=`` variant. A word of
+`refusals.TEXTS` may replace the kernel; a clause without arguments refuses every call.
 
 A condition is an expression of Python over the parameters of the row: comparisons, ``and``, ``or``,
 numbers, strings, None, and the functions in `FUNCTIONS`. A parameter that the overload does not
-have is None. ``each`` is every single tensor of the clause: only those that fulfil the condition
-are refused.
+have is None. ``each`` is every single tensor of the clause: only those for which the condition
+holds are refused.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Clause:
 
     @property
     def names(self) -> frozenset[str]:
-        """The arguments that the clause asks for."""
+        """The arguments that the clause uses."""
         return frozenset(self.operands).union(_names(self.condition) if self.condition else ())
 
     def check(self, key: str, arguments: Arguments) -> None:
@@ -78,7 +78,7 @@ class Refusals:
 
     @property
     def names(self) -> frozenset[str]:
-        """The arguments that the clauses ask for."""
+        """The arguments that the clauses use."""
         return frozenset().union(*(clause.names for clause in self.before + self.after))
 
 
@@ -92,7 +92,7 @@ def is_conditional(text: str) -> bool:
 
 @cache
 def parse(text: str) -> Refusals:
-    """Read the column; raises ValueError where it cannot be read."""
+    """Parse the column; raises ValueError where it is malformed."""
     if not is_conditional(text):
         return _NONE
     before, then, after = text.rpartition("then ")
@@ -137,7 +137,7 @@ def _condition(text: str) -> ast.expr:
 
 
 def _names(expression: ast.expr) -> frozenset[str]:
-    """The arguments that an expression asks for."""
+    """The arguments that an expression uses."""
     called = {id(call.func) for call in ast.walk(expression) if isinstance(call, ast.Call)}
     return frozenset(
         name.id
@@ -208,12 +208,12 @@ def _rank(value: Any) -> int | Unknown:
 
 
 def _min_rank(value: Any) -> int | Unknown:
-    """The number of dims that a tensor has at least."""
+    """The least possible number of dims of a tensor."""
     return value.dims.min_rank if isinstance(value, Tensor) else UNKNOWN
 
 
 def _numel(value: Any) -> Any:
-    """The number of elements of a tensor, or of one of this size or these sizes."""
+    """The number of elements of a tensor, or of a tensor with this size or these sizes."""
     if isinstance(value, Tensor):
         return UNKNOWN if value.dims.open else product(value.dims.sizes)
     if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""A row of the table of operators: its columns, and what follows from them."""
+"""A row of the table of operators: its columns and the properties derived from them."""
 
 from __future__ import annotations
 
@@ -23,36 +23,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Operator:
-    """One row of the table of operators; a column that a row does not write has its default.
+    """One row of the table of operators; a column that a row leaves out has its default.
 
     Needed by every row:
 
-    - `forms`: how it is called, one letter each: ``f`` torch.x, ``m`` Tensor.x, ``i`` Tensor.x_,
-      ``j`` torch.x_, ``o`` out=, ``n`` torch.nn.functional.x, ``a`` an attribute, ``s`` an
-      attribute that can be set, ``c`` a class of torch.nn, ``p`` a function and ``l`` a layer (a
-      class) of another package, under its whole dotted name.
+    - `forms`: the forms in which it is called, one letter each: ``f`` torch.x, ``m`` Tensor.x,
+      ``i`` Tensor.x_, ``j`` torch.x_, ``o`` out=, ``n`` torch.nn.functional.x, ``a`` an attribute,
+      ``s`` an attribute that can be set, ``c`` a class of torch.nn, ``p`` a function and ``l`` a
+      layer (a class) of another package, under its whole dotted name.
     - `names`: the rule for the names of the result (`namecheck.rules`), or "unknown".
 
     The call (`namecheck.operators.signatures` has the grammar):
 
-    - `params`: the parameters, one text for each overload; without it those of the rule.
-    - `ctor`: the parameters with which a class of torch.nn is made; a call of the row has these
+    - `params`: the parameters, one text for each overload; by default those of the rule.
+    - `ctor`: the constructor parameters of a class of torch.nn; a call of the row has these
       arguments first, then those of `params`.
     - `constants`: numbers that the rule takes besides the arguments of the call.
     - `returns`: the names of the fields, where the result is a named tuple.
-    - `inplace`: what an in-place call makes of its receiver: it "unifies" (takes the names of the
-      result), "contracts" (the same, with another message for another shape), "keeps" its names,
-      or "becomes" the result.
-    - `out`: what a tensor given as out= does: it "takes" the names of the result, "keeps" its own,
-      is "resized" (takes them whatever its shape was); it keeps its own if no input has any, and
-      else "contracts" (takes those of the result), "reshapes" (the same, whatever its shape was) or
-      "unifies" (its names and those of the result must match); "abandoned": its first name stays.
-    - `may_be`: "input" where the result may be the input itself, as of ``x.float()``.
+    - `inplace`: the receiver after an in-place call: it "unifies" (takes the names of the result),
+      "contracts" (the same, with another message for another shape), "keeps" its names, or
+      "becomes" the result.
+    - `out`: a tensor passed as out= after the call: it "takes" the names of the result, "keeps" its
+      own, is "resized" (takes them whatever its shape was); it keeps its own if no input has any,
+      and else "contracts" (takes those of the result), "reshapes" (the same, whatever its shape
+      was) or "unifies" (its names and those of the result must match); "abandoned": it keeps its
+      first name.
+    - `may_be`: "input" where the result may be the input itself, as for ``x.float()``.
 
-    What torch 2.12 does otherwise, which had named tensors:
+    Differences of torch 2.12, the last version with named tensors:
 
     - `native`: the rule that torch 2.12 follows; "refuses" where it supports no names; clauses
-      where it refuses some calls (`namecheck.operators.native`); nothing where it does the same.
+      where it refuses some calls (`namecheck.operators.native`); empty where it does not differ.
     - `aten`: the kernel that torch 2.12 names in its refusal, one for each overload: "" where it
       supports names, ``x(dimname)`` where it refuses a name in place of an index.
     - `aten_out`: the same for calls with out=.
@@ -60,28 +61,29 @@ class Operator:
     Attributes (`namecheck.effects` has the words of each column in the module of its name):
 
     - `dtype`: the dtype of the result.
-    - `needs`: which dtypes arguments must have, by parameters, and what torch says of others.
-    - `lacks`: the dtypes for which there is no kernel, one text for each overload.
-    - `into`: which dtypes an out= tensor may have, one text for each overload (`effects.outputs`).
-    - `device`: the device of the result; by default that which all tensors share.
+    - `needs`: the dtypes that arguments must have, by parameters, and torch's errors for others.
+    - `lacks`: the dtypes without a kernel, one text for each overload.
+    - `into`: the dtypes that an out= tensor may have, one text for each overload
+      (`effects.outputs`).
+    - `device`: the device of the result; by default the one that all tensors share.
     - `memory`: the memory order of the result; by default that of the rule.
     - `layout`: the layout of the result.
-    - `refuses`: the layouts that the first tensor must not have, with what torch says.
-    - `overlaps`: "taken" where torch writes to tensors of which elements share memory.
-    - `holds`: the sizes of the tensors that a layer has, by their names.
+    - `refuses`: the layouts that the first tensor must not have, with torch's errors.
+    - `overlaps`: "taken" where torch writes to tensors whose elements share memory.
+    - `holds`: the sizes of the tensors of a layer, by their names.
 
-    What other parts of namecheck do with it:
+    Columns for other parts of namecheck:
 
-    - `flow`: what it does to a value that lints follow (`namecheck.lints`): it "normalises",
-      "turns", "carries", "reduces", "selects", "contracts", "indexes", "bounds", "classifies",
-      "picks", "scales", "divides" or "meets".
-    - `relevance`: why the last word of its key makes a function worth an analysis
-      (`namecheck.interpreter.workspace.relevance`): for "names", for "attributes", or not, as it
-      is "rare".
-    - `runtime`: "by hand" where the shim has a function of its own for it.
-    - `layer`: "whole" where torch computes a class of torch.nn in a function that is in no row, so
-      that at run time the call of the layer is the operator.
-    - `documented`: the label of the documented table (coverage.rst), by forms.
+    - `flow`: its effect on a value that lints follow (`namecheck.lints`): it "normalises", "turns",
+      "carries", "reduces", "selects", "contracts", "indexes", "bounds", "classifies", "picks",
+      "scales", "divides" or "meets".
+    - `relevance`: why a function that contains the last word of its key is analysed
+      (`namecheck.interpreter.workspace.relevance`): for "names", for "attributes", or it is not, as
+      the word is "rare".
+    - `runtime`: "by hand" where the shim has a hand-written function for it.
+    - `layer`: "whole" where torch computes a class of torch.nn in a function without a row, so that
+      at run time the call of the layer is the operator.
+    - `documented`: the label in the table of torch's documentation (coverage.rst), by forms.
     - `note`: a remark for readers.
     """
 
@@ -131,8 +133,8 @@ class Operator:
 
     @cached_property
     def native_refusals(self) -> Refusals:
-        """What torch 2.12 refuses under a condition."""
-        # Only `Semantics.NATIVE` asks for it: a start without needs no parser of clauses.
+        """The calls that torch 2.12 refuses under a condition."""
+        # Only `Semantics.NATIVE` uses it; other runs need not import the parser.
         from namecheck.operators import native
 
         try:
@@ -142,21 +144,21 @@ class Operator:
 
     @cached_property
     def is_placed(self) -> bool:
-        """Whether it is a layer that has parameters, which are on a device."""
+        """Whether it is a layer with parameters, which are on a device."""
         return any(p.name == "device" for p in signatures.parse(self.ctor))
 
     @cached_property
     def is_laid(self) -> bool:
-        """Whether it is a layer of which the order of the weights in memory counts."""
+        """Whether it is a layer whose weights have a relevant memory order."""
         return any(p.name == "weight_format" for p in signatures.parse(self.ctor))
 
     @cached_property
     def declares_out(self) -> bool:
-        """Whether some overload declares ``out=``, so that the others do not take it."""
+        """Whether some overload declares ``out=``, so that the others do not accept it."""
         return any(p.name == "out" for signature in self.signatures for p in signature)
 
     def effects(self, overload: int) -> Effects:
-        """What the row says of attributes, for this overload."""
+        """The attribute effects of the row, for this overload."""
         effects = self._effects.get(overload)
         if effects is None:
             try:
@@ -171,7 +173,7 @@ class Operator:
         return {}
 
     def _takes(self, overload: int) -> columns.Overload:
-        """What an overload takes; where the row has no `params`, what the rule takes."""
+        """The parameters of an overload; without `params`, those of the rule."""
         rule = registry.load().get(self.names)
         declared = self.signatures[overload] if self.params else ()
         taken = declared or (signatures.of(rule) if rule and not self.params else ())
@@ -233,18 +235,18 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 def of_toml(key: str, toml: Mapping[str, Any]) -> Operator:
-    """The row with this key and these columns, as TOML has them."""
+    """The row with this key and these columns, in their TOML form."""
     lists = {name: texts(toml.get(name, ())) for name in LISTS}
     return Operator(key=key, **{**toml, **lists, "returns": tuple(toml.get("returns", "").split())})
 
 
 def texts(text_or_list: str | Iterable[str]) -> tuple[str, ...]:
-    """The texts of a column that may be a single one."""
+    """The texts of a column that may hold a single text."""
     return (text_or_list,) if isinstance(text_or_list, str) else tuple(text_or_list)
 
 
 def described() -> dict[str, str]:
-    """What each column says, by its name, in the order of the documentation of `Operator`."""
+    """The description of each column, by its name, in the order of the docstring of `Operator`."""
     entries = re.split(r"\n +- (?=`)", Operator.__doc__ or "")[1:]
     paragraphs = (" ".join(entry.split("\n\n")[0].split()) for entry in entries)
     return {
@@ -254,5 +256,5 @@ def described() -> dict[str, str]:
 
 # The kinds of parameters that take tensors.
 _TAKING: Final = frozenset({"tensor", "tensors", "any"})
-# What a layer is made with that asks for its parameters and buffers.
+# The constructor arguments of a layer that ask for its parameters and buffers.
 _SWITCHES: Final = frozenset({"affine", "elementwise_affine", "track_running_stats"})

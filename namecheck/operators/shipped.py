@@ -1,6 +1,6 @@
-"""The lines of the table that ships with namecheck, taken apart but not parsed.
+"""The lines of the shipped table, split but not parsed.
 
-Every row is one line (a test holds this). Parsing the whole table at every start would take longer
+Every row is one line (a test checks this). Parsing the whole table at every start would take longer
 than the analysis of most files.
 """
 
@@ -23,7 +23,7 @@ HEAD: Final = os.path.join(_FOLDER, "table.toml")
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """The line of each row by its key, and the text of what holds for the whole table."""
+    """The line of each row by its key, and the text that applies to the whole table."""
 
     rows: Mapping[str, str]
     head: str
@@ -55,7 +55,7 @@ def shipped() -> Shipped:
 
 
 def fault(key: str, reason: object) -> TableError:
-    """The error of a shipped row, with its file and line; rows of users are checked when read."""
+    """The error for a shipped row, with its file and line; rows of users are checked when read."""
     for path in sections():
         for number, line in enumerate(_text(path).splitlines(), 1):
             if key in dict(_rows(line)):
@@ -65,7 +65,7 @@ def fault(key: str, reason: object) -> TableError:
 
 @cache
 def column(name: str) -> Mapping[str, str]:
-    """The word in a column of each row that has one, by key; found without parsing a row."""
+    """The word in a column of each row that has one, by key; read without parsing the row."""
     start = f' {name} = "'
     words = {}
     for key, line in shipped().rows.items():
@@ -89,7 +89,7 @@ def _rows(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _duplicate(paths: Sequence[str]) -> str:
-    """Where the first key stands that two rows have."""
+    """The place of the first key that two rows have."""
     homes: dict[str, str] = {}
     for path in paths:
         for number, line in enumerate(_text(path).splitlines(), 1):

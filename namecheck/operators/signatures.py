@@ -1,13 +1,13 @@
-"""The parameters of an operator, as the table writes them, and the binding of a call to them.
+"""The parameters of an operator, in the syntax of the table, and the binding of a call to them.
 
 A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
-dtype:dtype=None``. The kinds after the colon are what native torch's argument parser takes;
-``|`` separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule.
-Where a row gives none, the rule's own signature stands, of any kind.
+dtype:dtype=None``. The kinds after the colon are those of native torch's argument parser; ``|``
+separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule. A row
+without parameters has the signature of its rule, with any kinds.
 
-Letters that open the line, ``[f] input:tensor, …``, restrict it to calls in these forms
-(`Operator.forms`); what stands before ``/`` is passed by position alone; ``*size:ints`` takes
-one list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
+Letters at the start of the line, ``[f] input:tensor, …``, restrict it to calls in these forms
+(`Operator.forms`); parameters before ``/`` are passed by position alone; ``*size:ints`` takes one
+list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
 
 ``dim`` is an index, ``dims`` a list of indices, ``name`` a name, ``names`` a list of names. With
 ``by_name`` a name goes wherever an index goes (name_inference.rst, "Removes dimensions": "wherever
@@ -33,7 +33,7 @@ REQUIRED: Final = inspect.Parameter.empty
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: its name, the kinds it takes (none: any), its default, how it is passed."""
+    """One parameter: its name, the kinds it accepts (none: any), its default, how it is passed."""
 
     name: str
     kinds: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ Signature = tuple[Parameter, ...]
 
 @cache
 def parse(text: str) -> Signature:
-    """Read one line of parameters; raises ValueError on a malformed one."""
+    """Parse one line of parameters; raises ValueError for a malformed one."""
     parameters: list[Parameter] = []
     keyword_only = False
     _, text = _form_tag(text)
@@ -97,7 +97,7 @@ def _form_tag(text: str) -> tuple[str, str]:
 
 
 def _split(text: str) -> list[str]:
-    """Cut at the commas that are outside brackets."""
+    """Split at the commas outside brackets."""
     pieces, depth = [""], 0
     for letter in text:
         depth += (letter in "([") - (letter in ")]")
@@ -126,7 +126,7 @@ def of(rule: Callable[..., Any]) -> Signature:
 def _kinds_of(annotation: Any) -> frozenset[str]:
     """A rule's parameter annotated ``Tensor`` takes tensors; any other takes anything.
 
-    A value of which nothing is known may be a tensor where the annotation has one of `_TENSORS`.
+    An unknown value may be a tensor where the annotation has one of `_TENSORS`.
     """
     types = str(annotation).split(" | ")
     if _TENSORS.isdisjoint(types):
@@ -146,7 +146,7 @@ class Binding:
 
 
 class Unbound(Exception):
-    """A call that fits no signature of the table, for a reason that is none of the names'."""
+    """A call that fits no signature of the table, for a reason other than names."""
 
 
 def bind(
@@ -157,7 +157,7 @@ def bind(
     *,
     by_name: bool,
 ) -> list[Binding]:
-    """The overloads that a call may mean, up to the first that it certainly means.
+    """The overloads that a call may use, up to the first that it certainly uses.
 
     An unknown argument may fit several. Raises `Contradiction` NC114, a TypeError, where the call
     certainly fits none. With `by_name` that counts only where the call has names: one without any
@@ -190,7 +190,7 @@ def bind(
 
 
 def _has_names(signature: Signature, values: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call has names, or a string for a parameter that does not take any text."""
+    """Whether a call has names, or a string for a parameter that takes no text."""
     if "names" in kwargs:
         return True
     by_position, by_keyword = places(signature, len(values), kwargs)
@@ -267,7 +267,7 @@ def _bind_one(
 def places(
     signature: Signature, count: int, keywords: Iterable[str]
 ) -> tuple[list[Parameter | None], dict[str, Parameter]]:
-    """The parameters that `count` positional arguments, and those by keyword, are for."""
+    """The parameters of `count` positional arguments, and of those by keyword."""
     by_position: list[Parameter | None] = []
     for parameter in signature:
         if parameter.variadic:
@@ -281,7 +281,7 @@ def places(
 
 
 def _spelled(keyword: str, signature: Signature) -> str:
-    """torch takes numpy's words for its own (recorded: ``axis``, ``keepdims``)."""
+    """Keywords in torch's spelling; numpy's are accepted (recorded: ``axis``, ``keepdims``)."""
     if any(parameter.mapping for parameter in signature):
         return keyword
     usual = _NUMPY.get(keyword, keyword)
@@ -300,7 +300,7 @@ _NUMPY: Final = {
 
 
 def _assumed(parameter: Parameter, value: Any) -> Any:
-    """A value that is unknown is some tensor where the parameter takes tensors."""
+    """The argument; an unknown one is assumed to be a tensor where the parameter takes tensors."""
     if isinstance(value, Unknown) and "tensor" in parameter.kinds:
         return Tensor()
     if "tensors" not in parameter.kinds:
@@ -313,7 +313,7 @@ def _assumed(parameter: Parameter, value: Any) -> Any:
 
 
 def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) -> Any:
-    """``f(2, 3)`` and ``f((2, 3))`` and ``f(size=(2, 3))`` are one call, where a list is taken."""
+    """``f(2, 3)``, ``f((2, 3))`` and ``f(size=(2, 3))`` are one call, where a list is accepted."""
     if not parameter.kinds & _LISTS.keys():
         return tuple(rest)
     if not rest and parameter.name in remaining:
@@ -328,8 +328,8 @@ def _variadic(rest: list[Any], remaining: dict[str, Any], parameter: Parameter) 
 def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as the rule takes them, with every name as torch reads it: ``'*'`` is None.
 
-    Raises `Contradiction` where a string is no name; torch reads names once all kinds fit, those
-    of the last argument first (recorded: transpose, flatten).
+    Raises `Contradiction` where a string is no name; torch reads names after checking all kinds,
+    those of the last argument first (recorded: transpose, flatten).
     """
     converted: dict[str, Any] = {}
     for parameter in reversed(signature):
@@ -345,7 +345,7 @@ def read(signature: Signature, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _counted(value: Any) -> Any:
-    """Ints; the number in a tensor among them is unknown."""
+    """Ints; an item that is a tensor becomes unknown."""
     if isinstance(value, (tuple, list)) and any(isinstance(item, Tensor) for item in value):
         return type(value)(map(_counted, value))
     return UNKNOWN if isinstance(value, Tensor) else value
@@ -357,7 +357,7 @@ _TAKING: Final = frozenset({"tensor", "tensors", "any"})
 
 
 def _looks_up_none(parameter: Parameter, value: Any) -> bool:
-    """Whether None is given where a dim is looked up, not left out (recorded: squeeze, sum)."""
+    """Whether None is passed, not left out, where a dim is looked up (recorded: squeeze, sum)."""
     if not {"dim", "name"} <= parameter.kinds:
         return False
     optional = "none" in parameter.kinds or parameter.default is None
@@ -407,7 +407,7 @@ _SPOKEN: Final = {
 
 
 def accepts(kind: str, value: Any) -> Answer:
-    """Whether native torch's argument parser takes `value` where `kind` is asked."""
+    """Whether native torch's argument parser accepts `value` as `kind`."""
     if isinstance(value, Unknown):
         return Answer.MAYBE
     if kind in _LISTS:
@@ -415,7 +415,7 @@ def accepts(kind: str, value: Any) -> Answer:
             return Answer.YES if kind == "tensors" else Answer.NO
         if not isinstance(value, (tuple, list)):
             return Answer.NO
-        # torch looks at the first item of a list of names only, and reads the others later.
+        # torch checks only the first item of a list of names here, and reads the others later.
         items = value[:1] if kind == "names" else value
         return min(
             (accepts(_LISTS[kind], item) for item in items), key=_strength, default=Answer.YES
@@ -434,7 +434,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_scalar(tensor: Tensor) -> Answer:
-    """A tensor without dims goes wherever a number goes."""
+    """A 0-d tensor is accepted wherever a number is."""
     if tensor.dims.min_rank:
         return Answer.NO
     return Answer.MAYBE if tensor.dims.open else Answer.YES
@@ -467,7 +467,7 @@ KINDS: Final = frozenset(_LISTS) | frozenset(_SCALARS)
 
 
 def describe(value: Any) -> str:
-    """The type of a value as torch's argument parser names it."""
+    """The type of a value as torch's argument parser prints it."""
     if isinstance(value, Constant):
         return f"torch.{value.kind}"
     if isinstance(value, Unknown):

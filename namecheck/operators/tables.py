@@ -1,4 +1,4 @@
-"""The table that ships with namecheck, and a user's own ones: read, checked, laid over it."""
+"""The shipped table and the tables of users: reads, checks and merges them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from namecheck.operators.shipped import fault, shipped
 
 
 class Table(Mapping[str, Operator]):
-    """Rows by their keys: lines of TOML, of which one is parsed when it is asked for.
+    """Rows by their keys: lines of TOML, each parsed on first access.
 
-    The rows of a user count in place of those of the lines with the same keys.
+    The rows of a user replace those of the lines with the same keys.
     """
 
     def __init__(self, by_key: Mapping[str, str], user_rows: Mapping[str, Operator]) -> None:
@@ -51,7 +51,7 @@ def table() -> Table:
 
 
 def extended(user_rows: Mapping[str, Operator]) -> Table:
-    """The shipped table with the rows of a user, which count in place of those of their keys."""
+    """The shipped table with the rows of a user, which replace those with the same keys."""
     return Table(shipped().rows, user_rows)
 
 
@@ -64,9 +64,9 @@ def python_operators() -> Mapping[str, str]:
 def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operator]:
     """The rows of one table; raises `TableError` with file, line, operator and column.
 
-    One of the `shipped` files may have columns that count there alone.
+    A `shipped` file may have columns that only apply there.
     """
-    # Every run needs the table, but only that of a user is checked.
+    # Every run needs the shipped table, but only a user's table is checked.
     from namecheck.operators.checks import Fault, check
 
     data = _parsed(text, filename)
@@ -116,7 +116,7 @@ def _line_of(key: str, text: str, column: str = "") -> int:
 
 
 def _head(line: str) -> tuple[str, bool]:
-    """What stands before the ``=``, without quotes; of ``[a.b]`` that, and that it is a header."""
+    """The key before the ``=``, without quotes; for ``[a.b]`` the path, and that it is a header."""
     word = line.split("=")[0].strip()
     is_header = word.startswith("[")
     word = word.removeprefix("[").removesuffix("]")
