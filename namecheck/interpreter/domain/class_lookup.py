@@ -1,4 +1,4 @@
-"""What a class of the program has under a name: its own attributes, then those of its bases."""
+"""Attribute look-up in a class of the program: its own attributes, then those of its bases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from namecheck.interpreter.domain.values import ClassValue, External, Instance, 
 
 
 def mro(cls: ClassValue) -> Iterator[Value]:
-    """The class and its bases, depth first, each once and after those derived from it."""
+    """The class and its bases, depth first, each once and after the classes derived from it."""
     linear: list[Value] = []
 
     def visit(base: Value) -> None:
@@ -25,7 +25,7 @@ def mro(cls: ClassValue) -> Iterator[Value]:
 
 
 def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
-    """What a class or the first of its bases that has the name holds under it."""
+    """The value of an attribute in a class, or in the first of its bases that has it."""
     for base in mro(cls):
         if isinstance(base, ClassValue):
             value: Value | None = store.get((base.address, name))
@@ -35,10 +35,10 @@ def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:
 
 
 def method(instance: Instance, name: str, store: Store) -> Value | None:
-    """The method that the class of an instance has under a name."""
+    """The method of this name in the class of an instance."""
     return attribute(instance.cls, name, store)
 
 
 def derives(cls: ClassValue, path: str) -> bool:
-    """Whether a class derives from a class of a library, by the last parts of its name."""
+    """Whether a class derives from a library class, by the last parts of its name."""
     return any(isinstance(base, External) and base.path.endswith(path) for base in mro(cls))

@@ -1,4 +1,4 @@
-"""Devices as values: what a program writes and chooses, and what it asks tensors for."""
+"""Devices as values: devices in source, choices between them, and queries of tensors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def is_choice(value: Value) -> bool:
 
 
 def name_of(value: Value) -> str:
-    """The device that a value is."""
+    """The device in a value."""
     assert isinstance(value, Const)
     return value.value.name if isinstance(value.value, Constant) else str(value.value)
 
 
 def chosen(union: Union, store: Store) -> Constant | Chosen:
-    """One of several devices as `infer` takes it: those that the path allows."""
+    """One of several devices in the form that `infer` takes: those that the path allows."""
     told = [(name_of(c.value), c.facts) for c in union.alternatives if store.allows(c.facts)]
     names = dict.fromkeys(name for name, _ in told)
     if len(names) == 1:
@@ -44,7 +44,7 @@ def chosen(union: Union, store: Store) -> Constant | Chosen:
 
 
 def resolved(tensor: Tensor, store: Store) -> Tensor:
-    """A tensor on a device that the program chose, as far as the path tells which that is."""
+    """A tensor on a device that the program chose, narrowed by the path facts."""
     device = tensor.device
     if not isinstance(device, Chosen):
         return tensor
@@ -56,13 +56,13 @@ def resolved(tensor: Tensor, store: Store) -> Tensor:
 
 
 def answered(key: Key) -> Device:
-    """The device that an answer stands for: what ``x.device`` gives."""
+    """The device that ``x.device`` returns, as a value."""
     question = asked(key) if isinstance(key.provenance, OperatorResult) else None
     return UNKNOWN if question is None else question[1].device
 
 
 def lowered(key: Key) -> Constant | Chosen | None:
-    """What ``x.device`` gives as `infer` takes it; None where nothing is known of it."""
+    """The device of ``x.device`` in the form that `infer` takes; None where it is unknown."""
     device = answered(key)
     if isinstance(device, str):
         return Constant("device", device)
@@ -70,7 +70,7 @@ def lowered(key: Key) -> Constant | Chosen | None:
 
 
 def attribute(value: Value, name: str) -> Value | None:
-    """``device.type`` and ``device.index``; None of any other value or attribute."""
+    """``device.type`` and ``device.index``; None for any other value or attribute."""
     if name not in ("type", "index"):
         return None
     if isinstance(value, Const) and isinstance(value.value, Constant):
@@ -89,7 +89,7 @@ def attribute(value: Value, name: str) -> Value | None:
 
 
 def asked(key: Key) -> tuple[Hashable, Tensor] | None:
-    """The tensor of which ``x.device`` or ``x.device.type`` asks, with its address."""
+    """The tensor whose ``x.device`` or ``x.device.type`` a value is, with its address."""
     match key.provenance:
         case Attribute(Key() as inner, "type"):
             return asked(inner)

@@ -1,9 +1,9 @@
-"""Sizes that a path holds to be equal: what ``assert a.shape[0] == b.shape[1]`` says of two axes.
+"""Sizes that are equal on a path: ``assert a.shape[0] == b.shape[1]`` equates two axes.
 
-Axes that differ by their names are one length on such a path, so that they do not contradict each
-other there. In all that rules and annotations are asked of, one symbol then stands for the other.
-All axes are scoped there: what they name may come to where the equation does not hold, and there
-it cannot be told which dimension it is.
+Axes with different names have one length on such a path, so they do not contradict each other
+there. Before rules and annotations are applied, one symbol is replaced by the other. All axes are
+scoped on such a path: their dims may reach a path without the equation, where it is unknown which
+axis they are.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Solved: TypeAlias = Mapping[str, Known]
 
 @dataclass(frozen=True, slots=True)
 class Equations:
-    """What a path holds to be equal.
+    """The equations that hold on a path.
 
-    `solved` has for a symbol what stands for it; none of the symbols is in what stands for any.
-    The axes on the path are those of the last of the `scopes`.
+    `solved` maps a symbol to its replacement; no replacement contains a solved symbol. The axes on
+    the path have the last of the `scopes`.
     """
 
     solved: tuple[tuple[str, Known], ...]
     scopes: tuple[int, ...]
 
     def size(self, known: Known, *, scoped: bool = True) -> Known:
-        """A size as it is known on the path."""
+        """A size under the equations."""
         solved: Solved = dict(self.solved)
         plain = {word: self._plain(word) for word in symbols(known)}
         own = {word: solved.get(told, symbol(told)) for word, told in plain.items()}
@@ -54,7 +54,7 @@ class Equations:
         return word
 
     def name(self, name: Name) -> Name:
-        """The axis that stands for an axis; which of its occurrences it is is not known."""
+        """The replacement of an axis, with an unknown occurrence."""
         if not isinstance(name, Axis) or not all(part.isidentifier() for part in name.factors):
             return name
         names = [self._axis(factor) for factor in name.factors]
@@ -69,7 +69,7 @@ class Equations:
         return naming.either(told) if changed else replace(told, occurrence=name.occurrence)
 
     def joined(self, equations: Equations) -> Equations:
-        """What holds where both do."""
+        """The equations that hold on both paths."""
         scopes = tuple(dict.fromkeys((*self.scopes, *equations.scopes)))
         joined = Equations(self.solved, scopes)
         for name, size in equations.solved:
@@ -77,7 +77,7 @@ class Equations:
         return joined
 
     def with_equal(self, left_size: Known, right_size: Known, scopes: tuple[int, ...]) -> Equations:
-        """With two sizes that are equal, in the last of these scopes; itself if that is known."""
+        """With one more equation, in the last of these scopes; unchanged if it is implied."""
         found = _solved(self.size(left_size, scoped=False), self.size(right_size, scoped=False))
         if found is None:
             return self
@@ -91,19 +91,19 @@ class Equations:
         return named_by(size)
 
     def dim(self, dim: Dim) -> Dim:
-        """A dim as it is known on the path."""
+        """A dim under the equations."""
         length: Size = self.size(dim.size) if isinstance(dim.size, Expression) else dim.size
         return replace(dim, name=self.name(dim.name), size=length)
 
 
 def of(store: Store) -> Equations | None:
-    """What is held to be equal on a path."""
+    """The equations of a path."""
     equations: Equations | None = store.get(EQUAL_SIZES)
     return equations
 
 
 def learn(left_key: object, right_key: object, store: Store) -> None:
-    """Enter that two values, given by their identities, are equal; of tuples each item is."""
+    """Add the equation of two values, given by their identities; of tuples, item by item."""
     if isinstance(left_key, TupleValue) and isinstance(right_key, TupleValue):
         for one, other in zip(left_key.items, right_key.items, strict=False):
             learn(_identity(one), _identity(other), store)
@@ -114,7 +114,7 @@ def learn(left_key: object, right_key: object, store: Store) -> None:
 
 
 def equate(left_size: Known, right_size: Known, store: Store) -> None:
-    """Enter that two sizes are equal."""
+    """Add the equation of two sizes."""
     known = of(store) or Equations((), ())
     told = known.with_equal(left_size, right_size, (*known.scopes, store.ledger.new()))
     if told is not known:
@@ -132,9 +132,9 @@ def _size(identity: object) -> Known | None:
 
 
 def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
-    """The symbol that one side is, and the other side.
+    """The symbol on one side, and the other side.
 
-    Of numbers only 1 stands for a symbol: another tells nothing of two axes, 1 that they may meet.
+    A number other than 1 is no solution: it does not relate two axes, while 1 allows broadcasting.
     """
     substitution: dict[str, Known] = {}
     for one, other in ((left_size, right_size), (right_size, left_size)):
@@ -142,12 +142,12 @@ def _solved(left_size: Known, right_size: Known) -> tuple[str, Known] | None:
         told = isinstance(other, Expression) or other == 1
         if told and one == symbol(name) and name not in symbols(other):
             substitution[name] = other
-    # Which side stands first is no matter of the program's.
+    # The order of the sides in the program must not matter.
     return max(substitution.items(), key=lambda pair: pair[0], default=None)
 
 
 def equated(tensor: Tensor, store: Store) -> Tensor:
-    """A tensor as it is known on a path."""
+    """A tensor under the equations of a path."""
     equations = of(store)
     if equations is None:
         return tensor
@@ -160,13 +160,13 @@ def _equated(dims: Dims, equations: Equations) -> Dims:
 
 
 def size(known: Known, store: Store) -> Known:
-    """A size as it is known on a path."""
+    """A size under the equations of a path."""
     equations = of(store)
     return known if equations is None else equations.size(known)
 
 
 def bindings(bindings: Bindings, store: Store) -> Bindings:
-    """What axes stand for, as it is known on a path."""
+    """The bindings of axes under the equations of a path."""
     equations = of(store)
     if equations is None:
         return bindings

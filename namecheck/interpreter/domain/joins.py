@@ -1,4 +1,4 @@
-"""What mutable values hold on a path, and values joined where paths meet."""
+"""The contents of mutable values on a path, and the join of values where paths meet."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ from namecheck.interpreter.domain.values import (
 )
 
 _MISSING: Final = object()
-# The name under which stands, at an instance, what it is of a class of a library.
+# The attribute of an instance that holds its library part.
 _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
 
 
 def held(tensor_value: TensorValue, store: Store) -> Held:
-    """What a tensor's cell holds now."""
+    """The current content of a tensor's cell."""
     held: Held = _content(tensor_value, store)
     return held
 
 
 def items(list_value: ListValue, store: Store) -> tuple[Value, ...] | Repeated:
-    """The items of a list now."""
+    """The current items of a list."""
     content: tuple[Value, ...] | Repeated = _content(list_value, store)
     return content
 
 
 def entries(dict_value: DictValue, store: Store) -> Entries:
-    """The entries of a dict now."""
+    """The current entries of a dict."""
     dict_entries: Entries = _content(dict_value, store)
     return dict_entries
 
 
 def inherited(value: Value, store: Store) -> Value | None:
-    """What an instance is of a class of a library: the list, the dict or the layer."""
+    """The library part of an instance: the list, dict or layer that its class derives from."""
     if not isinstance(value, Instance):
         return None
     found: Value | None = store.get((value.address, _INHERITED))
@@ -67,33 +67,33 @@ def inherited(value: Value, store: Store) -> Value | None:
 
 
 def inherit(value: Instance, inherited_value: Value, store: Store) -> None:
-    """Make an instance what a class of a library makes of it."""
+    """Set the library part of an instance."""
     store.set((value.address, _INHERITED), inherited_value)
 
 
 def opened(value: Value, store: Store) -> Value:
-    """The list or dict that an instance is; any other value as it is."""
+    """The list or dict that an instance derives from; any other value unchanged."""
     own = inherited(value, store)
     return own if isinstance(own, (ListValue, DictValue)) else value
 
 
 def _content(mutable: Mutable, store: Store) -> Any:
-    """What a mutable value holds now.
+    """The current content of a mutable value.
 
-    That of one of several is joined with what was written to any of them since.
+    The content of a picked value is joined with everything written to any of its origins since.
     """
     own = store.get(mutable.address, mutable.initial)
     if not isinstance(mutable.address, Picked):
         return own
     content = caught_up(mutable.address, own, store)
     if content is not own and not isinstance(mutable, TensorValue):
-        # Items that are joined have new addresses, which have to stay.
+        # The joined items have new addresses, which must stay the same from now on.
         store.mutate(mutable.address, mutable.initial, content, store.ledger.new())
     return content
 
 
 def caught_up(address: Picked, content: Any, store: Store) -> Any:
-    """The content of one of several, with what was written to any of them since."""
+    """The content of a picked value, joined with everything written to its origins since."""
     block = store.ledger.block
     since: int = store.get(Written(address), address.born)
     if since not in block:
@@ -111,12 +111,12 @@ def caught_up(address: Picked, content: Any, store: Store) -> Any:
 
 
 def _sort_of(content: Any) -> type:
-    """Whether it is the content of a tensor, a dict, or a list."""
+    """The kind of a content: that of a tensor, a dict, or a list."""
     return type(content) if isinstance(content, (Held, Entries)) else tuple
 
 
 def identity(value: Value, store: Store) -> Hashable:
-    """What tells a value from others, in the key of an opaque value that is made of it."""
+    """The identity of a value in the key of an opaque value that is made from it."""
     if isinstance(value, Opaque):
         return value.key
     if isinstance(value, TensorValue):
@@ -129,7 +129,7 @@ def identity(value: Value, store: Store) -> Hashable:
 
 
 def may_be_one(a: Mutable, b: Mutable) -> bool:
-    """Whether two values may be one object; what the program made has a number as its address."""
+    """Whether two values may be one object; an object that the program makes has an int address."""
     objects = [_objects(value) for value in (a, b)]
     numbered = all(isinstance(address, int) for one in objects for address in one)
     return not numbered or bool(objects[0] & objects[1])
@@ -143,9 +143,10 @@ def _objects(mutable: Mutable) -> set[Address]:
 
 
 def write(mutable: Mutable, store: Store, content: Any) -> None:
-    """Write what a tensor, a list or a dict holds from now on.
+    """Write the new content of a tensor, a list or a dict.
 
-    What is one of several may be each of them, which then has that content or its own.
+    A write to a picked value may be a write to any of its origins, each of which then has that
+    content or its own.
     """
     number = store.ledger.new()
     if isinstance(mutable.address, Picked):
@@ -158,14 +159,14 @@ def write(mutable: Mutable, store: Store, content: Any) -> None:
 
 
 def either(choices: Sequence[Value], store: Store) -> Value:
-    """What covers all of these values of one store."""
+    """The join of all these values of one store."""
     if not choices:
         return store.ledger.fresh("item")
     return Joiner(store, store).every(choices)
 
 
 def pick(content: tuple[Value, ...] | Repeated, where: Hashable, store: Store) -> Value:
-    """One of some items; `where` tells it from others that are picked of them."""
+    """One of some items; `where` distinguishes it from other picks of the same items."""
     known = _each(content)
     if len(set(known)) == 1 and not isinstance(content, Repeated):
         return known[0]
@@ -205,7 +206,7 @@ def alternatives(value: Value) -> tuple[Alternative, ...]:
 
 
 def _under(facts: Facts, value: Value) -> Iterator[Alternative]:
-    """The alternatives of a value that is had under some facts."""
+    """The alternatives of a value that holds under some facts."""
     for choice in alternatives(value):
         yield Alternative(choice.value, tuple(dict.fromkeys((*facts, *choice.facts))))
 
@@ -226,7 +227,7 @@ def unknown_of(choices: Sequence[Value], ledger: Ledger) -> Opaque:
 
 
 def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
-    """One of these values; a single opaque one where there are too many."""
+    """The union of these values; a single opaque value where there are too many."""
     distinct: list[Alternative] = []
     for choice in choices:
         for inner in _under(choice.facts, choice.value):
@@ -244,15 +245,15 @@ def union(choices: Sequence[Alternative], ledger: Ledger) -> Value:
 
 
 def _are_tests(a: Value, b: Value) -> bool:
-    """Whether two values tell how tests came out: either is told by what the paths assume."""
+    """Whether both values are outcomes of tests, which path facts determine."""
     return all(isinstance(value, Opaque) and value.kind == "bool" for value in (a, b))
 
 
 @dataclass(frozen=True, slots=True)
 class Joiner:
-    """Joins the values of two stores; what is mutable and differs gets a new address.
+    """Joins the values of two stores; mutable values that differ get a new address.
 
-    `facts` are those under which the values of either store are had.
+    `facts` are the path facts under which the values of either store hold.
     """
 
     left: Store
@@ -261,7 +262,7 @@ class Joiner:
     _picked: dict[tuple[Address, Address], Picked] = field(default_factory=dict)
 
     def value(self, a: Value, b: Value) -> Value:
-        """The least value that covers both."""
+        """The least upper bound of both."""
         if a == b:
             return a
         if isinstance(a, TensorValue) and isinstance(b, TensorValue):
@@ -303,7 +304,7 @@ class Joiner:
         )
 
     def every(self, choices: Sequence[Value]) -> Value:
-        """The least value that covers all: constants at once, and tuples item by item."""
+        """The least upper bound of all: constants at once, and tuples item by item."""
         if len(choices) == 1:
             return choices[0]
         by_sort: dict[Hashable, list[Value]] = {}
@@ -312,7 +313,7 @@ class Joiner:
         return reduce(self.value, map(self._alike, by_sort.values()))
 
     def _alike(self, group: list[Value]) -> Value:
-        """What covers values of one sort."""
+        """The join of values of one kind."""
         first = group[0]
         if all(value == first for value in group):
             return first
@@ -324,7 +325,7 @@ class Joiner:
         return self.left.ledger.fresh("join", kinds.pop() if len(kinds) == 1 else None)
 
     def _either(self, a: Mutable, b: Mutable) -> Picked:
-        """The address of either; of the same two it is the same again."""
+        """The address of the join of two values; for the same two it is the same."""
         pair = a.address, b.address
         if pair not in self._picked:
             number = self.left.ledger.new()
@@ -345,7 +346,7 @@ class Joiner:
         return content if isinstance(content, Repeated) else TupleValue(content)
 
     def _unions(self, a: Value, b: Value) -> Value:
-        """Alternatives of one sort are joined, so that a loop cannot add to them for ever."""
+        """Join alternatives of one kind, so that a loop cannot add alternatives for ever."""
         choices = list(_under(self.facts[0], a))
         for addition in _under(self.facts[1], b):
             for index, choice in enumerate(choices):
@@ -359,7 +360,7 @@ class Joiner:
         return union(choices, self.left.ledger)
 
     def tensors(self, left_tensor: Held, right_tensor: Held) -> Held:
-        """What covers both tensors, with the origins of either."""
+        """The join of both tensors, with the origins of both."""
         return Held(
             values.join(left_tensor.tensor, right_tensor.tensor),
             {**right_tensor.origins, **left_tensor.origins},
@@ -368,7 +369,7 @@ class Joiner:
     def sequences(
         self, left_items: tuple[Value, ...] | Repeated, right_items: tuple[Value, ...] | Repeated
     ) -> tuple[Value, ...] | Repeated:
-        """Items position by position; items alike where the lengths differ."""
+        """Join items position by position; for different lengths, all items are joined into one."""
         if (
             not isinstance(left_items, Repeated)
             and not isinstance(right_items, Repeated)
@@ -382,7 +383,7 @@ class Joiner:
         return Repeated(either.every(parts))
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:
-        """Entries key by key; what is on one side only may be there."""
+        """Join entries key by key; an entry that one side lacks may be missing."""
         own, others = dict(left_entries.items), dict(right_entries.items)
         joined = [(k, self.value(v, others[k])) for k, v in left_entries.items if k in others]
         left_over = [v for k, v in left_entries.items if k not in others]
@@ -391,7 +392,7 @@ class Joiner:
         return Entries(tuple(joined), self.every(left_over) if left_over else None)
 
     def cell(self, left_content: Any, right_content: Any) -> Any:
-        """What covers two contents of one cell."""
+        """The join of two contents of one cell."""
         if left_content is right_content:
             return left_content
         if isinstance(left_content, Held) and isinstance(right_content, Held):
@@ -406,7 +407,7 @@ class Joiner:
 
 
 class Both(Store):
-    """A view on two stores whose addresses do not meet."""
+    """A view of two stores with disjoint addresses."""
 
     __slots__ = ("one", "other")
 
@@ -427,7 +428,7 @@ def _each(content: tuple[Value, ...] | Repeated) -> tuple[Value, ...]:
 
 
 def _sort(value: Value, number: int) -> Hashable:
-    """The same for values that are joined at once, else the number."""
+    """A key that is equal for values that can be joined at once; else the number."""
     if isinstance(value, Const) and value != NONE:
         return Const
     if isinstance(value, TupleValue):

@@ -1,4 +1,4 @@
-"""Stores merged where paths meet, and compared where a loop must come to rest."""
+"""Merges stores where paths meet, and compares them to see whether a loop has converged."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MISSING: Final = object()
 def merge(
     base: Store, stores: Sequence[Store], *, without: Environment | None = None
 ) -> dict[Hashable, Any]:
-    """What the cells changed since `base` hold where these paths meet.
+    """The joined contents of the cells that changed since `base`, where these paths meet.
 
-    A variable bound on some paths only keeps its value: the other paths would fail on it.
-    Facts that do not hold on all paths are dropped, and the variables of the frame `without`.
+    A variable bound on some paths only keeps its value: the other paths would fail on it. Facts
+    that do not hold on all paths are dropped, and so are the variables of the frame `without`.
     """
     keys: Iterable[Hashable] = changed_keys(base, stores)
     if without is not None:
@@ -72,7 +72,7 @@ def merge(
 
 
 def _joined(contents: Sequence[Any], chain: Sequence[Joiner]) -> Any:
-    """What covers the contents that a cell has on several paths, where it has one."""
+    """The join of the contents that a cell has on several paths; a path without one is skipped."""
     content = contents[0]
     for joiner, other in zip(chain, contents[1:], strict=True):
         if content is _MISSING:
@@ -83,7 +83,7 @@ def _joined(contents: Sequence[Any], chain: Sequence[Joiner]) -> Any:
 
 
 def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
-    """A layer over a store that covers each state between the writes of a log."""
+    """A layer over a store that covers each state between the writes in a log."""
     layer = base.fork()
     joiner = Joiner(layer, layer)
     mutable = {key.address for key, _ in log if isinstance(key, Written)}
@@ -103,7 +103,7 @@ def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
 
 
 def joiners(stores: Sequence[Store]) -> list[Joiner]:
-    """For each store but the first, what joins it to all those before it."""
+    """For each store but the first, the joiner of it with all those before it."""
     chain: list[Joiner] = []
     left = stores[0]
     for store in stores[1:]:
@@ -122,7 +122,7 @@ def merged(base: Store, stores: Sequence[Store]) -> Store:
 
 
 def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
-    """The paths; joined where no name is lost by it, and all of them where there are too many."""
+    """The paths, merged unless that loses names; all are merged where there are too many."""
     if len(stores) > 1 and not differ_in_names(base, stores):
         return [merged(base, stores)]
     if len(stores) <= limit:
@@ -141,14 +141,14 @@ def few(base: Store, stores: list[Store], limit: int) -> list[Store]:
 
 
 def rejoin(store: Store, joined_layers: Sequence[Store]) -> None:
-    """Write to a store what the layers over it hold where they meet, but not what they assume."""
+    """Write the merge of some layers to the store below them, without their path facts."""
     over = [layer if layer is not store else store.fork() for layer in joined_layers]
     changes = merge(store, over)
     store.absorb({k: v for k, v in changes.items() if not isinstance(k, Fact)})
 
 
 def differ_in_names(base: Store, stores: Sequence[Store]) -> bool:
-    """Whether joining the stores would lose names: a tensor, a string or None differs."""
+    """Whether merging the stores would lose names: a tensor, a string or None differs."""
     for key in changed_keys(base, stores):
         if isinstance(key, (Fact, Written)):
             continue
@@ -180,7 +180,7 @@ def _names_something(content: Any, store: Store, depth: int = 0) -> bool:
 
 
 def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hashable]:
-    """The cells that a loop's body has widened, from the store before it to the one after."""
+    """The cells that a loop's body has widened, from the store before it and the one after."""
     return [
         key
         for key, content in store_after.changes_since(base).items()
@@ -191,7 +191,7 @@ def unsettled(store_before: Store, store_after: Store, base: Store) -> list[Hash
 
 
 def forget(key: Hashable, content: Any, store: Store) -> None:
-    """Give up what is known of a cell: of a variable with a mutable value only what that holds."""
+    """Widen a cell to unknown; for a variable with a mutable value only the content of that."""
     fresh, number = store.ledger.fresh("forgotten"), store.ledger.new()
     if isinstance(content, (Held, Entries, tuple, Repeated)):
         if isinstance(key, tuple):
@@ -207,14 +207,14 @@ def forget(key: Hashable, content: Any, store: Store) -> None:
 
 
 def _nothing_known(content: Any, fresh: Opaque) -> Any:
-    """A content of the same sort that covers all others."""
+    """The top content of the same kind."""
     if isinstance(content, Held):
         return Held(tensors.Tensor())
     return Entries((), fresh) if isinstance(content, Entries) else Repeated(fresh)
 
 
 def _is_newer(key: Hashable, store: Store) -> bool:
-    """Whether a cell is of what was made after a store, which knows nothing of it."""
+    """Whether a cell belongs to an object made after a store, which has no content for it."""
     owner = key[0] if isinstance(key, tuple) else key
     made = owner.born if isinstance(owner, Picked) else owner
     later = store.ledger.made_after(made, store.born)
@@ -224,7 +224,7 @@ def _is_newer(key: Hashable, store: Store) -> bool:
 def alike(
     left_content: Any, left_store: Store, right_content: Any, right_store: Store, depth: int = 0
 ) -> bool:
-    """Whether two contents say the same, whatever their addresses."""
+    """Whether two contents are equal up to addresses."""
     if left_content is right_content or depth > 6:
         return True
     if type(left_content) is not type(right_content):

@@ -8,7 +8,7 @@ _CHANGING_WORDS: Final = """
 append add appendleft extend extendleft update insert pop popleft popitem remove discard clear
 reverse sort setdefault rotate intersection_update difference_update symmetric_difference_update
 """
-# Methods that change a list, a set or a dict.
+# The methods that change a list, a set or a dict.
 CHANGING: Final = frozenset(_CHANGING_WORDS.split())
-# All that lists, sets and dicts have.
+# All methods of lists, sets and dicts.
 OF_CONTAINERS: Final = frozenset({*dir(list), *dir(dict), *dir(set), *CHANGING})

@@ -1,4 +1,4 @@
-"""Which scope a name belongs to, as the compiler decides it: from the assignments in the body."""
+"""The scope that a name belongs to, as in the compiler: decided by the assignments in the body."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorE
 
 @dataclass(slots=True)
 class ScopeInfo:
-    """The names that a scope binds, those it declares elsewhere, and whether it yields."""
+    """The names that a scope binds, those it declares global or nonlocal, and whether it yields."""
 
     local: set[str] = field(default_factory=set)
     global_: set[str] = field(default_factory=set)
@@ -26,7 +26,7 @@ class ScopeInfo:
 
 
 def examine(node: ast.AST) -> ScopeInfo:
-    """What a module, class, function, lambda or comprehension binds."""
+    """The bindings of a module, class, function, lambda or comprehension."""
     info = ScopeInfo()
     if isinstance(node, FUNCTIONS):
         info.local.update(argument.arg for argument in parameters(node.args))
@@ -65,7 +65,7 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
 
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The node and what is below it, without the bodies of inner scopes."""
+    """The node and its descendants, without the bodies of inner scopes."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -75,7 +75,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
         stack.extend(children(current))
 
 
-# What says how a node is used, or is a plain word: no name is bound below it.
+# Contexts, operators and plain constants: no name is bound below them.
 _BARE: Final = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "type_ignores"})
 
 
@@ -87,7 +87,7 @@ _FIELDS: Final = {
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below a node, without its context and its operators.
+    """The child nodes of a node, without its context and its operators.
 
     `ast.iter_child_nodes` yields these too, and takes several times as long.
     """
@@ -102,7 +102,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """All statements below a node, those of inner scopes too; no expression is looked at."""
+    """All statements below a node, inner scopes included; expressions are not visited."""
     stack = [tree]
     while stack:
         node = stack.pop()

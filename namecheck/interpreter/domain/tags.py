@@ -1,9 +1,9 @@
-"""What lints keep of a tensor while it goes from call to call: each one tag, under its own key.
+"""Tags: facts that lints attach to tensors, one for each lint, under its own key.
 
-There are two places for a tag. One in `Held.tags` is of what the tensor's cell holds: with the
-next write to the tensor it is gone, and a call summary and a copy have it too. One in
-`TensorValue.tags` is of one reference to the tensor: two variables that hold the same tensor may
-have different ones. The tags fork and merge with the paths, as the values do that have them.
+There are two places for a tag. A tag in `Held.tags` belongs to the content of the tensor's cell:
+the next write to the tensor removes it, and call summaries and copies include it. A tag in
+`TensorValue.tags` belongs to one reference to the tensor: two variables that hold the same tensor
+may have different tags. Tags fork and merge with the paths, like the values that have them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def tag_of(tags: Tags, key: str) -> Hashable | None:
 
 
 def with_tag(tags: Tags, key: str, tag: Hashable | None) -> Tags:
-    """The tags with another one under a key; with none there if it is None."""
+    """The tags with the one under a key replaced; removed if it is None."""
     others = tuple(entry for entry in tags if entry[0] != key)
     return others if tag is None else (*others, (key, tag))
 
 
 def common_tags(tags: Tags, other_tags: Tags) -> Tags:
-    """The tags that are the same on both of two paths."""
+    """The tags that two paths have in common."""
     if tags == other_tags:
         return tags
     return tuple(entry for entry in tags if entry in other_tags)

@@ -1,8 +1,8 @@
-"""The values an expression can have, as far as the interpreter follows them.
+"""The abstract values that an expression can have.
 
-Values are frozen. What can change (a tensor's names, a list's items, an instance's attributes)
-stands in a `Store` under the value's address; a value carries the content it was made with, and
-the store holds only what has become of it since.
+Values are frozen. Mutable content (a tensor's names, a list's items, an instance's attributes) is
+in a `Store`, under the value's address; a value has the initial content, and the store holds only
+later content.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
 
 
 class Key:
-    """The identity of an opaque value: how it was made, from which others.
+    """The identity of an opaque value: how it was made, and from which other values.
 
-    Keys hold keys, so the hash is computed once. A `foreign` one is made of a version: what it
-    says depends on the library that the program runs with. A `failed` one is made of what an
-    operator that found a contradiction would have given: nothing follows from it.
+    Keys contain keys, so the hash is computed once. A `foreign` key depends on a library version:
+    its value depends on the library that the program runs with. A `failed` key depends on the
+    missing result of an operator that raised a contradiction: nothing may be concluded from it.
     """
 
     __slots__ = ("_hash", "failed", "foreign", "provenance")
@@ -57,7 +57,7 @@ class Key:
 
 
 def _keys(part: object) -> Iterator[Key]:
-    """The keys of all that a value, or what identifies it, is made of."""
+    """The keys that a value, or the identity of a value, contains."""
     if isinstance(part, Key):
         yield part
     elif isinstance(part, Opaque):
@@ -70,21 +70,21 @@ def _keys(part: object) -> Iterator[Key]:
 
 
 def is_foreign(part: object) -> bool:
-    """Whether a value, or what identifies it, is made of a version."""
+    """Whether a value, or the identity of one, depends on a library version."""
     return any(key.foreign for key in _keys(part))
 
 
 def has_failed(part: object) -> bool:
-    """Whether a value, or what identifies it, is made of what is not there: an operator failed."""
+    """Whether a value, or the identity of one, depends on the result of an operator that failed."""
     return any(key.failed for key in _keys(part))
 
 
 class Opaque:
-    """A value of which nothing is known but its identity: equal keys are one value.
+    """A value that is unknown except for its identity: equal keys are one value.
 
     `made` is its key, or the provenance of a new one. `kind` is the name of its type where that is
     known ("int", "str", …). Where it may be one of some mutable values, `link` is the address of
-    what is one of these.
+    the pick.
     """
 
     __slots__ = ("key", "kind", "link")
@@ -128,22 +128,22 @@ class Const:
         return f"Const({self.value!r})"
 
 
-# The kind of what a decorator with its options returns, or a context: it may be anything else too.
+# The kind of the result of a decorator with options, or of a context: it may be anything else too.
 TRANSPARENT: Final = "transparent"
 NONE: Final = Const(None)
 TRUE: Final = Const(True)
-# How many picks a picked value may go back to.
+# How many picks are followed back from a picked value.
 _CHAIN: Final = 32
 FALSE: Final = Const(False)
 
 
 def sized(size: Known) -> Opaque | Const:
-    """A size as a value: an int, or an opaque one that its symbols tell apart."""
+    """A size as a value: an int, or an opaque value identified by its symbols."""
     return Const(size) if isinstance(size, int) else Opaque(SizeOf(size), "int")
 
 
 def size_of(value: Value) -> Known | None:
-    """The size that a value is, if it is a known one."""
+    """The size in a value, if it is a known one."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
     provenance = value.key.provenance if isinstance(value, Opaque) else None
@@ -151,14 +151,13 @@ def size_of(value: Value) -> Known | None:
 
 
 class Picked:
-    """The address of one of some mutable values, where it is not known which.
+    """The address of one of some mutable values, where it is unknown which.
 
-    `of` are those that it was picked of, `origins` these and all that they may be.
+    `of` are the values that it was picked from, `origins` these and all that they may be.
 
-    What is written to it may be written to any of them, and the other way round. `where` tells it
-    from others that are picked of the same; `born` is the number of the moment when it was picked.
-    Only so many picks are followed back: with more, what is further back is taken for another
-    object.
+    A write to it may be a write to any of them, and vice versa. `where` distinguishes it from other
+    picks of the same values; `born` is the ledger's number at the pick. Only a limited number of
+    picks is followed back: a value further back counts as another object.
     """
 
     __slots__ = ("_hash", "born", "of", "origins", "where")
@@ -192,9 +191,9 @@ class Picked:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a tensor's cell holds: what is known of it, and where each of its names came from.
+    """The content of a tensor's cell: the abstract tensor, and the origins of its names.
 
-    `tags` are what lints keep of this content.
+    `tags` are those that lints attach to this content.
     """
 
     tensor: tensors.Tensor
@@ -204,9 +203,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class TensorValue:
-    """A tensor; `initial` is what it was when it was made.
+    """A tensor; `initial` is its content when it was made.
 
-    `tags` are what lints keep of this reference to it.
+    `tags` are those that lints attach to this reference to it.
     """
 
     address: Address
@@ -216,9 +215,9 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Items alike whose number is not known: what a loop over the unknown yields.
+    """An unknown number of items with one description: the items of a loop over an unknown value.
 
-    `endless` ones do not come to an end (``itertools.count()``).
+    `endless` ones do not end (``itertools.count()``).
     """
 
     each: Value
@@ -227,7 +226,7 @@ class Repeated:
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
-    """A tuple; `fields` names the items of a named tuple, `cls` is its class where there is one."""
+    """A tuple; `fields` has the names of a named tuple's items, `cls` its class, if any."""
 
     items: tuple[Value, ...]
     fields: tuple[str, ...] = ()
@@ -236,7 +235,7 @@ class TupleValue:
 
 @dataclass(frozen=True, slots=True)
 class ListValue:
-    """A list, a set, or an iterator (`kind`); its items stand in the store."""
+    """A list, a set, or an iterator (`kind`); its items are in the store."""
 
     address: Address
     initial: tuple[Value, ...] | Repeated = field(compare=False)
@@ -245,7 +244,7 @@ class ListValue:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """The content of a dict: its known items in order, and what other values there may be."""
+    """The content of a dict: its known items in order, and the value of other possible items."""
 
     items: tuple[tuple[Value, Value], ...] = ()
     rest: Value | None = None
@@ -253,7 +252,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class DictValue:
-    """A dict; `factory` makes the values of a defaultdict, `ordered` tells an OrderedDict."""
+    """A dict; `factory` makes the values of a defaultdict, `ordered` marks an OrderedDict."""
 
     address: Address
     initial: Entries = field(compare=False)
@@ -272,7 +271,7 @@ class SliceValue:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The place of a scope's variables in the store, and the scopes around it."""
+    """The place of a scope's variables in the store, and the enclosing scopes."""
 
     number: int
     scope: ast.AST = field(compare=False, hash=False)
@@ -282,7 +281,7 @@ class Environment:
 
     @property
     def module(self) -> Environment:
-        """The environment of the module that this one is in."""
+        """The environment of the module that this one belongs to."""
         environment = self
         while environment.enclosing is not None:
             environment = environment.enclosing
@@ -301,16 +300,16 @@ class FunctionValue:
 
     @property
     def name(self) -> str:
-        """What the function is called in messages."""
+        """The name of the function in messages."""
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """The iterator that a function with ``yield`` makes; it is run where it is asked for items.
+    """The iterator of a function with ``yield``; the function runs when items are requested.
 
-    `frame` has its variables, `site` is the call that made it; each item goes through the
-    `changes` before it is given (`enumerate`, `map`).
+    `frame` has its variables, `site` is the call that made it; each item is passed through the
+    `changes` (`enumerate`, `map`).
     """
 
     environment: Environment
@@ -340,7 +339,7 @@ class Wrapped:
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """``functools.partial`` of a callable; `open` where a star brought more arguments.
+    """``functools.partial`` of a callable; `open` where a star passes more arguments.
 
     `made` is the call that made it.
     """
@@ -354,10 +353,10 @@ class Partial:
 
 @dataclass(frozen=True, slots=True)
 class ClassValue:
-    """A class of the program; its attributes stand in the store under its address.
+    """A class of the program; its attributes are in the store under its address.
 
     `style` is one of plain, dataclass, namedtuple, typeddict, enum; `fields` are the annotated
-    names with their defaults, of an enum the members; `frame` is the scope around it.
+    names with their defaults, or the members of an enum; `frame` is the scope around it.
     """
 
     address: Address
@@ -371,7 +370,7 @@ class ClassValue:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance of a class of the program; its attributes stand in the store."""
+    """An instance of a class of the program; its attributes are in the store."""
 
     address: Address
     cls: ClassValue
@@ -379,7 +378,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Super:
-    """``super()`` within a method."""
+    """``super()`` in a method."""
 
     cls: ClassValue
     receiver: Value
@@ -394,7 +393,7 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import statement binds: a name of a file of the project, which is run if it is read.
+    """The binding of an import statement: a name of a project file, which runs when it is read.
 
     `module` is the location of the file.
     """
@@ -405,7 +404,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class TorchMethod:
-    """A method of the table, bound to its tensor."""
+    """A method in the table of operators, bound to its tensor."""
 
     operator: str
     receiver: Value
@@ -413,7 +412,7 @@ class TorchMethod:
 
 @dataclass(frozen=True, slots=True)
 class TorchModule:
-    """An instance of a class of ``torch.nn``, with the arguments it was made with, and where."""
+    """An instance of a class of ``torch.nn``, with the constructor's arguments and call site."""
 
     address: Address
     key: str
@@ -432,7 +431,7 @@ class BuiltinMethod:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of several values an expression may have, with the facts under which it has it."""
+    """One of the possible values of an expression, with the path facts under which it holds."""
 
     value: Value
     facts: Facts = ()

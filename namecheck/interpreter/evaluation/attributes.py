@@ -45,12 +45,12 @@ from namecheck.interpreter.evaluation import narrowing, python_operators
 from namecheck.interpreter.evaluation.frames import Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# What a class of a library may do otherwise, and hardly ever gives anything.
+# Special methods that library classes may define, and whose results rarely matter.
 _OF_OBJECTS: Final = frozenset(
     {"__init__", "__post_init__", "__init_subclass__", "__setattr__", "__delattr__", "__enter__"}
 )
-# Modules of which a constant says the same wherever it is read.
-# Modules whose numbers and texts are those of a module of Python: ``torch.inf``, ``numpy.pi``.
+# Modules whose constants are the same everywhere, with the Python module that has their numbers and
+# texts: ``torch.inf``, ``numpy.pi``.
 _MODULES: Final[Mapping[str, ModuleType]] = {
     "string": string,
     "math": math,
@@ -60,7 +60,7 @@ _MODULES: Final[Mapping[str, ModuleType]] = {
 
 
 def torch_constant(path: str) -> Constant | None:
-    """The constant of torch that a dotted name stands for."""
+    """The constant of torch with a dotted name."""
     module, _, name = path.rpartition(".")
     if module != "torch":
         return None
@@ -74,12 +74,12 @@ def torch_constant(path: str) -> Constant | None:
 
 
 def _missing(word: str) -> Contradiction | None:
-    """What torch says of a word that can only be meant for a constant, and is none."""
+    """The error of torch for a misspelt constant."""
     return dtypes.missing(word) or layouts.missing(word)
 
 
 class Attributes:
-    """Reads and writes what hangs on values."""
+    """Reads and writes attributes of values."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -130,7 +130,7 @@ class Attributes:
         return self.interpreter.fresh("attribute")
 
     def _of_constant(self, constant: Constant, name: str) -> Value:
-        """``dtype.is_floating_point``; the rest of a constant of torch is not told."""
+        """``dtype.is_floating_point``; other attributes of a torch constant are unknown."""
         told = dtypes.property_of(constant.name, name) if constant.kind == "dtype" else None
         return self.interpreter.fresh("attribute") if told is None else Const(told)
 
@@ -217,7 +217,7 @@ class Attributes:
     def _inherited(
         self, value: Instance, name: str, node: Node, store: Store, frame: Frame
     ) -> Value | None:
-        """What an instance has from a class of a library that its own derives from."""
+        """An attribute of an instance that comes from a library class among its bases."""
         modules = self.interpreter.torch_nn
         found = modules.attribute(value, name, store) if modules.is_module(value) else None
         own = joins.inherited(value, store)
@@ -294,7 +294,7 @@ class Attributes:
         store: Store,
         frame: Frame,
     ) -> Value:
-        """What a class attribute becomes when it is read through an instance."""
+        """A class attribute as it is read through an instance."""
         if isinstance(found, FunctionValue):
             return BoundMethod(found, receiver)
         if isinstance(found, Wrapped):
@@ -339,14 +339,14 @@ class Attributes:
         self._write(target, name, value, store)
 
     def set(self, target: Value, name: Value, value: Value, store: Store) -> None:
-        """``object.__setattr__(target, name, value)``; of an unknown name any may be set."""
+        """``object.__setattr__(target, name, value)``; an unknown name may be any attribute."""
         if isinstance(name, Const) and isinstance(name.value, str):
             self._write(target, name.value, value, store)
         else:
             self.forget(target, store)
 
     def forget(self, target: Value, store: Store) -> None:
-        """Nothing is known any more of the attributes that were set on a value."""
+        """Make the attributes that were set on a value unknown."""
         owner = _owner(target)
         for key in store.gathered():
             if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
@@ -364,7 +364,7 @@ class Attributes:
             store.write((owner, name), self._unwritten(target, name, store), value)
 
     def _unwritten(self, target: Value, name: str, store: Store) -> Value | None:
-        """What an attribute is on the paths that do not write it; None where it is missing."""
+        """The attribute on the paths that do not write it; None where it is missing."""
         if isinstance(target, ClassValue):
             return class_lookup.attribute(target, name, store)
         if isinstance(target, Instance):
@@ -384,7 +384,7 @@ class Attributes:
             return True if own is value else self.interpreter.truth(own, store)
         if isinstance(value, External):
             return True if value.path.startswith("builtins.") else None
-        # What is asked of a dtype is no method: `dtype.is_floating_point`.
+        # A property of a dtype is no method: `dtype.is_floating_point`.
         return None if isinstance(value, TorchMethod) and _asks_dtype(value.operator) else True
 
 
@@ -393,7 +393,7 @@ def _asks_dtype(operator: str) -> bool:
 
 
 def _owner(value: Value) -> Hashable | None:
-    """Under what the attributes of a value stand in the store."""
+    """The key of a value's attributes in the store."""
     if isinstance(value, (Instance, ClassValue, TensorValue, TorchModule)):
         return value.address
     if isinstance(value, Opaque):

@@ -1,4 +1,4 @@
-"""Classes of the program: their bodies, their instances, and what decorators make of them."""
+"""Classes of the program: their bodies, their instances, and their decorators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# What stands for a default that a field has not, and the parts of what ``field(…)`` gives.
+# The marker of a field without a default, and the parts of a ``field(…)`` call.
 MISSING: Final = External("dataclasses.MISSING")
 FIELD: Final = ("default", "default_factory", "init")
 _STYLES = {
@@ -69,7 +69,7 @@ class Classes:
         return cls
 
     def _tell_bases(self, cls: ClassValue, store: Store, frame: Frame) -> None:
-        """``__init_subclass__`` of the nearest base that has one is told of a new class."""
+        """Call ``__init_subclass__`` of the nearest base that has one with the new class."""
         assert cls.node is not None
         for base in cls.bases:
             if not isinstance(base, ClassValue):
@@ -88,7 +88,7 @@ class Classes:
     def _fields(
         self, class_node: ast.ClassDef, cls: ClassValue, store: Store
     ) -> list[tuple[str, Value | None]]:
-        """The annotated names of a body in order, with their defaults; of an enum its members."""
+        """The annotated names of a body in order, with their defaults; for an enum its members."""
         own_fields: list[tuple[str, Value | None]] = []
         for statement in class_node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -132,7 +132,7 @@ class Classes:
         return instance
 
     def _arguments(self, cls: ClassValue, call: Call) -> dict[str, Value]:
-        """What the fields of a new instance hold; those that nothing is given for are left out."""
+        """The fields of a new instance; those without an argument are left out."""
         taken = [name for name, default in cls.fields if not _is_set_later(default)]
         given = dict(zip(taken, call.args, strict=False))
         given.update(call.kwargs)
@@ -155,7 +155,7 @@ class Classes:
         return None if plain == MISSING else plain
 
     def _fill(self, instance: Instance, call: Call) -> None:
-        """What the ``__init__`` of a dataclass does."""
+        """Run the generated ``__init__`` of a dataclass."""
         given = self._arguments(instance.cls, call)
         given = self.interpreter.declarations.filled(instance.cls, given, call, instance)
         passed = [given.pop(name) for name in _passed_on(instance.cls) if name in given]
@@ -178,7 +178,7 @@ class Classes:
         return DictValue(self.interpreter.new_address(), Entries(items, rest))
 
     def _member(self, cls: ClassValue, call: Call) -> Value:
-        """``Layout('nchw')``: the member that has this value."""
+        """``Layout('nchw')``: the member with this value."""
         wanted = call.argument(0)
         for name, _ in cls.fields:
             member: Value | None = call.store.get((cls.address, name))
@@ -188,12 +188,12 @@ class Classes:
 
 
 def _is_set_later(default: Value | None) -> bool:
-    """Whether a field is none of the arguments: ``field(init=False)``."""
+    """Whether the constructor has no parameter for a field: ``field(init=False)``."""
     return isinstance(default, TupleValue) and default.fields == FIELD and default.items[2] == FALSE
 
 
 def _passed_on(cls: ClassValue) -> list[str]:
-    """The fields that are handed to ``__post_init__`` alone: those of ``InitVar``."""
+    """The fields that are passed to ``__post_init__`` only: those of ``InitVar``."""
     statements = [] if cls.node is None else cls.node.body
     inherited = [
         name for base in cls.bases if isinstance(base, ClassValue) for name in _passed_on(base)
@@ -209,7 +209,7 @@ def _passed_on(cls: ClassValue) -> list[str]:
 
 
 def _last_word(annotation: ast.expr) -> str:
-    """The last part of the name that an annotation begins with: InitVar of ``InitVar[int]``."""
+    """The last part of the name at the start of an annotation: InitVar of ``InitVar[int]``."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return annotation.value.partition("[")[0].rpartition(".")[2].strip()
     if isinstance(annotation, ast.Subscript):

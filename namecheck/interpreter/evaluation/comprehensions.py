@@ -23,13 +23,13 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 class Comprehensions:
-    """Evaluates comprehensions and generator expressions; these at once, as lists."""
+    """Evaluates comprehensions and generator expressions; the latter eagerly, as lists."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
     def evaluate(self, comprehension: Comprehension, store: Store, frame: Frame) -> Value:
-        """What a comprehension gives."""
+        """The value of a comprehension."""
         number = self.interpreter.new_address()
         environment = Environment(number, comprehension, frame.environment, frame.environment.cls)
         inner = Frame(environment, frame, None, None, frame.name)
@@ -57,7 +57,7 @@ class Comprehensions:
         store: Store,
         frame: Frame,
     ) -> bool:
-        """Collect what a comprehension gives; False where its number is not known."""
+        """Collect the items of a comprehension; False where their number is unknown."""
         if not generators:
             if isinstance(comprehension, ast.DictComp):
                 key = self.interpreter.evaluate(comprehension.key, store, frame)
@@ -83,7 +83,7 @@ class Comprehensions:
                 continue
             layer = merges.merged(store, paths)
             if not (exact and certain):
-                # What is done here is done any number of times, or not at all.
+                # The body may run any number of times, or not at all.
                 layer = store.fork() if layer is store else layer
                 self._generate(comprehension, inner, results, layer, frame)
                 merges.rejoin(store, [layer, store.fork()])

@@ -1,8 +1,8 @@
-"""Annotations at work: calls bind them, results and variables are held against them.
+"""Annotations in evaluation: binds them in calls, and checks results and variables against them.
 
-The axes of a function stand for the dims of its caller, consistently over one call; what they
-stand for is kept with the function's variables, or, where a constructor or a field binds them,
-with the instance (docs/semantics.md, "Two kinds of name").
+The axes of a function are bound to dims of its caller, consistently over one call. The bindings are
+in the store beside the function's variables, or, if a constructor or a field binds them, beside the
+instance's attributes (docs/semantics.md, "Two kinds of name").
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ from namecheck.interpreter.evaluation.declared_values import DeclaredValues, Wri
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# Through how many files an alias is followed.
+# How many files an alias is followed through.
 _CHAIN: Final = 8
 
 
 class Declarations:
-    """Holds values against annotations, and makes them from annotations."""
+    """Checks values against annotations, and makes values from annotations."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -64,7 +64,7 @@ class Declarations:
         self._followed: list[Import] = []
 
     def of(self, environment: Environment) -> Annotations:
-        """The annotations of the file that the code of a frame stands in."""
+        """The annotations of the file that contains the code of a frame."""
         return self._of_file(self.interpreter.context.source_of(environment))
 
     def _of_file(self, source: Source) -> Annotations:
@@ -95,14 +95,14 @@ class Declarations:
     # Calls
 
     def speak(self, function: FunctionValue) -> bool:
-        """Whether a function declares dims, of its parameters or of its result."""
+        """Whether a function declares dims of its parameters or its result."""
         signature = self.of(function.environment).signature(function.node)
         return signature.speaks or speaks(signature.result)
 
     def enter(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
     ) -> bool:
-        """Bind what the parameters declare to the arguments; False where they contradict."""
+        """Bind the declared parameters to the arguments; False where they contradict."""
         signature = self.of(environment).signature(function.node)
         if not signature.speaks:
             return True
@@ -142,7 +142,7 @@ class Declarations:
         environment: Environment,
         call: Call,
     ) -> None:
-        """Report a call whose arguments contradict what is declared."""
+        """Report a call whose arguments contradict its annotations."""
         interpreter, marks = self.interpreter, list[Place]()
         declared_operands: list[tuple[ast.expr, Value]] = []
         if isinstance(call.node, ast.Call):
@@ -183,7 +183,7 @@ class Declarations:
         value: Value,
         store: Store,
     ) -> Value:
-        """What a call gives, by what the function declares where its body does not tell."""
+        """The declared result of a call, where the function's body leaves it unknown."""
         signature = self.of(environment).signature(function.node)
         if bindings is None or self.interpreter.scope(function.node).generator:
             return value
@@ -202,13 +202,13 @@ class Declarations:
         return self.values.refined(signature.result, value, bindings, scope, written, store)
 
     def gives(self, function: FunctionValue) -> bool:
-        """Whether a function declares what it gives."""
+        """Whether a function declares its result."""
         return speaks(self.of(function.environment).signature(function.node).result)
 
     def bound(
         self, function: FunctionValue, environment: Environment, store: Store
     ) -> Bindings | None:
-        """What the axes of a function stand for in a call; None where its result says nothing."""
+        """The axis bindings of a call; None where the declared result has no dims."""
         if not self.gives(function):
             return None
         signature = self.of(environment).signature(function.node)
@@ -216,7 +216,7 @@ class Declarations:
         return replace(bindings, given=signature.numbers)
 
     def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
-        """Hold what a function returns against what it declares."""
+        """Check a function's return value against its declaration."""
         environment = frame.environment
         signature = self.of(environment).signature(environment.scope)
         if not speaks(signature.result) or self.interpreter.scope(environment.scope).generator:
@@ -231,9 +231,9 @@ class Declarations:
     def parameter(
         self, function: FunctionValue, name: str, instance: Instance | None, store: Store
     ) -> Value | None:
-        """An unknown argument, as it is declared; None where it is not.
+        """An unknown argument with its declared type; None where it has none.
 
-        The axes of a constructor's are those of the instance that it is called for.
+        The axes of a constructor belong to the instance that it is called for.
         """
         signature = self.of(function.environment).signature(function.node)
         if name in signature.numbers:
@@ -252,7 +252,7 @@ class Declarations:
         return self.values.made(parameter.declared, bindings, _scope(instance), written)
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
-        """The axes of an instance that its method names are those of the method."""
+        """Bind the axes of an instance that its method mentions to the axes of the method."""
         named = frozenset[str]().union(*map(self._axes_of, self._classes(instance)))
         axes = named & self.of(method.environment).axes(method.node)
         bindings = Bindings(method.name)
@@ -266,7 +266,7 @@ class Declarations:
                 yield cls
 
     def _axes_of(self, cls: ClassValue) -> frozenset[str]:
-        """The axes that the fields of a class name, and its constructor."""
+        """The axes in the annotations of a class's fields and of its constructor."""
         if cls.node is None or cls.environment is None:
             return frozenset()
         annotations = self.of(cls.environment)
@@ -275,7 +275,7 @@ class Declarations:
         return frozenset[str]().union(*map(axes_of, fields), *map(annotations.axes, makers))
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
-        """Whether a constructor, or the body of its class, names axes of what it sets."""
+        """Whether a constructor, or the fields of its class, have axes in their annotations."""
         annotations = self.of(maker.environment)
         fields = fields_of(cls.node) if isinstance(cls.node, ast.ClassDef) else {}
         told = any(speaks(annotations.read(annotation)) for annotation in fields.values())
@@ -286,7 +286,7 @@ class Declarations:
     def assigned(
         self, assignment: ast.AnnAssign, value: Value, store: Store, frame: Frame
     ) -> Value:
-        """What an annotated variable holds: the value, with the dims that are declared."""
+        """The value of an annotated variable, with the declared dims."""
         declared = self.of(frame.environment).read(assignment.annotation)
         if not speaks(declared):
             return value
@@ -338,7 +338,7 @@ class Declarations:
     # Fields
 
     def field(self, instance: Instance, name: str, store: Store) -> Value | None:
-        """The attribute of an instance that its class only declares; None if it does not."""
+        """An attribute of an instance that its class only declares; None if it does not."""
         for cls in class_lookup.mro(instance.cls):
             node = cls.node if isinstance(cls, ClassValue) else None
             if not isinstance(cls, ClassValue) or node is None or cls.environment is None:
@@ -359,7 +359,7 @@ class Declarations:
         call: Call,
         instance: Instance | None = None,
     ) -> dict[str, Value]:
-        """The fields of a new instance, held against what is declared of them together."""
+        """The fields of a new instance, checked together against their declarations."""
         values = dict(field_values)
         if cls.node is None or cls.environment is None:
             return values
@@ -407,7 +407,7 @@ class Declarations:
         return TupleValue(items, names, cls)
 
     def entries(self, cls: ClassValue, store: Store) -> Value:
-        """An unknown dict of a TypedDict: its axes are those of the dict."""
+        """An unknown dict of a TypedDict: its axes belong to the dict."""
         holder = Instance(self.interpreter.new_address(), cls)
         names = [] if cls.node is None else [name for name, _ in cls.fields]
         made = [(Const(name), self.field(holder, name, store)) for name in names]
@@ -424,7 +424,7 @@ class Declarations:
         environment: Environment,
         store: Store,
     ) -> Value:
-        """A value that an instance is declared to hold; its axes are those of the instance."""
+        """A value with the type that a field declares; its axes belong to the instance."""
         scope = _scope(instance)
         inner = replace(environment, receiver=instance)
         bindings = self._bindings(axes_of(declared), inner, store, instance.cls.name)
@@ -433,10 +433,10 @@ class Declarations:
         self._write(bindings, instance, store)
         return made
 
-    # What the axes stand for
+    # Bindings of axes
 
     def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
-        """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
+        """The size of the axis with this name in a function's annotations; UNKNOWN without one."""
         environment, given = frame.environment, frame.call
         if axis not in self.of(environment).signature(environment.scope).axes:
             return UNKNOWN
@@ -447,7 +447,7 @@ class Declarations:
     def _bindings(
         self, axis_words: Iterable[str], environment: Environment, store: Store, function: str
     ) -> Bindings:
-        """What these axes stand for in a frame: by itself, those around it, or its instance."""
+        """The bindings of these axes in a frame, in those around it, or of its instance."""
         bound_axes: dict[str, Bound] = {}
         runs: dict[str, Run] = {}
         for axis in axis_words:
@@ -498,5 +498,5 @@ def _scope(instance: Instance) -> int | None:
 
 
 def _key(axis: str) -> str:
-    """The cell of an axis among the variables: no variable is called so."""
+    """The cell of an axis beside the variables: no variable has such a name."""
     return f"axis {axis}"

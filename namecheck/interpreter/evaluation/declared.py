@@ -1,6 +1,6 @@
-"""What a file declares of its tensors: the annotations of functions, classes and variables, read.
+"""The declarations of a file: parsed annotations of functions, classes and variables.
 
-Nothing here depends on how the code is run. Source of the language: `namecheck.annotations`.
+Nothing here depends on the evaluation of the code. Source of the language: `namecheck.annotations`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.interpreter.domain.scopes import statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-# Where the words of annotations come from, under whatever name they are imported.
+# The modules that export the words of annotations, under any alias.
 _LIBRARIES: Final = frozenset({"jaxtyping", "torch", "torch.nn", "typing", "typing_extensions"})
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One annotated parameter: what it is declared to be, and where."""
+    """One annotated parameter: its declaration and its place."""
 
     declared: Declared
     annotation: ast.expr
@@ -37,10 +37,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What a function declares: its parameters, its result, its axes, and those that ints bind.
+    """The declarations of a function: its parameters, its result, its axes, and its sizes.
 
-    `axes` are the names of all dims in it and in its body; `numbers` the parameters that are the
-    size of the axis that they are called like.
+    `axes` are the names of all dims in it and in its body; `numbers` are the int parameters with
+    the name of an axis, whose size they are.
     """
 
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Signature:
 
     @property
     def speaks(self) -> bool:
-        """Whether it says anything of dims."""
+        """Whether it declares any dims."""
         return bool(self.numbers) or any(
             speaks(declared)
             for declared in (self.result, *(p.declared for p in self.parameters.values()))
@@ -58,7 +58,7 @@ class Signature:
 
 
 class Import(NamedTuple):
-    """What a name was imported as: from a module, so many dots up, a member of it or all."""
+    """The target of an import: a module, with so many leading dots, and a member of it or all."""
 
     level: int
     module: str
@@ -88,14 +88,14 @@ class Annotations:
         self._class_axes: dict[ast.ClassDef, frozenset[str]] = {}
 
     def read(self, annotation: ast.expr) -> Declared:
-        """What an annotation declares."""
+        """The declaration in an annotation."""
         known = self._read.get(annotation)
         if known is None:
             known = self._read[annotation] = declarations.read(annotation, self.resolved)
         return known
 
     def resolved(self, name: str) -> ast.expr | None:
-        """The expression that a dotted name is an alias of, in this file or in one it imports."""
+        """The expression that a dotted name is an alias for, in this file or in one it imports."""
         if name in self._aliases:
             return self._aliases[name]
         head, _, rest = name.partition(".")
@@ -105,7 +105,7 @@ class Annotations:
         return None if imported is None else self._imported(imported, rest)
 
     def signature(self, node: ast.AST) -> Signature:
-        """What a function declares; nothing for a lambda."""
+        """The declarations of a function; empty for a lambda."""
         known = self._signatures.get(node)
         if known is None:
             known = self._signature(node) if isinstance(node, Function) else Signature()
@@ -130,8 +130,9 @@ class Annotations:
         if cls is not None:
             around = self._axes_of_class(cls)
             ints = {a.arg for a in every if _is_int(a.annotation)}
-            # A constructor that is given the size of each axis that is one of features tells of all
-            # its ints what they are; otherwise one may be the size of an axis by another name.
+            # If a constructor takes the size of every feature axis as an int, all its ints with the
+            # name of an axis are the size of that axis; otherwise such an int may have another
+            # meaning.
             told = (
                 function_node.name == "__init__" and ints & around and self._features(cls) <= ints
             )
@@ -147,11 +148,11 @@ class Annotations:
         return known
 
     def axes(self, node: ast.AST) -> frozenset[str]:
-        """The names of all dims in the annotations of a definition and of what is in it."""
+        """The names of all dims in the annotations of a definition and its body."""
         return frozenset().union(*map(axes_of, self._declared_in(node)))
 
     def _features(self, class_node: ast.ClassDef) -> frozenset[str]:
-        """The names of the dims in a class that layers most often make or take."""
+        """The names of the dims in a class that layers most often produce or consume."""
         return frozenset().union(*map(features_of, self._declared_in(class_node)))
 
     def _declared_in(self, node: ast.AST) -> Iterator[Declared]:
@@ -171,7 +172,7 @@ def fields(class_node: ast.ClassDef) -> Mapping[str, ast.expr]:
 
 
 def words_of(function_node: Function) -> Iterator[ast.expr]:
-    """The words of torch that the annotations of a function have beside tensors."""
+    """The torch metadata in a function's annotations, beside tensors."""
     spec = function_node.args
     every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
     for annotation in (*(each and each.annotation for each in every), function_node.returns):
@@ -180,7 +181,7 @@ def words_of(function_node: Function) -> Iterator[ast.expr]:
 
 
 def axes_of(declared: Declared) -> frozenset[str]:
-    """The names of all dims that are declared."""
+    """The names of all declared dims."""
     if isinstance(declared, Declaration):
         several = declared.pattern.several
         run = {several.name} if several is not None and several.name else set[str]()
@@ -193,7 +194,7 @@ def axes_of(declared: Declared) -> frozenset[str]:
 
 
 def features_of(declared: Declared) -> frozenset[str]:
-    """The names of last dims, of images those of the channels, that stand second.
+    """The names of last dims, and for images those of the channels, the second dim.
 
     Indices and masks have no features.
     """
@@ -235,7 +236,7 @@ _ALIASED: Final = (ast.Subscript, ast.Name, ast.Attribute)
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a module gives to annotations: ``Image = Float[Tensor, "h w"]``."""
+    """The aliases that a module defines for annotations: ``Image = Float[Tensor, "h w"]``."""
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, _ALIASED):
             for target in statement.targets:

@@ -1,4 +1,4 @@
-"""Values by their declarations: what is known of one, and what one is that only is declared."""
+"""Values and declarations: makes each from the other, for checks against annotations."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ class Written:
     source: Source
 
     def place(self, message: str) -> Place:
-        """The place of it, with a word on it."""
+        """The place of it, with a message."""
         return Place(self.source.filename, self.source.span(self.annotation), message)
 
 
 class DeclaredValues:
-    """Makes values from declarations, and tells of values what a declaration is held against."""
+    """Makes values from declarations, and converts values for checks against declarations."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
     def known(self, value: Value | None, store: Store) -> Any:
-        """What is known of a value, as annotations see it."""
+        """A value in the form that annotations check."""
         if isinstance(value, TensorValue):
             return equalities.equated(joins.held(value, store).tensor, store)
         if isinstance(value, Opaque):
@@ -127,7 +127,7 @@ class DeclaredValues:
         written: Written | None,
         store: Store,
     ) -> Value:
-        """A value with the dims that are declared, where it has none that are known."""
+        """A value with the declared dims, where its own are unknown."""
         if value is None or not speaks(declared):
             return self.interpreter.fresh("declared") if value is None else value
         if isinstance(declared, Declaration):
@@ -190,7 +190,7 @@ class DeclaredValues:
         return value
 
     def outside(self, value: Value, scope: int, store: Store) -> Value:
-        """A value without what only a function that has ended calls by names of its own."""
+        """A value without the axis names that only a finished function defines."""
         if isinstance(value, TupleValue):
             items = tuple(self.outside(item, scope, store) for item in value.items)
             return replace(value, items=items)
@@ -212,7 +212,7 @@ def _outside(dim: Dim, scope: int) -> Dim:
 
 
 def _dtype(declared: Declaration) -> DType:
-    """The dtypes that are declared, those among them that torch has."""
+    """The declared dtypes, those that torch has."""
     return dtypes.one_of((declared.dtypes or frozenset()) & dtypes.KINDS.keys())
 
 
@@ -224,7 +224,7 @@ def _origins(dims: Dims, written: Written | None) -> dict[str, Place]:
 
 
 def dims_of(dims_known: Dims, declared_dims: Dims) -> Dims:
-    """Dims that are known, and of those that are not what is declared."""
+    """The known dims, and the declared dims where they are unknown."""
     if dims_known.open or declared_dims.open or dims_known.rank != declared_dims.rank:
         return dims_known if not dims_known.open else declared_dims
     return Dims(tuple(map(_refined_dim, dims_known.prefix, declared_dims.prefix)))

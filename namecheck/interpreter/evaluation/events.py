@@ -1,8 +1,8 @@
-"""The events of an analysis, and who listens to them: lints.
+"""The events of an analysis, and the protocol of their listeners: lints.
 
-The interpreter knows no lint. A workspace hands it some listeners; each is told of the operators
-that are called and applied and of the words that code has for values, and may answer with the
-value that it was shown, tagged (`namecheck.interpreter.domain.tags`).
+The interpreter does not import lints. A workspace passes it listeners. Each listener receives the
+operators that are called and applied, and the words by which code reads values; it may return the
+value of the event with a tag (`namecheck.interpreter.domain.tags`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from namecheck.interpreter.evaluation.findings import place_of
 
 
 class TensorOperand(NamedTuple):
-    """A tensor among the positional arguments of a call, and the how-manieth tensor it is."""
+    """A tensor among the positional arguments of a call, with its number among these tensors."""
 
     position: int
     value: TensorValue
@@ -29,11 +29,11 @@ class TensorOperand(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """An operator of the table that was applied, and contradicted nothing.
+    """An application of an operator of the table without a contradiction.
 
-    `operator` is its key in the table, `flow` what it does to what lints follow (the row's column).
-    `inputs` and `keywords` are the arguments as `infer` takes them; the `operands` are the tensors
-    among the inputs. While `silent` nothing is reported.
+    `operator` is its key in the table, `flow` the row's column: its effect on values that lints
+    follow. `inputs` and `keywords` are the arguments as `infer` takes them; the `operands` are the
+    tensors among the inputs. While `silent` nothing is reported.
     """
 
     operator: str
@@ -47,7 +47,7 @@ class Applied(NamedTuple):
     silent: bool
 
     def place(self, message: str) -> Place:
-        """Where the call stands, with a message."""
+        """The place of the call, with a message."""
         return place_of(self.source, self.node, message)
 
     def finding(self, code: str, message: str, help: str, related: tuple[Place, ...]) -> Finding:
@@ -57,31 +57,31 @@ class Applied(NamedTuple):
 
 
 class Listener:
-    """Is told of the events of one file's analysis; a lint overrides what it needs of it.
+    """A listener to the events of one file's analysis; a lint overrides the methods it needs.
 
-    `on_request` says that it listens only where the settings ask for it. Where code contradicts
-    as well, its finding falls away unless it is `independent` of that.
+    `on_request` says that it listens only if the settings ask for it. Where the code has a
+    contradiction as well, its finding is dropped unless it is `independent` of that.
     """
 
     on_request: ClassVar[bool] = False
     independent: ClassVar[bool] = False
 
     def on_call(self, operator: str, keywords: Iterable[str], node: Node) -> None:
-        """An operator of the table is called at a node, whatever comes of it."""
+        """An operator of the table is called at a node, whatever the outcome."""
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        """An operator gave a result; the answer is the result, tagged or as it is."""
+        """An operator returned a result; returns the result, tagged or unchanged."""
         return result
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
         """Code reads a tensor, or a union, by a variable or an attribute called `word`.
 
-        The answer is the value, tagged or as it is.
+        Returns the value, tagged or unchanged.
         """
         return value
 
     def findings(self, source: Source) -> Iterable[Finding]:
-        """What is reported once all code of the file `source` has been run."""
+        """The findings of the listener, once all code of the file `source` has been run."""
         return ()
 
 
@@ -106,7 +106,7 @@ class Listeners:
             listener(operator, keywords, node)
 
     def applied(self, applied: Applied, result: Value) -> Value:
-        """An operator gave a result."""
+        """An operator returned a result."""
         for listener in self._on_apply:
             result = listener(applied, result)
         return result

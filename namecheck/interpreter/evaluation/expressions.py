@@ -45,7 +45,7 @@ BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
 
 
 class Expressions:
-    """Evaluates the nodes of the syntax tree that have a value."""
+    """Evaluates the expression nodes of the syntax tree."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -81,7 +81,7 @@ class Expressions:
         }
 
     def evaluate(self, node: Node, store: Store, frame: Frame) -> Value:
-        """What an expression gives."""
+        """The value of an expression."""
         case = self._cases.get(type(node))
         if case is None:
             return self.interpreter.fresh("expression")
@@ -102,7 +102,7 @@ class Expressions:
         choices: Sequence[Value],
         apply: Callable[[Store, list[Value]], Value],
     ) -> Value:
-        """Apply a function to each combination of alternatives that the path allows."""
+        """Apply a function to each combination of alternatives that the path facts allow."""
         if not any(isinstance(value, Union) for value in choices):
             return apply(store, list(choices))
         combinations = itertools.product(*map(joins.alternatives, choices))
@@ -155,7 +155,7 @@ class Expressions:
         return Opaque(Variable(environment.module.number, name))
 
     def owner_of(self, name: str, environment: Environment) -> Environment | None:
-        """The scope that a name belongs to, seen from a frame."""
+        """The scope that a name belongs to, seen from an environment."""
         current: Environment | None = environment
         while current is not None:
             info = self.interpreter.scope(current.scope)
@@ -214,7 +214,7 @@ class Expressions:
         store: Store,
         frame: Frame,
     ) -> Value:
-        """A Python operator, by the name of its node: on tensors through the table."""
+        """A Python operator, by the name of its node; on tensors it goes through the table."""
         return python_operators.apply(self.interpreter, operator, node, operands, store, frame)
 
     def _unary(self, unary: ast.UnaryOp, store: Store, frame: Frame) -> Value:
@@ -329,7 +329,7 @@ class Expressions:
         return joins.union(results, store.ledger)
 
     def truth(self, value: Value, store: Store) -> bool | None:
-        """Whether a value is true; None where that is not known."""
+        """Whether a value is true; None where that is unknown."""
         if isinstance(value, Const):
             return bool(value.value)
         if isinstance(value, Opaque):
@@ -369,7 +369,7 @@ class Expressions:
         receiver = self.evaluate(subscript.value, store, frame)
         index = self.evaluate(subscript.slice, store, frame)
         if receiver == NONE and self._is_own(subscript.value, frame.environment):
-            self.interpreter.fail("TypeError")  # on the paths that go on it is something else
+            self.interpreter.fail("TypeError")  # the paths that continue have another value there
         return self.spread(
             store,
             [receiver, index],
@@ -379,7 +379,7 @@ class Expressions:
         )
 
     def _is_own(self, expression: ast.expr, environment: Environment) -> bool:
-        """Whether a variable of a function is read that nothing else can have bound."""
+        """Whether an expression is a local variable of a function, which no other code can bind."""
         function = isinstance(environment.scope, (ast.FunctionDef, ast.AsyncFunctionDef))
         return (
             function
@@ -399,7 +399,7 @@ class Expressions:
     def _elements(
         self, nodes: Sequence[ast.expr], store: Store, frame: Frame
     ) -> tuple[Value, ...] | Repeated:
-        """The values of a display; of unknown number where something unknown is starred in."""
+        """The items of a display; their number is unknown if it stars an unknown value."""
         items: list[Value] = []
         unknown = False
         for node in nodes:
@@ -485,7 +485,7 @@ class Expressions:
         return self.evaluate(await_node.value, store, frame)
 
     def _yield(self, yield_node: ast.Yield, store: Store, frame: Frame) -> Value:
-        # Paths that leave the generator here stand on a layer that is not written any more.
+        # A path that leaves the generator here has a layer that is not written to any more.
         base = store.copied()
         ends = self.yielded(yield_node, base, frame)
         merges.rejoin(base, ends)
@@ -493,7 +493,7 @@ class Expressions:
         return self.interpreter.fresh("sent")
 
     def yielded(self, yield_node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
-        """Yield an item: the paths on which the next one is asked for."""
+        """Yield an item: the paths on which the next item is requested."""
         item = NONE if yield_node.value is None else self.evaluate(yield_node.value, store, frame)
         ends = [store] if frame.on_yield is None else frame.on_yield(item, store.fork())
         if not ends:
@@ -501,7 +501,7 @@ class Expressions:
         return ends
 
     def _yield_from(self, yield_node: ast.YieldFrom, store: Store, frame: Frame) -> Value:
-        """``yield from``: as a loop that yields each item; of a generator with what it returns."""
+        """``yield from``: a loop that yields each item; the value is a generator's return value."""
         value = self.evaluate(yield_node.value, store, frame)
         generator = self.interpreter.unasked_generator(value, yield_node, store, frame)
         each = frame.on_yield

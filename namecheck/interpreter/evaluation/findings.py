@@ -1,4 +1,4 @@
-"""The findings of one analysis: where they are entered, and how a contradiction becomes one."""
+"""The findings of one analysis: the sink, and how a contradiction becomes a finding."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds
 
-# The codes of what only declarations tell.
+# The codes that only declarations raise.
 _DECLARED: Final = frozenset({"NC112", "NC210", "NC211", "NC301", "NC410"})
 
-# Where a finding stands, and its code; of a note its code and its text.
+# The key of a finding is its place and its code; that of a note its code and its text.
 Key: TypeAlias = tuple[str, Span, str]
 
 
 @dataclass(slots=True)
 class Findings:
-    """The sink: what was found, each once for its place and code.
+    """The sink of findings, each once for its place and code.
 
-    `names` has the names that each finding is about; a note has none. While `silent` is not 0
-    nothing is entered.
+    `names` has the names that each finding is about; a note has none. While `silent` is not 0 the
+    sink ignores findings.
     """
 
     entries: dict[Key, Finding] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Findings:
 
     @contextmanager
     def silenced(self) -> Iterator[None]:
-        """Enter nothing within the block."""
+        """Ignore findings within the block."""
         self.silent += 1
         try:
             yield
@@ -48,7 +48,7 @@ class Findings:
 
     @contextmanager
     def until_silenced(self, *, silent: bool = False) -> Iterator[Callable[[], None]]:
-        """Enter findings within the block until what this yields is called, or none if `silent`."""
+        """Record findings in the block until the yielded function is called; none if `silent`."""
         outer = self.silent
         self.silent += silent
 
@@ -61,13 +61,13 @@ class Findings:
             self.silent = outer
 
     def add(self, finding: Finding, about: frozenset[str]) -> None:
-        """Enter a finding; the first one of its place and code stays."""
+        """Add a finding; the first one of its place and code is kept."""
         key = finding.filename, finding.span, finding.code
         self.entries.setdefault(key, finding)
         self.names.setdefault(key, about)
 
     def add_note(self, note: Finding) -> None:
-        """Enter a note, once for each place and message."""
+        """Add a note, once for each place and message."""
         self.entries.setdefault((note.filename, note.span, f"{note.code} {note.message}"), note)
 
 
@@ -90,9 +90,9 @@ class CurrentFile:
 
 
 class Reporter:
-    """Makes findings of contradictions, with the place, the origins and the calls that led there.
+    """Makes findings from contradictions, with the place, the origins and the calling frames.
 
-    `brief` writes the dims of a value in few words, empty where nothing is known of them.
+    `brief` returns a short text for the dims of a value, empty where nothing is known about it.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Reporter:
         self._brief = brief
 
     def place(self, node: Node, message: str) -> Place:
-        """A stretch of the file that is being run, with a word on it."""
+        """A stretch of the current file, with a message."""
         return place_of(self._file.source, node, message)
 
     def report(
@@ -125,9 +125,9 @@ class Reporter:
         by_axes: bool = False,
         facts: Facts | None = None,
     ) -> None:
-        """Enter a finding at a node; where an error is expected the path ends instead.
+        """Add a finding at a node; where an error is expected the path ends instead.
 
-        Of a path that another version of a library may be meant for nothing is certain.
+        On a path for another library version nothing is reported, as nothing is certain there.
         """
         progress, recorder = self._progress, self._context.recorder
         progress.events += 1
@@ -135,7 +135,7 @@ class Reporter:
         code = contradiction.code
         if code in _DECLARED or (by_axes and not is_of_sizes(code)):
             expected = frame.foresees()
-            progress.unknowns += 1  # where sizes differ as names do, torch raises after all
+            progress.unknowns += 1  # sizes that differ along with the names make torch raise anyway
         else:
             expected = frame.expects(contradiction.error)
         if judged and (recorder is not None or not expected):
@@ -166,18 +166,19 @@ class Reporter:
         raise PathEnds
 
     def note(self, code: str, message: str, node: Node) -> None:
-        """Enter a note."""
+        """Add a note."""
         self._progress.events += 1
         if not self._findings.silent:
             source = self._file.source
             self._findings.add_note(Finding(code, message, source.filename, source.span(node)))
 
     def _calls(self, frame: Frame) -> tuple[Place, ...]:
-        """The calls that led here, the nearest first."""
+        """The calls that lead to the current code, the innermost first."""
         call_places: list[Place] = []
         current: Frame | None = frame
         while current is not None and current.caller is not None:
-            # A call as from another file has no place of its own, but that of the function.
+            # A call made as if from another file has no place of its own, only that of the
+            # function.
             if current.site is not None and current.site is not current.environment.scope:
                 source = self._context.source_of(current.caller.environment)
                 call_places.append(
@@ -187,7 +188,7 @@ class Reporter:
         return tuple(call_places)
 
     def _call_message(self, frame: Frame, source: Source) -> str:
-        """What is said at a call: from where, if that is another file, and with which tensors."""
+        """The message at a call: the calling file, if it is another, and the tensor arguments."""
         here, there = f"'{frame.name}' is called", ""
         if source is not self._context.source_of(frame.environment):
             line = source.span(frame.site).line if frame.site else 0
@@ -197,7 +198,7 @@ class Reporter:
         return f"{here}{there or ' here'}{with_}"
 
     def _tensors(self, frame: Frame) -> list[str]:
-        """The tensors that a function was given, each by its parameter: ``x: [N C]``."""
+        """The tensor arguments of a function, each with its parameter: ``x: [N C]``."""
         call, node = frame.call, frame.environment.scope
         if call is None or not isinstance(node, scopes.FUNCTIONS):
             return []
@@ -209,5 +210,5 @@ class Reporter:
 
 
 def place_of(source: Source, node: Node, message: str) -> Place:
-    """Where a node stands in a file, with a message."""
+    """The place of a node in a file, with a message."""
     return Place(source.filename, source.span(node), message)

@@ -1,4 +1,4 @@
-"""The frame of one run of a scope, the calls that enter frames, and the paths that leave them."""
+"""Frames: one run of a scope, the calls that enter frames, and the paths that leave them early."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, Environment, Repeated, Value
 from namecheck.interpreter.evaluation.observations import Begun
 
-# An error whose type is not known.
+# An error of unknown type.
 UNKNOWN_ERROR: Final = ""
-# What those raise that check calls against annotations: jaxtyping, beartype, typeguard.
+# The errors of libraries that check calls against annotations: jaxtyping, beartype, typeguard.
 _CHECKER_ERRORS: Final = ("TypeCheckError", "Beartype")
 _EXITS: Final = ("return", "break", "continue")
 
 
 class PathEnds(Exception):
-    """The path that is followed does not come back: it raised, or it left the program."""
+    """The current path does not continue: it raised an error, or it left the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The errors that are caught around a block, by the names of their types.
 
-    A `deep` one speaks of what is called from the block, too. A handler of any error does not: it
-    is there for what nobody foresaw. One that raises what it catches `again` is no help. A test
-    demands an error (`demanded`): it may be one that only reading tells of.
+    A `deep` guard also applies to functions called from the block. A handler of any error is not
+    deep: it is there for unforeseen errors. A guard that catches and raises `again` catches
+    nothing. A test demands an error (`demanded`), perhaps one that only the analysis can see.
     """
 
     types: frozenset[str]
@@ -46,16 +46,16 @@ class Guard:
         return any(base.__name__ in self.types for base in kind.__mro__)
 
     def foresees(self) -> bool:
-        """Whether contradictions are expected that annotations tell of, and torch never raises."""
+        """Whether contradictions of annotations, which torch never raises, are expected."""
         return self.demanded or any(name.startswith(_CHECKER_ERRORS) for name in self.types)
 
 
 @dataclass(slots=True)
 class Arguments:
-    """The arguments of one call; `open` where a star brings more of them that are not known.
+    """The arguments of one call; `open` where a star passes an unknown number of them.
 
-    `args` has only those whose position is known: those before the first such star. Each of those
-    behind is `rest`, where anything is known of them. `begun` tells which were given beforehand.
+    `args` are those with a known position: those before the first such star. `rest` covers each of
+    the later ones, if anything is known about them. `begun` says which were passed beforehand.
     """
 
     args: list[Value] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Arguments:
     begun: Begun | None = None
 
     def items(self, store: Store, after: int = 0) -> tuple[Value, ...] | Repeated:
-        """The positional arguments from a place on, or what each of them is."""
+        """The positional arguments from a position on, or a cover for each of them."""
         known = tuple(self.args[after:])
         if not self.open:
             return known
@@ -76,7 +76,7 @@ class Arguments:
 
 @dataclass(slots=True)
 class Call:
-    """One call: where it stands, what it is given, and on which path."""
+    """One call: its place, its arguments, and its path."""
 
     arguments: Arguments
     node: Node
@@ -104,10 +104,10 @@ class Call:
 class Frame:
     """One run of a scope: of a function that was called, of a class body, or of the module.
 
-    `call` is the one that entered it, `site` where that stands. `guards` are the blocks around the
-    current statement that catch errors: a contradiction that is caught ends the path and is no
-    finding. `on_yield` is what is done with the items that a generator yields, `escaped` how often
-    a path has left there.
+    `call` is the call that entered it, `site` its place. `guards` are the blocks around the current
+    statement that catch errors: a contradiction that is caught ends the path and is no finding.
+    `on_yield` processes the items that a generator yields, `escaped` counts the paths that have
+    left there.
     """
 
     environment: Environment
@@ -124,7 +124,7 @@ class Frame:
 
     @property
     def exits(self) -> int:
-        """How many paths have left the blocks that are running: by a return, a break, an error."""
+        """How many paths have left the running blocks: by a return, a break, an error."""
         return len(self.returns) + sum(map(len, (*self.breaks, *self.continues))) + self.escaped
 
     def expects(self, error: str) -> bool:
@@ -132,11 +132,11 @@ class Frame:
         return any(guard.catches(error) for guard in (*self.guards, *self.deep_guards()))
 
     def foresees(self) -> bool:
-        """Whether it expects contradictions that only annotations tell of."""
+        """Whether it expects contradictions that only annotations cause."""
         return any(guard.foresees() for guard in (*self.guards, *self.deep_guards()))
 
     def deep_guards(self) -> Iterator[Guard]:
-        """The guards here and in the callers that speak of what is called from their blocks."""
+        """The guards of this frame and its callers that also apply to called functions."""
         current: Frame | None = self
         while current is not None:
             yield from (guard for guard in current.guards if guard.deep)
@@ -155,7 +155,7 @@ class EarlyExits:
         self._before = [len(paths or ()) for paths in self._lists]
 
     def stores(self) -> list[Store]:
-        """The paths as they are now."""
+        """The current stores of these paths."""
         return [
             path[0] if isinstance(path, tuple) else path
             for paths, count in zip(self._lists, self._before, strict=True)
@@ -163,7 +163,7 @@ class EarlyExits:
         ]
 
     def take(self) -> list[tuple[str, Store, Value]]:
-        """Take the paths back: how each has left, and what it returns."""
+        """Remove the paths from the frame: how each has left, and what it returns."""
         taken: list[tuple[str, Store, Value]] = []
         for kind, paths, count in zip(_EXITS, self._lists, self._before, strict=True):
             for path in (paths or [])[count:]:
@@ -173,7 +173,7 @@ class EarlyExits:
         return taken
 
     def put(self, kind_value: Value, store: Store, value: Value) -> None:
-        """Let a path leave after all; in any of the ways where it is not known which it took."""
+        """Add a path that leaves early; in every possible way where it is unknown which it took."""
         for exit_, paths in zip(_EXITS, self._lists, strict=True):
             if paths is not None and (
                 kind_value == Const(exit_) or not isinstance(kind_value, Const)

@@ -1,4 +1,4 @@
-"""Generators: run where they are asked for items, in turns with what is done with these."""
+"""Generators: run when items are requested, interleaved with the code that uses the items."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.part_protocols import Content, Each
 
-# Variables of the loop that a ``yield from`` is: no program has any of these names.
+# Variables of the loop that replaces a ``yield from``: no program has such names.
 _ITEM: Final = "yield from: item"
 _ITEMS: Final = "yield from: items"
 
@@ -23,8 +23,8 @@ _ITEMS: Final = "yield from: items"
 class Generators:
     """Runs generators.
 
-    One that was asked for items without being run to its end has, in the store under its address,
-    what it still may give.
+    A generator that was started but not run to its end has, in the store under its address, the
+    items that it may still yield.
     """
 
     def __init__(self, interpreter: Interpreter) -> None:
@@ -32,12 +32,12 @@ class Generators:
         self._loops: dict[ast.YieldFrom, ast.For] = {}
 
     def rest(self, generator: Generator, store: Store) -> Content | None:
-        """What a generator still may give; None where it was not asked yet."""
+        """The items that a generator may still yield; None where it was not started."""
         content: Content | None = store.get(_address(generator.environment))
         return content
 
     def keep(self, generator: Generator, content: Content, store: Store) -> None:
-        """Remember what a generator still may give."""
+        """Store the items that a generator may still yield."""
         store.set(_address(generator.environment), content)
 
     def run(
@@ -50,10 +50,10 @@ class Generators:
         *,
         guarded: bool = False,
     ) -> list[tuple[Store, Value]] | None:
-        """Run a generator from its start; the paths that reach its end, with what they return.
+        """Run a generator from its start; the paths that reach its end, and what they return.
 
-        `guarded` says that it catches the errors of what is done with its items. None where it is
-        not followed.
+        `guarded` says that it catches errors of the code that uses its items. None where the
+        generator is not followed.
         """
         if (
             self.interpreter.too_deep(generator.function, frame)
@@ -83,7 +83,7 @@ class Generators:
         return ends
 
     def collect(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Content:
-        """All that a generator gives, when it is run to its end at once."""
+        """All items of a generator, run to its end at once."""
         key = _collected(generator.environment)
 
         def each(item: Value, layer: Store) -> list[Store]:
@@ -109,10 +109,10 @@ class Generators:
         *,
         asked: bool = True,
     ) -> Content:
-        """What a generator may give to one who may leave it at any item.
+        """The items of a generator that may be abandoned after any item.
 
-        It is judged to its first item, if it is certain that it is `asked` for one; what else it
-        does it may have done or not.
+        Findings are reported up to its first item, if the item is certainly `asked` for; the later
+        code may or may not have run.
         """
         key = _collected(generator.environment)
         positions_seen: list[list[Value]] = []
@@ -140,17 +140,17 @@ class Generators:
         return items if lengths <= {len(items)} else Repeated(joins.either(items, store))
 
     def abandon(self, generator: Generator, store: Store) -> None:
-        """Nothing is known of what a generator has done or will give."""
+        """Make unknown what a generator has done and what it will yield."""
         self.keep(generator, Repeated(self.interpreter.fresh("item")), store)
 
     def give_away(self, generator: Generator, store: Store, frame: Frame) -> None:
-        """Unknown code may run a generator, as far as it likes."""
+        """Pass a generator to unknown code, which may run it any number of steps."""
         if self.rest(generator, store) is None:
             self.sample(generator, generator.site, store, frame, asked=False)
         self.abandon(generator, store)
 
     def step(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Value | None:
-        """The next item; None where there is none left."""
+        """The next item; None where there is none."""
         content = self.rest(generator, store)
         if content is None:
             content = self.sample(generator, node, store, frame)
@@ -161,12 +161,12 @@ class Generators:
         return content[0] if content else None
 
     def cleans_up(self, generator: Generator) -> bool:
-        """Whether a generator that is closed early has something left to do."""
+        """Whether a generator that is closed early has clean-up code."""
         inner = ast.walk(generator.function.node)
         return any(isinstance(node, (ast.Try, ast.With, ast.AsyncWith)) for node in inner)
 
     def loop_of(self, yield_node: ast.YieldFrom) -> tuple[ast.For, str]:
-        """``for x in items: yield x``, for ``yield from items``, and the variable of the items."""
+        """The loop ``for x in items: yield x`` for ``yield from items``, and its items variable."""
         loop = self._loops.get(yield_node)
         if loop is None:
             target, item = ast.Name(_ITEM, ast.Store()), ast.Name(_ITEM, ast.Load())
@@ -178,7 +178,7 @@ class Generators:
         return loop, _ITEMS
 
     def changed(self, generator: Generator, change: Callable[[Value, Store], Value]) -> Generator:
-        """A generator of which each item is changed before it is given."""
+        """A generator each of whose items is changed before it is yielded."""
         return replace(generator, changes=(*generator.changes, change))
 
 

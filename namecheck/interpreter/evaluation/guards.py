@@ -1,4 +1,4 @@
-"""Which errors a block of the program expects: ``except RuntimeError``, ``pytest.raises(…)``."""
+"""The errors that a block of the program expects: ``except RuntimeError``, ``pytest.raises(…)``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANY: Final = Guard(_ALL)
 def of_handler(
     interpreter: Interpreter, handler: ast.ExceptHandler, store: Store, frame: Frame
 ) -> Guard:
-    """What a handler catches."""
+    """The guard of an exception handler."""
     inner = (node for part in handler.body for node in ast.walk(part))
     again = any(isinstance(node, ast.Raise) for node in inner)
     types = _ALL
@@ -34,7 +34,7 @@ def of_handler(
 def of_context(
     interpreter: Interpreter, expression: ast.expr, store: Store, frame: Frame
 ) -> Guard | None:
-    """What ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)`` catch; None of others."""
+    """The guard of ``pytest.raises(…)``, ``assertRaises(…)``, ``suppress(…)``; None for others."""
     if not isinstance(expression, ast.Call) or _last(expression.func) not in _EXPECTING:
         return None
     demanded = _last(expression.func) != "suppress"
@@ -49,7 +49,7 @@ def of_context(
 def error_of(
     interpreter: Interpreter, expression: ast.expr | None, store: Store, frame: Frame
 ) -> str:
-    """The built-in type of the error that a ``raise`` raises, if it is one."""
+    """The built-in type of the error in a ``raise``, if it is one."""
     kind = expression.func if isinstance(expression, ast.Call) else expression
     value = None if kind is None else interpreter.evaluate(kind, store, frame)
     if isinstance(value, External) and value.path.startswith("builtins."):
@@ -58,9 +58,10 @@ def error_of(
 
 
 def _names(value: Value) -> frozenset[str]:
-    """The types of errors by their names; all errors where they are not known.
+    """The names of error types; all errors where they are unknown.
 
-    A class of the program is derived from what torch raises at best, and catches nothing of it.
+    A class of the program at most derives from an error that torch raises, so it catches none of
+    them.
     """
     if isinstance(value, TupleValue):
         return frozenset().union(*map(_names, value.items))

@@ -1,4 +1,4 @@
-"""Imports: files of the program are run where they are first imported, libraries are only named."""
+"""Imports: project files run at their first import, libraries are only named."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from namecheck.interpreter.domain.values import (
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# The file that a dotted name stands for, None where it is none of the program's; a package is
-# its `__init__.py`.
+# The file of a dotted name, None where the program has none; that of a package is its
+# `__init__.py`.
 Finder: TypeAlias = Callable[[str], Source | None]
 
 MAIN: Final = "__main__"
@@ -35,7 +35,7 @@ def nothing_found(name: str) -> Source | None:
 
 
 def below(folder: str) -> Finder:
-    """The finder of the files and packages in a folder; one that cannot be read is not found."""
+    """The finder of the files and packages in a folder; an unreadable one is not found."""
 
     def find(name: str) -> Source | None:
         stem = os.path.join(folder, *name.split("."))
@@ -51,10 +51,10 @@ def below(folder: str) -> Finder:
 
 
 class Imports:
-    """Binds what import statements bind.
+    """Runs import statements.
 
-    A file of the program is a module: an `External` like that of a library, under whose dotted
-    name the store has the frame that holds its variables, on each path that has imported it.
+    A file of the program is a module: an `External` like that of a library. The store has the frame
+    of its variables under its dotted name, on each path that has imported it.
     """
 
     def __init__(self, interpreter: Interpreter, finder: Finder) -> None:
@@ -63,12 +63,12 @@ class Imports:
         self._frames: dict[str, Environment] = {}
 
     def environment(self, path: str, store: Store) -> Environment | None:
-        """The frame of a module that was imported on this path."""
+        """The environment of a module that was imported on this path."""
         environment = self._frames.get(path)
         return None if environment is None or store.get(("module", path)) is None else environment
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
-        """What a file of the program has under a name; None where the path is not of a file."""
+        """The value of a name in a file of the program; None where the path is not of a file."""
         environment = self.environment(path, store)
         if environment is None:
             return None
@@ -76,15 +76,15 @@ class Imports:
         return External(f"{path}.{name}") if member_value is None else member_value
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
-        """The file that a module is to a file, or the module of this name in that package."""
+        """The file of a module that a file imports, or of a module of that package."""
         return None
 
     def resolve(self, value: Value, store: Store) -> Value:
-        """What a variable really holds."""
+        """The value of a variable, imports resolved."""
         return value
 
     def starred(self, environment: Environment, name: str, store: Store) -> Value | None:
-        """What a module has under a name from others, without a variable of this name."""
+        """The value of a name that a module has from a star import; it has no such variable."""
         return None
 
     # Statements
@@ -111,7 +111,7 @@ class Imports:
         self.interpreter.bind_name(name, value, store, frame.environment)
 
     def _absolute(self, import_node: ast.ImportFrom, store: Store, frame: Frame) -> str:
-        """The module that is meant; one of an unknown package keeps its dots."""
+        """The module that an import names; one of an unknown package keeps its dots."""
         environment = frame.environment.module
         package: Value | None = store.get((environment.number, "__package__"))
         if not import_node.level or not isinstance(package, Const):
@@ -129,7 +129,7 @@ class Imports:
         return self.interpreter.read_attribute(External(module), name, import_node, store, frame)
 
     def _import_all(self, module: str, store: Store, frame: Frame) -> None:
-        """``from module import *``: of torch the names that the table knows."""
+        """``from module import *``; of torch it binds the names in the table."""
         environment = self.environment(module, store)
         if environment is not None:
             for name in self._public(environment, store):
@@ -150,7 +150,7 @@ class Imports:
             yield from self.listed(listed, store) or ()
 
     def listed(self, value: Value, store: Store) -> list[str] | None:
-        """The words of ``__all__``; None where they are not known."""
+        """The words of ``__all__``; None where they are unknown."""
         if not isinstance(value, (ListValue, TupleValue)):
             return None
         content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
@@ -170,7 +170,7 @@ class Imports:
         return self._run(self.interpreter.source, frame, store)
 
     def _load(self, path: str, store: Store, frame: Frame) -> None:
-        """Run the files of the program that importing a dotted name runs, each once on a path."""
+        """Run the project files that importing a dotted name runs, each once on a path."""
         if path.startswith("."):
             return
         parts = path.split(".")

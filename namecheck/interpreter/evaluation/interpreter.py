@@ -48,25 +48,25 @@ from namecheck.interpreter.evaluation.part_protocols import (
 
 
 class Interpreter(Protocol):
-    """What each part is given: the state of the analysis, and all other parts."""
+    """The interface passed to each part: the state of the analysis, and all other parts."""
 
     # The state of the analysis
 
     @property
     def context(self) -> Context:
-        """What the analysis is given."""
+        """The context of the analysis."""
 
     @property
     def findings(self) -> Findings:
-        """Where findings are entered."""
+        """The sink of findings."""
 
     @property
     def budget(self) -> Budget:
-        """What running functions may still cost."""
+        """The budget for running functions."""
 
     @property
     def progress(self) -> Progress:
-        """What happened so far."""
+        """The counts of progress so far."""
 
     @property
     def definitions(self) -> Definitions:
@@ -74,21 +74,21 @@ class Interpreter(Protocol):
 
     @property
     def file(self) -> CurrentFile:
-        """The file whose code is being run."""
+        """The file whose code is running."""
 
     @property
     def source(self) -> Source:
-        """The same file, as it was read."""
+        """The same file, parsed."""
 
     @property
     def listeners(self) -> Listeners:
-        """Those who are told of the events of the analysis: lints."""
+        """The listeners to the events of the analysis: lints."""
 
     # Parts with several verbs
 
     @property
     def declarations(self) -> Declarations:
-        """Holds values against annotations, and makes them from annotations."""
+        """Checks values against annotations, and makes values from annotations."""
 
     @property
     def generators(self) -> Generators:
@@ -96,7 +96,7 @@ class Interpreter(Protocol):
 
     @property
     def imports(self) -> Imports:
-        """Binds what import statements bind."""
+        """Runs import statements."""
 
     @property
     def classes(self) -> Classes:
@@ -126,7 +126,7 @@ class Interpreter(Protocol):
 
     @property
     def torch_devices(self) -> TorchDevices:
-        """Devices, and what is on which."""
+        """Devices, and the devices of modules."""
 
     @property
     def torch_defaults(self) -> TorchDefaults:
@@ -135,16 +135,16 @@ class Interpreter(Protocol):
     # Values
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
-        """An opaque value equal to no other."""
+        """An opaque value that equals no other."""
 
     def failed(self) -> Opaque:
-        """What an operator that found a contradiction would have given: nothing follows from it."""
+        """The missing result of an operator that failed: nothing may be concluded from it."""
 
     def made_of(self, escaped: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
-        """A fresh opaque value; a foreign or a failed one if one of these is."""
+        """A fresh opaque value; foreign or failed if one of these is."""
 
     def new_address(self) -> int:
-        """An address that nothing else has."""
+        """A new, unique address."""
 
     def scope(self, node: ast.AST) -> ScopeInfo:
         """The names that a scope binds."""
@@ -152,7 +152,7 @@ class Interpreter(Protocol):
     # Findings
 
     def place(self, node: Node, message: str) -> Place:
-        """A stretch of the file that is being run, with a word on it."""
+        """A stretch of the current file, with a message."""
 
     def report(
         self,
@@ -166,10 +166,10 @@ class Interpreter(Protocol):
         by_axes: bool = False,
         facts: Facts | None = None,
     ) -> None:
-        """Enter a finding at a node; where an error is expected the path ends instead."""
+        """Add a finding at a node; where an error is expected the path ends instead."""
 
     def note(self, code: str, message: str, node: Node) -> None:
-        """Enter a note, once for each place and message."""
+        """Add a note, once for each place and message."""
 
     def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
         """End a path with an error of this built-in type."""
@@ -177,10 +177,10 @@ class Interpreter(Protocol):
     # Expressions
 
     def evaluate(self, node: Node, store: Store, frame: Frame) -> Value:
-        """What an expression gives."""
+        """The value of an expression."""
 
     def truth(self, value: Value, store: Store) -> bool | None:
-        """Whether a value is true; None where that is not known."""
+        """Whether a value is true; None where that is unknown."""
 
     def negate(self, value: Value, store: Store) -> Value:
         """``not value``."""
@@ -188,23 +188,23 @@ class Interpreter(Protocol):
     def spread(
         self, store: Store, choices: Sequence[Value], apply: Callable[[Store, list[Value]], Value]
     ) -> Value:
-        """Apply a function to each combination of alternatives that the path allows."""
+        """Apply a function to each combination of alternatives that the path facts allow."""
 
     def operate(
         self, operator: str, node: Node, operands: list[Operand], store: Store, frame: Frame
     ) -> Value:
-        """A Python operator, by the name of its node: on tensors through the table."""
+        """A Python operator, by the name of its node; on tensors it goes through the table."""
 
     def owner_of(self, name: str, environment: Environment) -> Environment | None:
-        """The scope that a name belongs to, seen from a frame."""
+        """The scope that a name belongs to, seen from an environment."""
 
     def yielded(self, yield_node: ast.Yield, store: Store, frame: Frame) -> list[Store]:
-        """Yield an item: the paths on which the next one is asked for."""
+        """Yield an item: the paths on which the next item is requested."""
 
     def iterate(
         self, value: Value, node: Node, store: Store, frame: Frame, *, whole: bool = True
     ) -> tuple[Value, ...] | Repeated:
-        """The items that iterating a value gives; `whole` says that it is certainly used up."""
+        """The items of a value; `whole` says that iteration certainly exhausts it."""
 
     def iterate_any(
         self, value: Value, node: Node, store: Store, frame: Frame, *, whole: bool = True
@@ -222,10 +222,10 @@ class Interpreter(Protocol):
         """``target.name = value``."""
 
     def set_attribute(self, target: Value, name: Value, value: Value, store: Store) -> None:
-        """``object.__setattr__(target, name, value)``; of an unknown name any may be set."""
+        """``object.__setattr__(target, name, value)``; an unknown name may be any attribute."""
 
     def forget_attributes(self, target: Value, store: Store) -> None:
-        """Nothing is known any more of the attributes that were set on a value."""
+        """Make the attributes that were set on a value unknown."""
 
     def read_item(
         self, value: Value, index: Value, node: Node, store: Store, frame: Frame
@@ -240,7 +240,7 @@ class Interpreter(Protocol):
     def unasked_generator(
         self, value: Value, node: Node, store: Store, frame: Frame
     ) -> Generator | None:
-        """The generator that gives the items of a value, if it is one that nobody asked yet."""
+        """The generator behind a value's items, if it was not started yet."""
 
     def attribute_truth(self, value: Value, store: Store) -> bool | None:
         """The truth of a value that is no constant, container or tensor."""
@@ -248,7 +248,7 @@ class Interpreter(Protocol):
     # Statements
 
     def execute(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
-        """The paths that come out at the end of a block; none where all leave it."""
+        """The paths that reach the end of a block; none where all leave it."""
 
     def bind(self, target_node: Node, value: Value, store: Store, frame: Frame) -> None:
         """Assign a value to a target."""
@@ -262,12 +262,12 @@ class Interpreter(Protocol):
         store: Store,
         frame: Frame,
     ) -> FunctionValue:
-        """The function that a definition makes, its defaults evaluated here."""
+        """The function of a definition, its defaults evaluated here."""
 
     def augment(
         self, name: str, node: Node, operands: list[Operand], store: Store, frame: Frame
     ) -> Value:
-        """``target op= value`` without the binding of the target."""
+        """``target op= value`` without binding the target."""
 
     def protected(
         self,
@@ -276,15 +276,15 @@ class Interpreter(Protocol):
         store: Store,
         frame: Frame,
     ) -> tuple[list[Store], Store | None, set[str]]:
-        """Run a block after which errors are handled."""
+        """Run a block whose errors are handled."""
 
     def unroll_limit(self, frame: Frame) -> int:
-        """How many items a loop here is followed one by one."""
+        """How many items of a loop are followed one by one here."""
 
     # Calls
 
     def call(self, callee: Value, call: Call) -> Value:
-        """Call whatever can be called; what is not known gives what is not known."""
+        """Call any callable; an unknown one returns an unknown value."""
 
     def call_values(
         self,
@@ -295,46 +295,46 @@ class Interpreter(Protocol):
         frame: Frame,
         named_arguments: Mapping[str, Value] | None = None,
     ) -> Value:
-        """Call a value with values."""
+        """Call a value with evaluated arguments."""
 
     def call_operator(self, operator: str, positional: list[Value], call: Call) -> Value:
-        """An operator of the table, with the operands pointed at where they stand in the source."""
+        """Call an operator of the table, with the nodes of its operands."""
 
     def call_unknown(self, callee: Value, name: str, call: Call, kind: str | None = None) -> Opaque:
-        """Call unknown code; a question (``is_available()``) asked again has the same answer."""
+        """Call unknown code; a repeated query (``is_available()``) has the same answer."""
 
     def call_function(self, function: FunctionValue, call: Call) -> Value:
-        """What a function of the program gives."""
+        """The result of a function of the program."""
 
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
-        """A call in the source."""
+        """Evaluate a call expression."""
 
     def leave_function(
         self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
     ) -> None:
-        """Write what the paths through a function changed to the caller's store."""
+        """Write the changes of the paths through a function to the caller's store."""
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame
     ) -> list[tuple[Store, Value]]:
-        """Run the body of a function: the paths that leave it, and what they return."""
+        """Run the body of a function: the paths that leave it, and their return values."""
 
     def can_matter(self, function: FunctionValue) -> bool:
-        """Whether a function can matter to names."""
+        """Whether a function can affect names."""
 
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
-        """Whether calls have gone so deep that a function is not followed any more."""
+        """Whether calls are nested too deeply to follow another function."""
 
     # Unknown code
 
     def havoc_arguments(self, call: Call, name: str = "") -> None:
-        """The arguments of a call go to code of which nothing but its name is known."""
+        """Pass the arguments of a call to code that is known by name only."""
 
     def havoc_containers(self, escaped: Iterable[Value], store: Store) -> None:
-        """Nothing is known any more of these lists and dicts, and of those in them."""
+        """Make these lists and dicts unknown, and those in them."""
 
     def call_from_elsewhere(self, function: FunctionValue, store: Store, frame: Frame) -> None:
-        """Call a function on unknown arguments, and with its defaults; a method for each class."""
+        """Call a function with unknown arguments and with its defaults; a method for each class."""
 
     def call_as_stranger(
         self, function: FunctionValue, receivers: list[Value], store: Store, frame: Frame

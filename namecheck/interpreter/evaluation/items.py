@@ -38,7 +38,7 @@ _SOMEWHERE: Final = sized(symbol("?"))
 
 
 class Items:
-    """Reads, writes and iterates what values hold."""
+    """Reads, writes and iterates the items of values."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -159,7 +159,7 @@ class Items:
         return joins.pick(tuple(choices), joins.identity(index, store), store)
 
     def _made(self, factory: Value, node: Node, store: Store, frame: Frame) -> Value:
-        """What a defaultdict puts under a key that is missing."""
+        """The value that a defaultdict makes for a missing key."""
         return self.interpreter.call_values(factory, [], node, store, frame)
 
     def write(
@@ -236,7 +236,7 @@ class Items:
     def unasked_generator(
         self, value: Value, node: Node, store: Store, frame: Frame
     ) -> Generator | None:
-        """The generator that gives the items of a value, if it is one that nobody asked yet."""
+        """The generator behind a value's items, if it was not started yet."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__iter__", store)
             if isinstance(found, FunctionValue) and self.interpreter.scope(found.node).generator:
@@ -256,9 +256,9 @@ class Items:
         *,
         whole: bool = True,
     ) -> tuple[Value, ...] | Repeated:
-        """The items that iterating a value gives, or what each of them is.
+        """The items of a value, or a cover for each of them.
 
-        `whole` says that it is certainly used up.
+        `whole` says that iteration certainly exhausts it.
         """
         if isinstance(value, Generator):
             return self._generated(value, node, store, frame, whole)
@@ -348,7 +348,7 @@ class Items:
 
 
 def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:
-    """Whether a dict has certainly no entry under a key."""
+    """Whether a dict certainly has no entry for a key."""
     content = joins.entries(dict_value, store)
     keys = [key for key, _ in content.items]
     constant = isinstance(index, Const) and all(isinstance(key, Const) for key in keys)
@@ -356,7 +356,7 @@ def _lacks(dict_value: DictValue, index: Value, store: Store) -> bool:
 
 
 def _bounds(slice_value: SliceValue) -> slice | None:
-    """The slice, where all of its parts are constants."""
+    """The slice, where all its parts are constants."""
     parts = (slice_value.lower, slice_value.upper, slice_value.step)
     known = [part.value for part in parts if isinstance(part, Const)]
     if len(known) < 3 or not all(isinstance(part, (int, type(None))) for part in known):
@@ -367,7 +367,7 @@ def _bounds(slice_value: SliceValue) -> slice | None:
 
 
 def _index(index: Value) -> Value:
-    """An index of a tensor, where an int of which nothing is known stands for some position."""
+    """An index of a tensor; an int with an unknown value is some position."""
     if isinstance(index, TupleValue):
         return replace(index, items=tuple(map(_index, index.items)))
     if isinstance(index, Opaque) and index.kind == "int" and size_of(index) is None:

@@ -1,7 +1,7 @@
 """Loops: followed item by item while that is cheap, else to a fixed point.
 
-The body is judged on the state it is entered with and on the state it leaves; then the state is
-widened in silence until nothing changes (docs/semantics.md, "Findings and lints").
+Findings are reported for the first and the second run of the body; then the state is widened in
+silence to a fixed point (docs/semantics.md, "Findings and lints").
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import EarlyExits, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# How many items are followed one by one, in a loop, in one within it, and further in.
+# How many items are followed one by one: in a loop, in a nested one, and deeper.
 _LIMITS: Final = (24, 8, 4)
 _SPARING_LIMITS: Final = (8, 3, 1)
-# How often a loop is run for its state to come to rest; less often within a loop that is at it.
+# How often a loop runs to reach its fixed point; less often inside a loop that does so.
 _ROUNDS: Final = 6
 _SILENT_ROUNDS: Final = 3
 
@@ -34,7 +34,7 @@ class Loops:
         self.interpreter = interpreter
 
     def limit(self, frame: Frame) -> int:
-        """How many items are followed one by one, fewer in loops within loops."""
+        """How many items are followed one by one, fewer in nested loops."""
         if self.interpreter.budget.left <= 0:
             return 1
         depth = 0
@@ -72,9 +72,9 @@ class Loops:
         store: Store,
         frame: Frame,
     ) -> list[Store] | None:
-        """Run the body where a generator yields; None where the generator is not followed.
+        """Run the body at each yield of a generator; None where the generator is not followed.
 
-        A loop that is left closes its generator, which may have something to clean up.
+        A loop that is left closes its generator, which may run clean-up code.
         """
         broken: list[Store] = []
 
@@ -121,7 +121,7 @@ class Loops:
         return self._tidy([*ends, *broken], store)
 
     def _tidy(self, stores: list[Store], base: Store) -> list[Store]:
-        """Join paths that say the same, and keep the layers few."""
+        """Merge paths without differences, and keep the number of layers low."""
         stores = merges.few(base, stores, self.interpreter.budget.paths)
         return [store.flattened(base) if store is not base else store for store in stores]
 
@@ -144,7 +144,7 @@ class Loops:
         return [*ends, *continued]
 
     def during(self, loop: ast.While, store: Store, frame: Frame) -> list[Store]:
-        """``while test``: followed while the test is known to hold, else to rest."""
+        """``while test``: followed while the test certainly holds, then run to the fixed point."""
         broken: list[Store] = []
         stores = [store]
         for _ in range(self.limit(frame)):
@@ -196,13 +196,13 @@ class Loops:
         frame: Frame,
         certain: bool,
     ) -> list[Store]:
-        """Judge the body on its first and second state, then widen until it changes nothing."""
+        """Run the body on its first and second state, then widen to the fixed point."""
         interpreter = self.interpreter
         interpreter.budget.spend(4 * len(any_loop.body))
         broken: list[Store] = []
         states = [] if certain else [store]
         current = store
-        # In silence nothing is judged, and the states themselves are all that is wanted.
+        # Without findings to report, only the fixed point is needed.
         for _ in range(1 if interpreter.findings.silent or interpreter.budget.left <= 0 else 2):
             ends = self._once(any_loop.body, enter, current, broken, frame)
             if not ends:
@@ -236,7 +236,7 @@ class Loops:
         broken: list[Store],
         frame: Frame,
     ) -> Store:
-        """A state that the body leaves as it is, found in silence."""
+        """A state that the body does not change, computed in silence."""
         interpreter = self.interpreter
         rounds = _SILENT_ROUNDS if interpreter.findings.silent else _ROUNDS
         rounds = rounds if interpreter.budget.left > 0 else 0
@@ -262,7 +262,7 @@ class Loops:
             return state
 
     def _forget(self, state: Store, changing: Iterable[Hashable]) -> Store:
-        """Give up what keeps changing."""
+        """Make the cells unknown that still change."""
         layer = state.fork()
         for key in changing:
             content = state.get(key)

@@ -23,13 +23,13 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 class Patterns:
-    """Decides which cases of a ``match`` can be taken, and binds what they capture."""
+    """Decides which cases of a ``match`` are possible, and binds their captures."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
 
     def match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
-        """The paths that come out of a ``match``."""
+        """The paths that leave a ``match`` at its end."""
         subject = self.interpreter.evaluate(match_node.subject, store, frame)
         ends: list[Store] = []
         certain = False
@@ -55,7 +55,7 @@ class Patterns:
     def test(
         self, case_pattern: ast.pattern, value: Value, store: Store, frame: Frame
     ) -> bool | None:
-        """Whether a value fits a pattern, None where that is not known; captures are bound."""
+        """Whether a value fits a pattern, None where that is unknown; captures are bound."""
         if isinstance(case_pattern, ast.MatchValue):
             wanted = self.interpreter.evaluate(case_pattern.value, store, frame)
             return python_operators.equal(value, wanted, store)

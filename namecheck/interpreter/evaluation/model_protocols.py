@@ -1,4 +1,4 @@
-"""What the evaluation asks of the models of libraries, as protocols (see `interpreter`)."""
+"""Protocols of the library models, as the evaluation uses them (see `interpreter`)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Libraries(Protocol):
     """Calls functions and classes of libraries, and applies decorators."""
 
     def base(self, bases: Iterable[Value]) -> str | None:
-        """The class of a library among some bases that has a model, by its dotted name."""
+        """The first library class with a model among some bases, by its dotted name."""
 
     def initialise(self, instance: Instance, path: str, call: Call) -> None:
-        """What the ``__init__`` of a class of a library does to an instance."""
+        """Run the ``__init__`` of a library class on an instance."""
 
     def call(self, path: str, call: Call) -> Value:
         """Call a function or class of a library."""
@@ -46,10 +46,10 @@ class Libraries(Protocol):
     def decorate(
         self, decorator: Value, value: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
-        """What a decorator makes of a function or class."""
+        """Apply a decorator to a function or class."""
 
     def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:
-        """Call what a decorator of the standard library made."""
+        """Call a function under a decorator of the standard library."""
 
 
 class ContainerMethods(Protocol):
@@ -82,16 +82,16 @@ class TorchOperators(Protocol):
         keyword_values: Mapping[str, Value],
         store: Store,
     ) -> None:
-        """A call of which nothing is known may have written to its tensors."""
+        """Make the tensors of an unknown call unknown: it may have written to them."""
 
     def function(self, path: str) -> str | None:
         """The operator that a function of torch runs, by its dotted name."""
 
     def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
-        """Arguments to which a star adds unknown ones: those of a list become one unknown value."""
+        """Arguments with unknown starred ones: those of a list become one unknown value."""
 
     def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
-        """What is known of the tensors among some operands."""
+        """The facts about the tensors among some operands."""
 
     def has(self, operator: str, forms: str) -> bool:
         """Whether the table has the operator in one of these forms."""
@@ -103,10 +103,10 @@ class TorchOperators(Protocol):
         node: Node,
         query: OperatorResult | None = None,
     ) -> Value:
-        """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+        """A result of `infer` as a value; an unknown result is the answer to a query."""
 
     def lower(self, value: Value, store: Store) -> Any:
-        """A value as `infer` takes it."""
+        """A value in the form that `infer` takes."""
 
     def method(self, name: str) -> str | None:
         """The operator that a method of a tensor runs; None where the table has none."""
@@ -117,100 +117,100 @@ class TorchOperators(Protocol):
     def origins_of(
         self, dim_labels: Sequence[str], choices: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
-        """Where the names that a contradiction is about came from, one place for each span."""
+        """The origins of the names that a contradiction is about, one place for each span."""
 
     def promote(self, opaque: Opaque, store: Store) -> TensorValue:
-        """An unknown value, seen as the tensor that it must be."""
+        """An unknown value as the tensor that it must be."""
 
     def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
-        """``x.data = y``: of what x is made now, and where, nothing is known."""
+        """``x.data = y``: the dtype, device and order of x become unknown."""
 
     def show(self, value: Value, store: Store) -> str:
-        """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
+        """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""
 
     def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
         """A new tensor."""
 
     def brief(self, value: Value, store: Store) -> str:
-        """The names of a tensor in few words: ``N C``, empty where nothing is known."""
+        """The names of a tensor as a short text: ``N C``, empty where they are unknown."""
 
 
 class TorchNN(Protocol):
     """Modules of ``torch.nn``."""
 
     def attribute(self, value: Value, name: str, store: Store) -> Value | None:
-        """What every module has under a name; None where that is nothing."""
+        """An attribute that every module has; None where there is none of that name."""
 
     def havoc(self, receiver: Value, store: Store) -> None:
-        """Unknown code has a module, and may move it."""
+        """Pass a module to unknown code, which may move it."""
 
     def is_module(self, value: Value) -> bool:
         """Whether a value is certainly a module."""
 
     def run(self, layers: ListValue, call: Call) -> Value:
-        """Call the layers of an ``nn.Sequential``, one on what the other gives."""
+        """Call the layers of an ``nn.Sequential`` one after the other."""
 
     def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
         """An attribute of a module was set: it may be a submodule."""
 
 
 class TorchDevices(Protocol):
-    """Makes devices, and remembers what is made on which."""
+    """Makes devices, and tracks the devices of modules."""
 
     def target_device(self, name: str, call: Call) -> Value | None:
-        """Where a method of a module moves its parameters; None where it does not."""
+        """The device that a method of a module moves its parameters to; None where it does not."""
 
     def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
 
     def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
-        """The parameters of a layer are of this dtype now."""
+        """Set the dtype of a layer's parameters."""
 
     def default(self, fallback: Device, store: Store) -> Device:
-        """The default device on this path, where the files speak of one."""
+        """The default device on this path, where the files mention one."""
 
     def target_dtype(self, name: str, call: Call) -> Value | None:
-        """What a method of a module casts its parameters to; None where it does not."""
+        """The dtype that a method of a module casts its parameters to; None where it does not."""
 
     def enter(self, value: Value, store: Store) -> Value | None:
-        """``with device:`` sets the default device; what it was before, None of other contexts."""
+        """``with device:`` sets the default device; the previous one, None of other contexts."""
 
     def forget(self, address: Address, store: Store) -> None:
-        """Nothing is known any more of where a layer is, nor of what dtype or order."""
+        """Make the device, dtype and order of a layer unknown."""
 
     def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
-        """The weights of a layer are of this memory format now."""
+        """Set the memory format of a layer's weights."""
 
     def leave(self, before: Value, store: Store) -> None:
-        """The end of such a block."""
+        """Restore the default device at the end of such a block."""
 
     def on_layer(self, nn_module: TorchModule, call: Call) -> None:
-        """A layer is made: its parameters are on the device that is asked for, or the default."""
+        """A layer was made: its parameters are on the requested or the default device."""
 
     def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
-        """The parameters of a layer, or the tensor of a module, are on this device now."""
+        """Move the parameters of a layer, or the tensor of a module, to a device."""
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
-        """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
+        """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""
 
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
 
     def on_write(self, target: Value, store: Store) -> None:
-        """A layer, or a tensor that it holds, is given another tensor."""
+        """Another tensor is written to a layer, or to a tensor of it."""
 
     def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
-        """An operand; what belongs to a module is where the module was moved to."""
+        """An operand; one that belongs to a module is on the device of the module."""
 
 
 class TorchDefaults(Protocol):
     """Knows the default dtype and device on each path."""
 
     def at(self, store: Store) -> Defaults:
-        """The defaults on this path, in the code that is being run."""
+        """The defaults on this path, in the current file."""
 
     def dtype(self, store: Store) -> Value:
         """The default dtype on this path."""
 
     def of_module(self, value: Value, store: Store) -> Value:
-        """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
+        """A tensor as a parameter or a buffer: its module may change its dtype and order."""

@@ -1,4 +1,4 @@
-"""What follows from a test that came out true or false."""
+"""Narrowing: the facts that follow from the outcome of a test."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def decide(
 ) -> tuple[list[Store], list[Store]]:
     """The paths on which a test holds, and those on which it does not.
 
-    Where that is certain it is the store itself, alone; else each path is a layer of its own.
+    A certain outcome returns the store itself, alone; otherwise each path is a new layer.
     """
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         holds, fails = decide(interpreter, test.operand, store, frame)
@@ -67,7 +67,7 @@ def decide(
 
 
 def ask(interpreter: Interpreter, test: ast.expr, value: Value, store: Store, frame: Frame) -> None:
-    """Ask a tensor whether it is true, as a test does: one of more than one element is neither."""
+    """Take the truth of a tensor, as a test does: more than one element is an error."""
     if isinstance(value, TensorValue):
         operands = [(test, value)]
         interpreter.torch.call("__bool__", [value], {}, test, store, frame, operands)
@@ -76,7 +76,7 @@ def ask(interpreter: Interpreter, test: ast.expr, value: Value, store: Store, fr
 def _decide_parts(
     interpreter: Interpreter, test: ast.BoolOp, store: Store, frame: Frame
 ) -> tuple[list[Store], list[Store]]:
-    """``a and b``, ``a or b``: the later parts run on the paths that the earlier leave open."""
+    """``a and b``, ``a or b``: the later parts run on the paths that the earlier ones continue."""
     stop = isinstance(test.op, ast.Or)
     going, decided = [store], list[Store]()
     for part in test.values:
@@ -96,7 +96,7 @@ def _decide_parts(
 def outcomes(
     interpreter: Interpreter, test: ast.expr, value: Value, store: Store, frame: Frame
 ) -> Iterator[tuple[Value, Store, bool]]:
-    """How a test with this value may come out: the alternative, the path, whether it holds."""
+    """The possible outcomes of a test: the alternative, the path, whether the test holds."""
     for choice in joins.alternatives(value):
         if not store.allows(choice.facts):
             continue
@@ -114,7 +114,7 @@ def assume(
     store: Store,
     frame: Frame,
 ) -> bool:
-    """Write into the store what the test's outcome says; False where it cannot come out so."""
+    """Write the facts of a test's outcome to the store; False where the outcome is impossible."""
     known = interpreter.truth(value, store)
     if known is not None and known is not truth:
         return False
@@ -129,7 +129,7 @@ def assume(
 
 
 def _imply(key: Key, truth: bool, store: Store) -> None:
-    """What follows for an opaque value that was compared with constants."""
+    """The facts about an opaque value that was compared with constants."""
     match key.provenance:
         case Operation("Eq", (left, right)):
             if truth:
@@ -214,7 +214,7 @@ def _keep(
     frame: Frame,
     keep: Callable[[Value], bool],
 ) -> bool:
-    """Leave a variable or attribute only those alternatives that a test allows."""
+    """Restrict a variable or attribute to the alternatives that a test allows."""
     if not isinstance(expression, (ast.Name, ast.Attribute)):
         return True
     with interpreter.findings.silenced():
@@ -253,7 +253,7 @@ def _refine_comparison(
 def _refine_sizes(
     interpreter: Interpreter, left_node: ast.expr, right_node: ast.expr, store: Store, frame: Frame
 ) -> None:
-    """``self.rows == self.columns``: what is called like an axis is taken for its size."""
+    """``self.rows == self.columns``: an attribute with the name of an axis is its size."""
     words = [str(getattr(n, "attr", None) or getattr(n, "id", "")) for n in (left_node, right_node)]
     one, other = (interpreter.declarations.size_of_axis(word, store, frame) for word in words)
     if not isinstance(one, Unknown) and not isinstance(other, Unknown):
@@ -281,7 +281,7 @@ def tensor_address(opaque: Opaque) -> Address:
 
 
 def is_tensor(opaque: Opaque, store: Store) -> bool:
-    """Whether an unknown value was tested to be a tensor, or was changed as one in place."""
+    """Whether an unknown value was tested to be a tensor, or was changed in place as one."""
     if store.get(tensor_address(opaque)) is not None:
         return True
     return store.get(Fact(("tensor", opaque.key))) is True
@@ -297,7 +297,7 @@ def _refine_rank(
     value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
         if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
-            store.set(Fact(("tensor", value.key)), True)  # what has a method `dim` is a tensor
+            store.set(Fact(("tensor", value.key)), True)  # a value with a method `dim` is a tensor
         if not is_tensor(value, store):
             store.set(Fact(("rank", value.key)), right_node.value)
             return
@@ -313,7 +313,7 @@ def _refine_rank(
 
 
 def _subject_of_rank(expression: ast.expr) -> ast.expr | None:
-    """The tensor whose rank an expression is."""
+    """The tensor whose rank an expression computes."""
     if isinstance(expression, ast.Call) and isinstance(expression.func, ast.Attribute):
         return expression.func.value if expression.func.attr in ("dim", "ndimension") else None
     if isinstance(expression, ast.Attribute):
@@ -334,8 +334,8 @@ def _refine_dtype(
 ) -> None:
     """``x.dtype == torch.bool``, ``x.dtype in (…)``, ``x.is_floating_point()``.
 
-    Where a declared dtype leaves nothing of what the test says, the test counts: the program asks
-    because the declaration need not hold.
+    Where the declared dtype contradicts the test, the test counts: the program asks because the
+    declaration need not hold.
     """
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.NotEq, ast.IsNot, ast.NotIn)):
         truth = not truth
@@ -354,7 +354,7 @@ def _learn_dtype(key: Key, tested: frozenset[str], truth: bool, store: Store) ->
 
 
 def _learn_device(key: Key, other_value: Value, truth: bool, store: Store) -> None:
-    """``x.device.type == "cuda"``, ``x.device == device``; what is not so tells nothing."""
+    """``x.device.type == "cuda"``, ``x.device == device``; inequality implies nothing."""
     asked = device_values.asked(key)
     if truth and asked is not None and device_values.is_device(other_value):
         _place(asked, devices.of_tensor(device_values.name_of(other_value)), store)
@@ -370,10 +370,10 @@ def _learn_cuda(key: Key, truth: bool, store: Store) -> None:
 
 
 def _place(question: tuple[Hashable, Tensor], device: str, store: Store) -> None:
-    """A tensor is on this device.
+    """Narrow a tensor to a device.
 
-    `question` is the address and the content of the tensor that was asked. Where the device is one
-    of several that the program chose from, it is unknown from here on.
+    `question` is the address and the content of the queried tensor. Where the device is one of
+    several that the program chose from, it is unknown from here on.
     """
     address, tensor = question
     value = TensorValue(address, Held(tensor))
@@ -400,7 +400,7 @@ def _narrow_dtype(
 def _tested_dtypes(
     interpreter: Interpreter, test: ast.expr, store: Store, frame: Frame
 ) -> tuple[ast.expr | None, frozenset[str]]:
-    """The tensor whose dtype is tested, and the dtypes that it is tested for."""
+    """The tensor whose dtype is tested, and the dtypes of the test."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         left, right = test.left, test.comparators[0]
         if not _reads_dtype(left) and not isinstance(test.ops[0], (ast.In, ast.NotIn)):
@@ -426,7 +426,7 @@ def _reads_dtype(expression: ast.expr) -> bool:
 
 
 def _dtypes(value: Value, store: Store) -> frozenset[str]:
-    """A dtype, or those that a list has; none where one of them is not known."""
+    """A dtype, or those in a list; empty where one of them is unknown."""
     case_items: object = (value,)
     if isinstance(value, (TupleValue, ListValue)):
         case_items = value.items if isinstance(value, TupleValue) else joins.items(value, store)
@@ -451,7 +451,7 @@ def _refine_names(
     names = [item.value for item in listed.items if isinstance(item, Const)]
     subject = interpreter.evaluate(left_node.value, store, frame)
     if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
-        store.set(Fact(("tensor", subject.key)), True)  # hardly anything else has such names
+        store.set(Fact(("tensor", subject.key)), True)  # few other values have such names
     tensor = _tensor(interpreter, left_node.value, store, frame)
     if tensor is None:
         return
@@ -489,7 +489,7 @@ def _refine_call(
 
 
 def is_instance(interpreter: Interpreter, value: Value, kind_value: Value) -> bool | None:
-    """Whether a value is of a type, or of one of a tuple of types; None where that is not known."""
+    """Whether a value is an instance of a type, or of one in a tuple; None where unknown."""
     if isinstance(kind_value, TupleValue):
         answers = [is_instance(interpreter, value, one) for one in kind_value.items]
         return True if True in answers else None if None in answers else False
@@ -509,14 +509,14 @@ def _has_unknown_base(interpreter: Interpreter, value: Instance) -> bool:
 
 
 def _is_layer(interpreter: Interpreter, nn_module: TorchModule, key: str) -> bool | None:
-    """Whether a layer of torch is of a class; some derive from others of these."""
+    """Whether a layer of torch is an instance of a class; some classes derive from others."""
     if nn_module.key == key:
         return True
     known = key.startswith("nn.") and interpreter.torch.has(key, "c")
     return False if known and (nn_module.key, key) not in _DERIVED else None
 
 
-# The layers that derive from others (torch.nn.modules).
+# The layers that derive from other layers (torch.nn.modules).
 _DERIVED = {
     ("nn.ReLU6", "nn.Hardtanh"),
     ("nn.CosineEmbeddingLoss", "nn.CosineSimilarity"),

@@ -1,4 +1,4 @@
-"""What each expression gave, over all the times it was reached: for `reveal`, and for comparing."""
+"""The values of each expression over all its evaluations: for `reveal`, and for `compare`."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ from namecheck.interpreter.domain.values import (
     Value,
 )
 
-# How many different values of one expression are kept apart.
+# How many different values of one expression are kept separate.
 _KINDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What is known of one expression over all the times it was reached.
+    """The facts about one expression over all its evaluations.
 
-    `values` cover each of them: a `Tensor`, a `Many`, a tuple of such; UNKNOWN stands for any other
-    value too. `findings` are the contradictions found in it, those that the program expects
-    and catches included; a time that ends in one gives no value. It was reached `times` times,
-    and `gave` a value so many times. `operator` tells whether it is an operator of the table that
-    was applied; `informed` whether each time the names of all that it was given were known, `sized`
-    whether the sizes were as well.
+    `values` cover each value: a `Tensor`, a `Many`, a tuple of such; UNKNOWN covers any other value
+    too. `findings` are its contradictions, including those that the program expects and catches; an
+    evaluation that ends in one has no value. The expression was evaluated `times` times, and `gave`
+    a value so many times. `operator` is whether an operator of the table was applied; `informed`
+    whether the names of all its operands were always known, `sized` whether the sizes were.
     """
 
     values: tuple[Any, ...] = ()
@@ -53,7 +52,7 @@ class Observation:
 
     @property
     def value(self) -> Any:
-        """What covers all the values."""
+        """The least upper bound of all values."""
         return reduce(join, self.values) if self.values else UNKNOWN
 
 
@@ -62,7 +61,7 @@ Observations: TypeAlias = Mapping[str, Mapping[Position, Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The call that made a layer or a partial function, and which arguments were given there."""
+    """The call that made a layer or a partial function, and the arguments passed there."""
 
     node: ast.AST
     args: int
@@ -71,10 +70,10 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """One time that an operator of the table was applied: what it was given, and what it gave.
+    """One application of an operator of the table: its arguments and its result.
 
-    `begun` tells which arguments were given beforehand: the application is then told a second time
-    where they were, `early`.
+    `begun` says which arguments were passed beforehand: the application is then recorded a second
+    time where they were passed, as `early`.
     """
 
     operator: str
@@ -88,11 +87,10 @@ class Application:
 
 @dataclass(slots=True)
 class Applications:
-    """The different times that operators were applied at one expression.
+    """The different applications of operators at one expression.
 
-    `otherwise` tells that it was also reached without: its operands may have been no tensors;
-    `unknown` that what it is called on, or read of, may have been anything; `open` that it had
-    arguments of which not even the number is known.
+    `otherwise` says that it was also evaluated without one: its operands may be no tensors;
+    `unknown` that its receiver may be anything; `open` that it had an unknown number of arguments.
     """
 
     each: list[Application] = field(default_factory=list)
@@ -103,9 +101,9 @@ class Applications:
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
-    """The dims of one tensor-valued expression, as `Dims.brief` writes them.
+    """The dims of one tensor-valued expression, as `Dims.brief` prints them.
 
-    `labels` is what its ``names`` are when it runs; None where that is not known.
+    `labels` is its ``names`` at run time; None where that is unknown.
     """
 
     span: Span
@@ -116,9 +114,9 @@ class Reveal:
 
 @dataclass(slots=True)
 class Record:
-    """One expression: the different values it had, its findings, and how often it was reached.
+    """One expression: its different values, its findings, and the number of its evaluations.
 
-    `unknown` tells that it may have had any value at all.
+    `unknown` says that it may have had any value at all.
     """
 
     seen: list[Any] = field(default_factory=list)
@@ -131,7 +129,7 @@ class Record:
     unknown: bool = False
 
     def add(self, value: Any) -> None:
-        """Enter a value; of many different ones what covers them all is kept."""
+        """Add a value; too many different ones are replaced by their least upper bound."""
         if value not in self.seen:
             self.seen.append(value)
             if len(self.seen) > _KINDS:
@@ -139,7 +137,7 @@ class Record:
 
 
 class Recorder:
-    """Records expressions while the program is run; what operators were given, if asked."""
+    """Records expressions while the program is interpreted; operands of operators on request."""
 
     def __init__(self, *, applications: bool = False) -> None:
         self._records: dict[ast.AST, Record] = {}
@@ -154,7 +152,7 @@ class Recorder:
         return record
 
     def value(self, node: Node, value: Value, store: Store) -> None:
-        """An expression was reached, and gave a value."""
+        """Record an evaluation and its value."""
         record = self._record(node)
         record.times += 1
         if self._keeps:
@@ -166,7 +164,7 @@ class Recorder:
             record.add(observed(one, store))
 
     def applied(self, node: Node, informed: bool, sized: bool) -> None:
-        """An operator of the table was applied; whether names, and sizes, were all known."""
+        """Record an application of an operator; whether names, and sizes, were all known."""
         record = self._record(node)
         record.operator = True
         record.informed = record.informed and informed
@@ -175,7 +173,7 @@ class Recorder:
             self._applied.add(node)
 
     def application(self, node: Node, application: Application) -> None:
-        """What an operator was given, and what came of it."""
+        """Record the operands and the result of an operator."""
         if self._keeps:
             self._keep(node, application)
             if application.begun is not None:
@@ -187,7 +185,7 @@ class Recorder:
             known.each.append(application)
 
     def open(self, node: Node) -> None:
-        """A star brought an operator arguments that are not known."""
+        """Record that a star passed unknown arguments to an operator."""
         if self._keeps:
             self._applications.setdefault(node, Applications()).open = True
 
@@ -198,7 +196,7 @@ class Recorder:
             self._applications.setdefault(node, Applications()).otherwise = True
 
     def applications(self, source: Source) -> dict[Position, Applications]:
-        """What was applied at the calls and attributes of a file that were reached."""
+        """The applications at the calls and attributes of a file that were evaluated."""
         by_position: dict[Position, Applications] = {}
         for node in ast.walk(source.tree):
             applied = self._applications.get(node)
@@ -209,17 +207,17 @@ class Recorder:
         return by_position
 
     def contradictions(self, source: Source) -> tuple[Finding, ...]:
-        """What was found in a file, with what the program expects and catches."""
+        """The contradictions of a file, including those that the program expects and catches."""
         return tuple(
             finding for _, record in self.records(source) for finding in record.findings.values()
         )
 
     def finding(self, node: Node, finding: Finding) -> None:
-        """A contradiction was found at an expression."""
+        """Record a contradiction at an expression."""
         self._record(node).findings.setdefault((finding.span, finding.code), finding)
 
     def records(self, source: Source) -> Iterator[tuple[Node, Record]]:
-        """The expressions of a file that were reached, with what was recorded of them."""
+        """The expressions of a file that were evaluated, with their records."""
         for node in ast.walk(source.tree):
             record = self._records.get(node)
             if record is not None and not isinstance(node, (ast.Constant, ast.Slice)):
@@ -227,7 +225,7 @@ class Recorder:
                 yield node, record
 
     def observations(self, source: Source) -> dict[Position, Observation]:
-        """Every expression of a file that was reached, by its position."""
+        """Every expression of a file that was evaluated, by its position."""
         return {
             position(node): Observation(
                 tuple(record.seen),
@@ -268,7 +266,7 @@ def _labels(dims: Dims) -> tuple[Label | None, ...] | None:
 
 
 def observed(value: Value, store: Store) -> Any:
-    """What of a value is worth telling: its tensors; UNKNOWN where it has none."""
+    """The observable part of a value: its tensors; UNKNOWN where it has none."""
     if isinstance(value, TensorValue):
         return joins.held(value, store).tensor
     if isinstance(value, TupleValue):
@@ -293,7 +291,7 @@ def _is_contradiction(value: Value) -> bool:
 
 
 def join(left_value: Any, right_value: Any) -> Any:
-    """What covers two observed values."""
+    """The least upper bound of two observed values."""
     if left_value == right_value:
         return left_value
     if isinstance(left_value, Tensor) and isinstance(right_value, Tensor):

@@ -1,4 +1,4 @@
-"""The parts of the evaluation that are known by several verbs, as protocols (see `interpreter`)."""
+"""Protocols of the evaluation's parts with several verbs (see `interpreter`)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.frames import Call, Frame
 
-# What is done with an item on a path: the paths on which the next one is asked for.
+# Processes an item on a path: the paths on which the next item is requested.
 Each: TypeAlias = Callable[[Value, Store], list[Store]]
-# What is done within a context: the paths that reach its end.
+# Runs the code within a context: the paths that reach its end.
 Body: TypeAlias = Callable[[Store], list[Store]]
-# Items: those that are known, or what each of them is.
+# Items: the known ones, or a cover for each of them.
 Content: TypeAlias = tuple[Value, ...] | Repeated
 
 
@@ -35,28 +35,28 @@ class Generators(Protocol):
     """Runs generators."""
 
     def abandon(self, generator: Generator, store: Store) -> None:
-        """Nothing is known of what a generator has done or will give."""
+        """Make unknown what a generator has done and what it will yield."""
 
     def changed(self, generator: Generator, change: Callable[[Value, Store], Value]) -> Generator:
-        """A generator of which each item is changed before it is given."""
+        """A generator each of whose items is changed before it is yielded."""
 
     def cleans_up(self, generator: Generator) -> bool:
-        """Whether a generator that is closed early has something left to do."""
+        """Whether a generator that is closed early has clean-up code."""
 
     def collect(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Content:
-        """All that a generator gives, when it is run to its end at once."""
+        """All items of a generator, run to its end at once."""
 
     def give_away(self, generator: Generator, store: Store, frame: Frame) -> None:
-        """Unknown code may run a generator, as far as it likes."""
+        """Pass a generator to unknown code, which may run it any number of steps."""
 
     def keep(self, generator: Generator, content: Content, store: Store) -> None:
-        """Remember what a generator still may give."""
+        """Store the items that a generator may still yield."""
 
     def loop_of(self, yield_node: ast.YieldFrom) -> tuple[ast.For, str]:
-        """``for x in items: yield x``, for ``yield from items``, and the variable of the items."""
+        """The loop ``for x in items: yield x`` for ``yield from items``, and its items variable."""
 
     def rest(self, generator: Generator, store: Store) -> Content | None:
-        """What a generator still may give; None where it was not asked yet."""
+        """The items that a generator may still yield; None where it was not started."""
 
     def run(
         self,
@@ -68,40 +68,40 @@ class Generators(Protocol):
         *,
         guarded: bool = False,
     ) -> list[tuple[Store, Value]] | None:
-        """Run a generator from its start; the paths that reach its end, with what they return."""
+        """Run a generator from its start; the paths that reach its end, and what they return."""
 
     def sample(
         self, generator: Generator, node: Node, store: Store, frame: Frame, *, asked: bool = True
     ) -> Content:
-        """What a generator may give to one who may leave it at any item."""
+        """The items of a generator that may be abandoned after any item."""
 
     def step(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Value | None:
-        """The next item; None where there is none left."""
+        """The next item; None where there is none."""
 
 
 class Declarations(Protocol):
-    """Holds values against annotations, and makes them from annotations."""
+    """Checks values against annotations, and makes values from annotations."""
 
     def assigned(
         self, assignment: ast.AnnAssign, value: Value, store: Store, frame: Frame
     ) -> Value:
-        """What an annotated variable holds: the value, with the dims that are declared."""
+        """The value of an annotated variable, with the declared dims."""
 
     def bound(
         self, function: FunctionValue, environment: Environment, store: Store
     ) -> Bindings | None:
-        """What the axes of a function stand for in a call; None where its result says nothing."""
+        """The axis bindings of a call; None where the declared result has no dims."""
 
     def enter(
         self, function: FunctionValue, environment: Environment, call: Call, store: Store
     ) -> bool:
-        """Bind what the parameters declare to the arguments; False where they contradict."""
+        """Bind the declared parameters to the arguments; False where they contradict."""
 
     def entries(self, cls: ClassValue, store: Store) -> Value:
-        """An unknown dict of a TypedDict: its axes are those of the dict."""
+        """An unknown dict of a TypedDict: its axes belong to the dict."""
 
     def field(self, instance: Instance, name: str, store: Store) -> Value | None:
-        """The attribute of an instance that its class only declares; None if it does not."""
+        """An attribute of an instance that its class only declares; None if it does not."""
 
     def filled(
         self,
@@ -110,24 +110,24 @@ class Declarations(Protocol):
         call: Call,
         instance: Instance | None = None,
     ) -> dict[str, Value]:
-        """The fields of a new instance, held against what is declared of them together."""
+        """The fields of a new instance, checked together against their declarations."""
 
     def gives(self, function: FunctionValue) -> bool:
-        """Whether a function declares what it gives."""
+        """Whether a function declares its result."""
 
     def leave(self, return_node: ast.Return, value: Value, store: Store, frame: Frame) -> None:
-        """Hold what a function returns against what it declares."""
+        """Check a function's return value against its declaration."""
 
     def named_tuple(self, cls: ClassValue, store: Store) -> Value:
         """An unknown named tuple: its axes are its own."""
 
     def names_axes(self, maker: FunctionValue, cls: ClassValue) -> bool:
-        """Whether a constructor, or the body of its class, names axes of what it sets."""
+        """Whether a constructor, or the fields of its class, have axes in their annotations."""
 
     def parameter(
         self, function: FunctionValue, name: str, instance: Instance | None, store: Store
     ) -> Value | None:
-        """An unknown argument, as it is declared; None where it is not."""
+        """An unknown argument with its declared type; None where it has none."""
 
     def result(
         self,
@@ -137,38 +137,38 @@ class Declarations(Protocol):
         value: Value,
         store: Store,
     ) -> Value:
-        """What a call gives, by what the function declares where its body does not tell."""
+        """The declared result of a call, where the function's body leaves it unknown."""
 
     def seed(self, instance: Instance, method: FunctionValue, store: Store) -> None:
-        """The axes of an instance that its method names are those of the method."""
+        """Bind the axes of an instance that its method mentions to the axes of the method."""
 
     def size_of_axis(self, axis: str, store: Store, frame: Frame) -> Size:
-        """The size of what a function calls so in its annotations; UNKNOWN if it does not."""
+        """The size of the axis with this name in a function's annotations; UNKNOWN without one."""
 
     def speak(self, function: FunctionValue) -> bool:
-        """Whether a function declares dims, of its parameters or of its result."""
+        """Whether a function declares dims of its parameters or its result."""
 
 
 class Imports(Protocol):
-    """Binds what import statements bind."""
+    """Runs import statements."""
 
     def environment(self, path: str, store: Store) -> Environment | None:
-        """The frame of a module that was imported on this path."""
+        """The environment of a module that was imported on this path."""
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
-        """The file that a module is to a file, or the module of this name in that package."""
+        """The file of a module that a file imports, or of a module of that package."""
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
-        """What a file of the program has under a name; None where the path is not of a file."""
+        """The value of a name in a file of the program; None where the path is not of a file."""
 
     def resolve(self, value: Value, store: Store) -> Value:
-        """What a variable really holds."""
+        """The value of a variable, imports resolved."""
 
     def starred(self, environment: Environment, name: str, store: Store) -> Value | None:
-        """What a module has under a name from others, without a variable of this name."""
+        """The value of a name that a module has from a star import; it has no such variable."""
 
     def listed(self, value: Value, store: Store) -> list[str] | None:
-        """The words of ``__all__``; None where they are not known."""
+        """The words of ``__all__``; None where they are unknown."""
 
     def run_file(self, frame: Frame, store: Store) -> list[Store]:
         """Run the top level of the file that is imported."""
@@ -202,4 +202,4 @@ class WithStatements(Protocol):
     def around(
         self, with_items: Sequence[ast.withitem], run_block: Body, store: Store, frame: Frame
     ) -> list[Store]:
-        """Run what stands in a ``with`` block, the first context outermost."""
+        """Run the body of a ``with`` block, the first context outermost."""

@@ -98,7 +98,7 @@ _SPECIAL: Final[Mapping[str, tuple[str, str]]] = {
     "UAdd": ("__pos__", "__pos__"),
     "Invert": ("__invert__", "__invert__"),
 }
-# The operator that a special method stands for, and whether its receiver is the right operand.
+# The operator of a special method, and whether its receiver is the right operand.
 SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
     method: (name, bool(reflected))
     for name, pair in reversed(tuple(_SPECIAL.items()))
@@ -134,7 +134,7 @@ def apply(
 
 
 def _on_sizes(name: str, values: list[Value], store: Store) -> Value | None:
-    """An operator on sizes known by their symbols; None where it cannot be computed."""
+    """An operator on sizes with symbols; None where it cannot be computed."""
     sizes_ = (size_of(value) for value in values)
     known = [equalities.size(size, store) for size in sizes_ if size is not None]
     if len(known) != len(values):
@@ -171,13 +171,13 @@ def _on_tensors(
     if key is None or key not in interpreter.context.rows:
         return store.ledger.fresh("operator")
     if not all(_may_meet_tensor(value) for _, value in operands):
-        return store.ledger.fresh("comparison", "bool")  # of two kinds: no business of the tensor's
+        return store.ledger.fresh("comparison", "bool")  # two kinds: irrelevant for tensors
     args = [_number(value) for _, value in operands]
     return interpreter.torch.call(key, args, {}, node, store, frame, operands)
 
 
 def _may_meet_tensor(value: Value) -> bool:
-    """Whether a tensor's operator takes the value, rather than leave it to the other side."""
+    """Whether a tensor's operator accepts the value, instead of leaving it to the other operand."""
     if isinstance(value, Const):
         return isinstance(value.value, (bool, int, float, complex))
     return isinstance(value, (TensorValue, Opaque))
@@ -197,7 +197,7 @@ def augmented(
     store: Store,
     frame: Frame,
 ) -> Value:
-    """``target op= value``: in place on what can change in place."""
+    """``target op= value``: in place on mutable values that support it."""
     target = operands[0][1]
     key = python_operators().get(name)
     if isinstance(target, TensorValue) and key is not None:
@@ -220,7 +220,7 @@ def augmented(
 
 
 def too_big(values: Sequence[Any]) -> bool:
-    """Whether what grows with these constants may become larger than is worth computing."""
+    """Whether growth by these constants may exceed the size that is worth computing."""
     return any(
         isinstance(v, (int, str, bytes)) and (v if isinstance(v, int) else len(v)) > _BIG
         for v in values
@@ -228,7 +228,7 @@ def too_big(values: Sequence[Any]) -> bool:
 
 
 def too_wide(template: str) -> bool:
-    """Whether a template asks for fields of more places than is worth writing."""
+    """Whether a template has fields wider than is worth formatting."""
     return _WIDE.search(template) is not None
 
 
@@ -365,7 +365,7 @@ def _equal(name: str, left: Value, right: Value, store: Store) -> Value:
 
 
 def equality(left: Value, right: Value, store: Store) -> Key:
-    """The key of whether two values are equal, whichever stands first."""
+    """The key for the equality of two values, whatever their order."""
     pair = joins.identity(left, store), joins.identity(right, store)
     return Key(Operation("Eq", tuple(sorted(pair, key=hash))))
 
@@ -383,7 +383,7 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
 
 
 def equal(left: Value, right: Value, store: Store) -> bool | None:
-    """Whether two values are equal; None where that is not known."""
+    """Whether two values are equal; None where that is unknown."""
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
     if isinstance(left, Opaque) or isinstance(right, Opaque):
@@ -406,7 +406,7 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
 
 
 def _is_only_itself(value: Instance, store: Store) -> bool:
-    """Whether an instance equals no constant: all of its classes are here, and none compares."""
+    """Whether an instance equals no constant: no class of it is unknown or defines equality."""
     classes = [value.cls]
     for cls in classes:
         if cls.style not in ("plain", "dataclass") or store.get((cls.address, "__eq__")):
@@ -420,7 +420,7 @@ def _is_only_itself(value: Instance, store: Store) -> bool:
 
 
 def _excluded(left: Value, right: Value, store: Store) -> bool | None:
-    """False where what is assumed of an opaque value says that it is not this constant."""
+    """False where a fact says that an opaque value is not this constant; else None."""
     for opaque, other in ((left, right), (right, left)):
         if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
             continue
@@ -450,7 +450,7 @@ def _relation(
     store: Store,
     frame: Frame,
 ) -> Value:
-    """``is`` and ``in`` and what negates them."""
+    """``is`` and ``in``, and their negations."""
     left, right = values
     positive = name not in _NEGATED
     if name in ("Is", "IsNot"):
@@ -519,7 +519,7 @@ def _contains(
 
 
 def _is_one_of(item: Value, known_items: tuple[Value, ...], store: Store) -> bool:
-    """Whether an opaque value was found to be one of some constants that are all here."""
+    """Whether a fact restricts an opaque value to constants that are all in this list."""
     if not isinstance(item, Opaque):
         return False
     among: tuple[Value, ...] | None = store.get(Fact(("among", item.key)))
@@ -534,7 +534,7 @@ def _user_defined(
     store: Store,
     frame: Frame,
 ) -> Value | None:
-    """The special method of an instance that stands for the operator."""
+    """The special method of an instance that implements the operator."""
     if name not in _SPECIAL:
         return None
     for receiver, method, rest in (

@@ -69,7 +69,7 @@ class Statements:
             self._cases[ast.TryStar] = self._try
 
     def execute(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
-        """The paths that come out at the end of a block; none where all leave it."""
+        """The paths that reach the end of a block; none where all leave it."""
         entry = common(stores) if stores else None
         for statement in body:
             if len(stores) == 1:
@@ -85,7 +85,7 @@ class Statements:
         return stores
 
     def one(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
-        """The paths that come out of one statement."""
+        """The paths that continue after one statement."""
         case = self._cases.get(type(statement))
         if case is None:
             return [store]
@@ -96,7 +96,7 @@ class Statements:
         return [store] if ends is None else ends
 
     def unroll_limit(self, frame: Frame) -> int:
-        """How many items a loop here is followed one by one."""
+        """How many items of a loop are followed one by one here."""
         return self.loops.limit(frame)
 
     # Binding
@@ -163,7 +163,7 @@ class Statements:
         store: Store,
         write: Callable[[Value, Store], None],
     ) -> list[Store]:
-        """Follow each alternative of a value on a path of its own."""
+        """Follow each alternative of a value on a separate path."""
         if not isinstance(value, Union) or _is_foreign(value) or device_values.is_choice(value):
             write(value, store)
             return [store]
@@ -183,7 +183,7 @@ class Statements:
         store: Store,
         frame: Frame,
     ) -> Value:
-        """``target op= value`` without the binding of the target."""
+        """``target op= value`` without binding the target."""
         return python_operators.augmented(self.interpreter, name, node, operands, store, frame)
 
     # Simple statements
@@ -250,7 +250,7 @@ class Statements:
         return []
 
     def _one_return(self, returns: list[tuple[Store, Value]]) -> tuple[Store, Value]:
-        """Paths that return, joined to one because there are many of them."""
+        """Merge the paths that return, because there are many of them."""
         stores = [store for store, _ in returns]
         value = returns[0][1]
         for joiner, (_, other) in zip(merges.joiners(stores), returns[1:], strict=True):
@@ -259,7 +259,7 @@ class Statements:
 
     def _raise(self, raise_node: ast.Raise, store: Store, frame: Frame) -> list[Store]:
         error = guards.error_of(self.interpreter, raise_node.exc, store, frame)
-        # Making a built-in error raises no other: only its arguments may.
+        # Constructing a built-in error raises no other error; only its arguments may.
         made = (
             raise_node.exc.args
             if error and isinstance(raise_node.exc, ast.Call)
@@ -273,7 +273,7 @@ class Statements:
     def _assert(self, assertion: ast.Assert, store: Store, frame: Frame) -> list[Store]:
         holds, fails = narrowing.decide(self.interpreter, assertion.test, store, frame)
         if not holds and not isinstance(assertion.test, ast.Constant):
-            return fails  # an assertion that fails for us may only be one that we misjudge
+            return fails  # a failing assertion may only be one that the analysis misjudges
         if store.get(FOREIGN) is None:
             for path in holds:
                 path.set(FOREIGN, None)  # it is meant for this version after all
@@ -328,13 +328,13 @@ class Statements:
         ends = self.execute(if_node.body, holds, frame)
         ends += self.execute(if_node.orelse, fails, frame)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
-            # Here the versions meet again.
+            # The paths of different versions merge here.
             ends = [merges.merged(store, ends)]
             ends[0].set(FOREIGN, None)
         if len(ends) < 2 or merges.differ_in_names(store, ends):
             return [end.flattened(store) for end in ends]
         if frame.exits == left:
-            # No path left the branches early, so none stands on this store as it was before them.
+            # No path left the branches early, so the store before them is not used any more.
             store.absorb(merges.merge(store, ends))
             return [store]
         return [merges.merged(store, ends)]
@@ -367,10 +367,10 @@ class Statements:
         store: Store,
         frame: Frame,
     ) -> tuple[list[Store], Store | None, set[str]]:
-        """Run a block after which errors are handled.
+        """Run a block whose errors are handled.
 
-        The paths through it; what covers each state in which an error may have been raised, None
-        where none can be; and the types of the errors that certainly end a path.
+        Returns the paths through it; a store that covers each state in which an error may be
+        raised, None where none can be; and the types of the errors that certainly end a path.
         """
         progress = self.interpreter.progress
         unknowns = progress.unknowns
@@ -401,7 +401,7 @@ class Statements:
         return self.execute(try_node.finalbody, ends, frame) if ends else []
 
     def _finally(self, try_node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
-        """Paths that leave a ``try`` early, once its ``finally`` has run; returns have a value."""
+        """Run ``finally`` on the paths that leave a ``try`` early; returns have a value."""
         finished: list[Any] = []
         for path in paths:
             store = path[0] if isinstance(path, tuple) else path
@@ -410,7 +410,7 @@ class Statements:
         return finished
 
     def _guarded(self, try_node: ast.Try, store: Store, frame: Frame) -> list[Store]:
-        """A ``try`` with its handlers."""
+        """Run a ``try`` with its handlers."""
         interpreter, unknowns = self.interpreter, self.interpreter.progress.unknowns
         caught = [guards.of_handler(interpreter, h, store, frame) for h in try_node.handlers]
         wanted = [guard for guard in caught if not guard.again]
@@ -444,7 +444,7 @@ class Statements:
         store: Store,
         frame: Frame,
     ) -> FunctionValue:
-        """The function that a definition makes, its defaults evaluated here."""
+        """The function of a definition, its defaults evaluated here."""
         environment = frame.environment
         made = FunctionValue(
             definition,
@@ -487,7 +487,7 @@ class Statements:
             self.bind_name(definition.name, value, store, frame.environment)
 
     def _is_setter(self, node: Node, value: Value, store: Store, frame: Frame) -> bool:
-        """Keep a property's setter beside the property, under a name of its own."""
+        """Store a property's setter beside the property, under a name of its own."""
         if isinstance(value, TupleValue) and value.fields == ("setter", "function"):
             assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             self.bind_name(node.name, value.items[0], store, frame.environment)
@@ -508,5 +508,5 @@ class Statements:
 
 
 def _is_foreign(union: Union) -> bool:
-    """Whether it depends on a version which of its alternatives a value is."""
+    """Whether the library version decides which alternative a value is."""
     return any(FOREIGN.key == key for choice in union.alternatives for key, _ in choice.facts)

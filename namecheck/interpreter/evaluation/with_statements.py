@@ -1,4 +1,4 @@
-"""Contexts: what ``with`` binds, what the end of its block does, and which swallow errors."""
+"""Contexts: the target of ``with``, the end of its block, and which contexts swallow errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WithStatements:
     def around(
         self, with_items: Sequence[ast.withitem], run_block: Body, store: Store, frame: Frame
     ) -> list[Store]:
-        """Run what stands in a ``with`` block, the first context outermost."""
+        """Run the body of a ``with`` block, the first context outermost."""
         if not with_items:
             return run_block(store)
         item, *others = with_items
@@ -84,10 +84,10 @@ class WithStatements:
         store: Store,
         frame: Frame,
     ) -> list[Store] | None:
-        """Run a block where a generator yields; None where the generator is not followed.
+        """Run a block at the yield of a generator; None where the generator is not followed.
 
-        The paths that leave the block early go through the rest of the generator too: a cell tells
-        them from those that reach its end.
+        The paths that leave the block early run through the rest of the generator too: a cell marks
+        those that do not reach its end.
         """
         number = self.interpreter.new_address()
         way, brought = ("way", number), ("brought", number)
@@ -116,7 +116,7 @@ class WithStatements:
         return through
 
     def _entered(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> Value:
-        """What ``with value as name`` binds."""
+        """The value that ``with value as name`` binds."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__enter__", store)
             if found is not None:
@@ -125,7 +125,7 @@ class WithStatements:
         return self.interpreter.fresh("entered")
 
     def _leave(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> None:
-        """What the end of a ``with`` block does."""
+        """Run the exit of a ``with`` block."""
         if isinstance(value, Instance):
             found = class_lookup.method(value, "__exit__", store)
             if found is not None:
