@@ -18,6 +18,7 @@ from namecheck.core import devices, dtypes
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +351,7 @@ def _device(expression: ast.expr) -> str | None:
 
 def words(annotation: ast.expr) -> Iterator[ast.expr]:
     """The torch metadata in ``Annotated``: ``torch.float32``, ``torch.device(…)``."""
-    for node in ast.walk(annotation):
+    for node in nodes(annotation):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
             name = _dotted(node.value)
             if name is not None and name.rpartition(".")[2] == "Annotated":

@@ -14,6 +14,7 @@ from typing import Final
 from namecheck.core import syntax
 from namecheck.core.faults import TableError
 from namecheck.core.findings import Finding, Span
+from namecheck.core.garbage import seldom_collected
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Refused, Source
 from namecheck.interpreter.workspace import analysis as interpreter
@@ -79,6 +80,7 @@ class Checker:
             return Outcome((_unreadable(location, reason_of(error)),))
         return self.text(data, location, entry.settings, parses, leads)
 
+    @seldom_collected()
     def text(
         self, data: bytes, location: str, settings: Settings, parses: bool, leads: bool
     ) -> Outcome:

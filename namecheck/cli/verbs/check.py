@@ -26,6 +26,7 @@ from namecheck.cli.console import (
 )
 from namecheck.cli.fixes import CheckRun
 from namecheck.cli.verbs import Verb
+from namecheck.core.garbage import seldom_collected
 from namecheck.report import formats
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def _jobs(word: str) -> int:
     return number
 
 
+@seldom_collected()
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck import project
     from namecheck.project import settings

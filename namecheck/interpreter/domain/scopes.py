@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
+from namecheck.core.trees import add_children
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES: Final = frozenset({*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS})
+# What binds a name, or says to which scope one belongs.
+_BINDING: Final = frozenset(
+    {
+        ast.Name,
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        ast.ClassDef,
+        ast.Import,
+        ast.ImportFrom,
+        ast.Global,
+        ast.Nonlocal,
+        ast.ExceptHandler,
+        ast.MatchAs,
+        ast.MatchStar,
+        ast.MatchMapping,
+        ast.Yield,
+        ast.YieldFrom,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -35,9 +56,7 @@ def examine(node: ast.AST) -> ScopeInfo:
         body = [generator.target for generator in node.generators]
     else:
         body = getattr(node, "body", [])
-    for part in body:
-        for inner in _walk(part):
-            _note(inner, info)
+    _enter(body, info)
     info.local -= info.global_ | info.nonlocal_
     return info
 
@@ -47,12 +66,13 @@ def rebound(tree: ast.Module) -> frozenset[str]:
     places: Counter[str] = Counter()
     for statement in tree.body:
         looped = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
-        for inner in _walk(statement):
-            once = ScopeInfo()
-            _note(inner, once)
-            places.update(dict.fromkeys(once.local, 1 + looped))
+        for inner in _own(statement):
+            if inner.__class__ in _BINDING:
+                once = ScopeInfo()
+                _enter_one(inner, once)
+                places.update(dict.fromkeys(once.local, 1 + looped))
     again = {name for name, number in places.items() if number > 1}
-    for inner in ast.walk(tree):
+    for inner in statements(tree):
         if isinstance(inner, ast.Global):
             again.update(inner.names)
     return frozenset(again)
@@ -64,58 +84,33 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
     return every + [extra for extra in (signature.vararg, signature.kwarg) if extra]
 
 
-def _walk(node: ast.AST) -> Iterator[ast.AST]:
-    """The node and its descendants, without the bodies of inner scopes."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        if isinstance(current, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
-            continue
-        stack.extend(children(current))
-
-
-# Contexts, operators and plain constants: no name is bound below them.
-_BARE: Final = frozenset({"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "type_ignores"})
-
-
-_FIELDS: Final = {
-    kind: tuple(name for name in kind._fields if name not in _BARE)
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-}
-
-
-def children(node: ast.AST) -> list[ast.AST]:
-    """The child nodes of a node, without its context and its operators.
-
-    `ast.iter_child_nodes` yields these too, and takes several times as long.
-    """
-    nodes_below: list[ast.AST] = []
-    for name in _FIELDS[node.__class__]:
-        value = getattr(node, name, None)
-        if value.__class__ is list:
-            nodes_below += [item for item in value if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST):
-            nodes_below.append(value)
-    return nodes_below
-
-
-def statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """All statements below a node, inner scopes included; expressions are not visited."""
-    stack = [tree]
+def _enter(body: Iterable[ast.AST], info: ScopeInfo) -> None:
+    """Note what these nodes bind, and what is below them in the same scope."""
+    stack = [*body]
     while stack:
         node = stack.pop()
-        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-            for inner in getattr(node, name, ()):
-                if isinstance(inner, ast.stmt):
-                    yield inner
-                stack.append(inner)
+        kind = node.__class__
+        if kind in _BINDING:
+            _enter_one(node, info)
+        if kind not in _SCOPES:
+            add_children(node, stack)
 
 
-def _note(node: ast.AST, info: ScopeInfo) -> None:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-        info.local.add(node.id)
+def _own(statement: ast.stmt) -> Iterator[ast.AST]:
+    """A statement and what is below it, without the bodies of inner scopes."""
+    stack: list[ast.AST] = [statement]
+    while stack:
+        node = stack.pop()
+        yield node
+        if node.__class__ not in _SCOPES:
+            add_children(node, stack)
+
+
+def _enter_one(node: ast.AST, info: ScopeInfo) -> None:
+    """Note what one node binds."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, (ast.Store, ast.Del)):
+            info.local.add(node.id)
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         info.local.add(node.name)
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -130,6 +125,18 @@ def _note(node: ast.AST, info: ScopeInfo) -> None:
         info.local.add(node.rest)
     elif isinstance(node, (ast.Yield, ast.YieldFrom)):
         info.generator = True
+
+
+def statements(tree: ast.AST) -> Iterator[ast.stmt]:
+    """All statements below a node, inner scopes included; expressions are not visited."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+            for inner in getattr(node, name, ()):
+                if isinstance(inner, ast.stmt):
+                    yield inner
+                stack.append(inner)
 
 
 def is_stub(node: ast.AST) -> bool:

@@ -20,7 +20,7 @@ from namecheck.annotations.declarations import (
     speaks,
 )
 from namecheck.core.dataclasses import dataclass, field
-from namecheck.interpreter.domain.scopes import statements
+from namecheck.interpreter.domain.scopes import parameters, statements
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # The modules that export the words of annotations, under any alias.
@@ -156,10 +156,21 @@ class Annotations:
         return frozenset().union(*map(features_of, self._declared_in(class_node)))
 
     def _declared_in(self, node: ast.AST) -> Iterator[Declared]:
-        for inner in ast.walk(node):
-            annotation = getattr(inner, "annotation", None) or getattr(inner, "returns", None)
-            if isinstance(annotation, ast.expr):
-                yield self.read(annotation)
+        for annotation in _annotations(node):
+            yield self.read(annotation)
+
+
+def _annotations(definition: ast.AST) -> Iterator[ast.expr]:
+    """The annotations of a definition and of all statements below it."""
+    for statement in (definition, *statements(definition)):
+        if isinstance(statement, Function):
+            for argument in parameters(statement.args):
+                if argument.annotation is not None:
+                    yield argument.annotation
+            if statement.returns is not None:
+                yield statement.returns
+        elif isinstance(statement, ast.AnnAssign):
+            yield statement.annotation
 
 
 def fields(class_node: ast.ClassDef) -> Mapping[str, ast.expr]:

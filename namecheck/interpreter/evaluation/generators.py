@@ -8,6 +8,7 @@ from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Environment, Generator, Repeated, Value
@@ -162,7 +163,7 @@ class Generators:
 
     def cleans_up(self, generator: Generator) -> bool:
         """Whether a generator that is closed early has clean-up code."""
-        inner = ast.walk(generator.function.node)
+        inner = nodes(generator.function.node)
         return any(isinstance(node, (ast.Try, ast.With, ast.AsyncWith)) for node in inner)
 
     def loop_of(self, yield_node: ast.YieldFrom) -> tuple[ast.For, str]:

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from namecheck.core.syntax import Located as Node
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ClassValue, External, TupleValue, Value
 from namecheck.interpreter.evaluation.frames import Frame, Guard
@@ -23,7 +24,7 @@ def of_handler(
     interpreter: Interpreter, handler: ast.ExceptHandler, store: Store, frame: Frame
 ) -> Guard:
     """The guard of an exception handler."""
-    inner = (node for part in handler.body for node in ast.walk(part))
+    inner = (node for part in handler.body for node in nodes(part))
     again = any(isinstance(node, ast.Raise) for node in inner)
     types = _ALL
     if handler.type is not None:

@@ -14,9 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.method_names import CHANGING
-from namecheck.interpreter.domain.scopes import children
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     BoundMethod,
@@ -140,7 +140,7 @@ class Havoc:
             return True  # what it gives is to be known, too
         found = self._effects.get(function.node)
         if found is None:
-            found = self._effects[function.node] = any(map(_changes, _below(function.node)))
+            found = self._effects[function.node] = any(map(_changes, nodes(function.node)))
         return found
 
 
@@ -160,14 +160,6 @@ def _within(escaped: Iterable[Value], store: Store, depth: int = 0) -> Iterator[
             yield from _within(inner_values, store, depth + 1)
 
 
-def _below(node: ast.AST) -> Iterable[ast.AST]:
-    open_ = [node]
-    while open_:
-        current = open_.pop()
-        yield current
-        open_ += children(current)
-
-
 def _changes(node: ast.AST) -> bool:
     """Whether a node changes something in place, or a variable of another scope."""
     if isinstance(node, (ast.Global, ast.Nonlocal)):
@@ -185,6 +177,6 @@ def _written_by_methods(class_node: ast.ClassDef) -> Iterable[str]:
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if method.name == "__init__":
                 continue
-            for inner in ast.walk(method):
+            for inner in nodes(method):
                 if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
                     yield inner.attr

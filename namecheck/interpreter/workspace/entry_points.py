@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins
 from namecheck.interpreter.domain.provenance import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
@@ -285,7 +286,7 @@ class EntryPoints:
             return frozenset()
         names = self._names.get(node)
         if names is None:
-            attributes = (inner for inner in ast.walk(node) if isinstance(inner, ast.Attribute))
+            attributes = (inner for inner in nodes(node) if isinstance(inner, ast.Attribute))
             written = {inner.attr for inner in attributes if isinstance(inner.ctx, ast.Store)}
             names = self._names[node] = frozenset(written | self.interpreter.scope(node).local)
         return names
@@ -367,7 +368,7 @@ class EntryPoints:
 
 def _is_constant(annotation: ast.expr) -> bool:
     """Whether what is annotated so belongs to the class: ``ClassVar[int]``, ``Final``."""
-    words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in ast.walk(annotation)}
+    words = {getattr(n, "id", None) or getattr(n, "attr", None) for n in nodes(annotation)}
     return bool(words & {"ClassVar", "Final"})
 
 

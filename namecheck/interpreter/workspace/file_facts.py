@@ -32,6 +32,7 @@ class FileFacts:
         self._scopes: dict[ast.AST, scopes.ScopeInfo] = {}
         self._relevant: dict[ast.AST, frozenset[ast.AST]] = {}
         self._renames: dict[ast.AST, bool] = {}
+        self._tells: dict[ast.AST, bool] = {}
 
     def scope(self, node: ast.AST) -> scopes.ScopeInfo:
         """The names that a scope binds."""
@@ -55,11 +56,11 @@ class FileFacts:
 
     def tells_of_attributes(self, node: ast.AST) -> bool:
         """Whether a definition says anything of the attributes of tensors."""
-        return relevance.tells_of_attributes(node)
+        return relevance.tells_of_attributes(node, self._tells)
 
     def renames_in_place(self, source: Source) -> bool:
         """Whether a file changes the names that a tensor has, or their order."""
         renames = self._renames.get(source.tree)
         if renames is None:
-            renames = self._renames[source.tree] = relevance.renames_in_place(source.tree)
+            renames = self._renames[source.tree] = relevance.renames_in_place(source)
         return renames

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from namecheck.core import tensors
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import merges, scopes
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Environment, FunctionValue, Held, Value
@@ -103,4 +104,4 @@ class Program:
 
 
 def _speaks_of_main(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in nodes(test))

@@ -15,7 +15,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from namecheck.annotations.declarations import DTYPES
-from namecheck.interpreter.domain.scopes import children
+from namecheck.core.syntax import Source
+from namecheck.core.trees import add_children, children, nodes
 from namecheck.operators.shipped import column
 
 # Words that are no operators: settings of calls, and what knows or holds dtypes.
@@ -48,20 +49,43 @@ def _in_place() -> frozenset[str]:
     return frozenset(key for key, word in column("inplace").items() if word == "becomes")
 
 
-def tells_of_attributes(definition: ast.AST) -> bool:
-    """Whether a function says anything of the attributes of tensors."""
+def tells_of_attributes(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
+    """Whether a function says anything of the attributes of tensors.
+
+    `known` has the answers for the definitions of the file that were asked for, and for those
+    within them.
+    """
+    answer = known.get(definition)
+    if answer is None:
+        answer = known[definition] = _tells(definition, known)
+    return answer
+
+
+def _tells(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
     words = attribute_words()
-    return any(
-        (isinstance(node, ast.Attribute) and node.attr in words)
-        or (isinstance(node, ast.keyword) and node.arg in words)
-        for node in ast.walk(definition)
-    )
+    inner: list[ast.AST] = []
+    own = [definition]
+    for node in own:  # it grows meanwhile
+        if isinstance(node, ast.Attribute):
+            if node.attr in words:
+                return True
+        elif isinstance(node, ast.keyword):
+            if node.arg in words:
+                return True
+        elif isinstance(node, _DEFINITIONS) and node is not definition:
+            inner.append(node)
+            continue
+        add_children(node, own)
+    return any(tells_of_attributes(node, known) for node in inner)
 
 
-def renames_in_place(tree: ast.Module) -> bool:
+def renames_in_place(source: Source) -> bool:
     """Whether a file changes the names that a tensor has, or their order."""
     methods = _in_place()
-    for node in ast.walk(tree):
+    text = source.text
+    if text.isascii() and "names" not in text and not any(word in text for word in methods):
+        return False
+    for node in nodes(source.tree):
         if isinstance(node, ast.Attribute):
             set_ = node.attr == "names" and isinstance(node.ctx, ast.Store)
             if set_ or node.attr in methods:

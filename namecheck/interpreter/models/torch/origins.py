@@ -10,6 +10,7 @@ from namecheck.core.findings import Place, Span
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.core.tensors import Tensor
+from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins
 from namecheck.interpreter.domain.scopes import COMPREHENSIONS, FUNCTIONS
 from namecheck.interpreter.domain.store import Store
@@ -84,7 +85,7 @@ def is_within(place: Place, frame: Frame, source: Source) -> bool:
 
 def _written_out(word: str, node: Node) -> Node:
     """Where in a call a name is written out: the string or the keyword, else the whole call."""
-    for inner in ast.walk(node):
+    for inner in nodes(node):
         if isinstance(inner, ast.Constant) and inner.value == word:
             return inner
     return node

@@ -1,0 +1,94 @@
+"""Walks over syntax trees; `ast.walk` takes three times as long."""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+# The fields that hold no node, in whatever node they stand, or none that anybody looks for: the
+# context of a name, and the operator of an expression.
+_PLAIN: Final = frozenset(
+    [
+        "ctx",
+        "op",
+        "ops",
+        "id",
+        "attr",
+        "arg",
+        "module",
+        "level",
+        "asname",
+        "rest",
+        "is_async",
+        "simple",
+        "lineno",
+        "conversion",
+        "tag",
+        "str",
+        "kind",
+        "type_comment",
+        "type_ignores",
+        "kwd_attrs",
+    ]
+)
+# These hold a node in some kinds of nodes; in the kinds given here, words or a constant.
+_WORDS: Final = {
+    "name": [
+        "FunctionDef",
+        "AsyncFunctionDef",
+        "ClassDef",
+        "alias",
+        "ExceptHandler",
+        "MatchStar",
+        "MatchAs",
+        "TypeVar",
+        "ParamSpec",
+        "TypeVarTuple",
+    ],
+    "names": ["Global", "Nonlocal"],
+    "value": ["Constant", "MatchSingleton"],
+}
+
+
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that hold nodes."""
+    return tuple(
+        name
+        for name in kind._fields
+        if name not in _PLAIN and kind.__name__ not in _WORDS.get(name, ())
+    )
+
+
+_FIELDS: Final = {
+    kind: _fields(kind)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+# What has lists of nodes in which None may stand: ``{**more}``, a parameter without a default.
+_GAPPED: Final = frozenset({ast.Dict, ast.arguments})
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node, in order, without its context and its operators."""
+    nodes_below: list[ast.AST] = []
+    add_children(node, nodes_below)
+    return nodes_below
+
+
+def nodes(root: ast.AST) -> list[ast.AST]:
+    """A node and all below it, outer ones first, without contexts and operators."""
+    every = [root]
+    for node in every:  # it grows meanwhile
+        add_children(node, every)
+    return every
+
+
+def add_children(node: ast.AST, added: list[ast.AST]) -> None:
+    """Append the nodes right below a node to a list."""
+    kind = node.__class__
+    for name in _FIELDS[kind]:
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            added += [item for item in value if item] if kind in _GAPPED else value
+        elif value is not None:
+            added.append(value)
