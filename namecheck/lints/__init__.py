@@ -1,11 +1,11 @@
 """Lints: patterns that are no contradictions, and that only reading ahead can see.
 
-Each module of this folder is one lint; the folder is walked. The docstring of the module is what
-``namecheck rule CODE`` prints: a sentence, what the lint reports and why, and two programs, after
-the lines ``Bad:`` and ``Good:``. ``CODE`` is its number, the name of the file is its readable name
-(`namecheck.core.findings.lint_codes` reads the three). The class ``Lint`` is told of the events of
-an analysis (`namecheck.interpreter.evaluation.events`); one is made for each file. What several
-lints share is in `namecheck.lints.shared`.
+Each module of this folder is one lint and is discovered. ``namecheck rule CODE`` prints the
+docstring of the module: a sentence, what the lint reports and why, and two programs, after the
+lines ``Bad:`` and ``Good:``. ``CODE`` is its number, the name of the file is its readable name
+(`namecheck.core.findings.lint_codes` reads the three). The class ``Lint`` listens to the events of
+an analysis (`namecheck.interpreter.evaluation.events`); each file has its own instance. Code that
+several lints share is in `namecheck.lints.shared`.
 """
 
 from __future__ import annotations

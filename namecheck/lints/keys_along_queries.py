@@ -1,11 +1,11 @@
-"""What is called after the keys is laid along the queries, or the other way round.
+"""A vector named after the keys lies along the queries, or the other way round.
 
-The scores of self-attention are a square: both dims have the name of the sequence. Which of them is
-the queries' is told by the operands that they came from, if the code calls one of these `q`,
-`query` or `queries` and the other `k`, `key` or `keys`. A vector that has such a word in its name,
-as `key_padding_mask` has, belongs to the dim that came from the operand of that word. Laid along
-the other it raises nothing, as both are of one size. Where a name has both words, or none, nothing
-is told; nor where one vector is laid along both dims of the same scores.
+The scores of self-attention are a square: both dims have the name of the sequence. The operands
+tell which dim belongs to the queries, if the code calls one of them `q`, `query` or `queries` and
+the other `k`, `key` or `keys`. A vector with such a word in its name, such as `key_padding_mask`,
+belongs to the dim of the operand with that word. Along the other dim it raises no error, as both
+have the same size. The lint reports nothing where a name has both words, or none, or where one
+vector lies along both dims of the same scores.
 
 Bad:
 
@@ -71,7 +71,7 @@ _BROADCASTING: Final = ("scales", "divides", "meets")
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The tag of a tensor that code calls by a word of the queries or the keys: which, and where.
+    """The tag of a tensor that the code calls by a query or key word: which role, and where.
 
     `roles` has one of the two, or both.
     """
@@ -83,10 +83,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The tag of a product of queries and keys: which of its dims came from which.
+    """The tag of a product of queries and keys: which of its dims comes from which.
 
-    The two dims have one name. With them stand the words that code has for the queries and the
-    keys, and where the product was made.
+    The two dims have the same name. The tag also has the words in the code for the queries and the
+    keys, and the place of the product.
     """
 
     queries: Axis
@@ -97,25 +97,25 @@ class Scores:
 
 
 class _Part(NamedTuple):
-    """A tensor that an operator was given: its dims, and its tag."""
+    """A tensor operand: its dims, and its tag."""
 
     dims: Dims
     tag: Role | Scores | None
 
 
 class Lint(Listener):
-    """Follows which tensors are of the queries, which of the keys, and which are their products.
+    """Tracks which tensors are queries, which are keys, and which are their products.
 
-    The tags are of references, not of tensors: in ``attend(x, x, x)`` the same tensor is the query
-    and the key. Nothing is reported where the words say both, or nothing.
-    Source: docs/semantics.md, "Findings and lints".
+    The tags belong to references, not to tensors: in ``attend(x, x, x)`` the same tensor is the
+    query and the key. Nothing is reported where a word means both roles, or none. Source:
+    docs/semantics.md, "Findings and lints".
     """
 
     def __init__(self) -> None:
         self._doubts: Doubts[tuple[Place, str]] = Doubts()
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        """Judge what is broadcast to scores, and tag the result with its role."""
+        """Check the operands that are broadcast to scores, and tag the result with its role."""
         if not any(operand.value.tags for operand in applied.operands):
             return result
         parts = [_Part(dims, _tag(value)) for _, value, dims in applied.operands]
@@ -131,7 +131,7 @@ class Lint(Listener):
         return replace(result, tags=with_tag(result.tags, CODE, tag))
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
-        """Tag a tensor that is read by a word of the queries or the keys."""
+        """Tag a tensor that is read by a query or key word."""
         roles = roles_of(word)
         if not roles:
             return value
@@ -155,11 +155,11 @@ class Lint(Listener):
         return replace(value, tags=with_tag(value.tags, CODE, role))
 
     def findings(self, source: Source) -> Iterable[Finding]:
-        """What is laid along the wrong dim; a vector that is laid along both is meant so."""
+        """The vectors along the wrong dim; a vector along both dims is deliberate."""
         return self._doubts.findings()
 
     def _check_scores(self, applied: Applied, parts: Sequence[_Part]) -> None:
-        """Check each vector of one role that the operator broadcasts to scores."""
+        """Check each vector with one role that the operator broadcasts to scores."""
         for square, scores in parts:
             for vector, role in parts:
                 if isinstance(scores, Scores) and isinstance(role, Role):
@@ -192,7 +192,7 @@ class Lint(Listener):
 
 @cache
 def roles_of(called: str) -> frozenset[str]:
-    """The roles that an identifier speaks of: ``key_pad`` of the keys, ``qk_scale`` of none."""
+    """The roles that an identifier mentions: the keys in ``key_pad``, none in ``qk_scale``."""
     words = called.lower().split("_")
     before = ["", *words]
     roles = (
@@ -207,7 +207,7 @@ def _tag(reference: TensorValue) -> Role | Scores | None:
 
 
 def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | None:
-    """The tag of what an operator gives that is no contraction."""
+    """The tag of the result of an operator that is no contraction."""
     scores = [part.tag for part in parts if isinstance(part.tag, Scores)]
     if scores:
         alone = len(parts) == 1 or (len(scores) == 1 and applied.flow in _BROADCASTING)
@@ -217,7 +217,7 @@ def _tag_of_result(applied: Applied, parts: Sequence[_Part]) -> Role | Scores | 
 
 
 def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | None:
-    """The scores that the product of queries and keys gives, if it is square by name."""
+    """The scores in the product of queries and keys, if it is square by name."""
     roles = [tag for _, tag in parts if isinstance(tag, Role) and len(tag.roles) == 1]
     if len(parts) != 2 or len(roles) != 2 or roles[0].roles == roles[1].roles:
         return None
@@ -232,9 +232,9 @@ def _product(applied: Applied, parts: Sequence[_Part], dims: Dims) -> Scores | N
 
 
 def _square(applied: Applied, dims: Dims) -> tuple[Axis, Axis] | None:
-    """The two dims of one name that a product has from its first operand, and its second.
+    """The two dims with one name that a product takes from its first and its second operand.
 
-    None where it is not certain that they are the two, or that nothing else has their name.
+    None where it is uncertain that they are the two, or that no other dim has the name.
     """
     if not dims.complete or len(dims.prefix) < 2:
         return None
@@ -250,7 +250,7 @@ def _square(applied: Applied, dims: Dims) -> tuple[Axis, Axis] | None:
 
 
 def _from_each(applied: Applied, dims: Dims) -> list[tuple[Name, Name]]:
-    """The dims of two operands that are spelt out, each of which only the one of them has."""
+    """The dims of an explicit contraction that only one of the two operands has."""
     spelt = subscripts.of(applied)
     if spelt is None or len(spelt.operands) != 2:
         return []
@@ -267,7 +267,7 @@ def _from_each(applied: Applied, dims: Dims) -> list[tuple[Name, Name]]:
 
 
 def _laid(mine: Axis, opposite: Axis, square: Dims, vector: Dims) -> Axis | None:
-    """The one of the two dims of the scores that a vector is laid along, if it is just one."""
+    """The one of the two dims of the scores that a vector lies along, if it is just one."""
     if not vector.complete or not square.complete:
         return None
     if sum(word(name) == mine.name for name in vector.names) != 1:

@@ -1,10 +1,10 @@
-"""Named tensors of torch 2.12 are used, which torch 2.13 has no more.
+"""The program uses named tensors of torch 2.12, which torch 2.13 removed.
 
-torch 2.13 took named tensors out: `names=` is a TypeError there, `refine_names` an AttributeError.
-It is told once for each file that uses them, and only if the setting `torch = ">=2.13"`, or the
-dependencies in the nearest pyproject.toml, say that such a torch is meant. Nothing is told where a
-file of the run calls `namecheck.install()`, which puts them back. `namecheck migrate` does either:
-it puts that call in, or compiles the names away.
+torch 2.13 removed named tensors: `names=` is a TypeError there, `refine_names` an AttributeError.
+The lint reports once for each file that uses them, and only if the setting `torch = ">=2.13"`, or
+the dependencies in the nearest pyproject.toml, ask for such a torch. It reports nothing if a file
+of the run calls `namecheck.install()`, which restores them. `namecheck migrate` does either: it
+inserts that call, or compiles the names away.
 
 Bad:
 
@@ -43,7 +43,7 @@ _REMOVED: Final = frozenset(
 
 
 class Lint(Listener):
-    """Notes the calls of the API of named tensors, which torch 2.13 does not have."""
+    """Collects the calls of the named-tensor API, which torch 2.13 does not have."""
 
     on_request: ClassVar[bool] = True
     independent: ClassVar[bool] = True
@@ -52,12 +52,12 @@ class Lint(Listener):
         self._uses: dict[Node, str] = {}
 
     def on_call(self, operator: str, keywords: Iterable[str], node: Node) -> None:
-        """Note a call of a removed operator, or with the removed keyword."""
+        """Collect a call of a removed operator, or with the removed keyword."""
         if operator in _REMOVED or "names" in keywords:
             self._uses.setdefault(node, operator)
 
     def findings(self, source: Source) -> Iterator[Finding]:
-        """One finding for a file that uses the API: at its first use, with how many there are."""
+        """One finding for a file that uses the API: at its first use, with the number of uses."""
         if not self._uses:
             return
         places = [

@@ -1,8 +1,8 @@
-"""What is left of a square after a reduction is laid along its other dimension.
+"""The reduction of a square lies along the square's other dimension.
 
 `A.sum(1)` of a square `A` has one value for each row; `A / A.sum(1)` broadcasts them along the
-columns, for it is the last dimension that is lined up. Nothing raises, as both are of one size.
-`keepdim=True` keeps the rows in their place.
+columns, because broadcasting aligns the last dimensions. Both have the same size, so no error is
+raised. `keepdim=True` keeps the rows in their place.
 
 Bad:
 
@@ -47,14 +47,14 @@ _PASSING: Final = ("turns", "bounds", "scales", "carries", "indexes")
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The tag of a square of which one dim was reduced: the name of the other, and the call."""
+    """The tag of a square with one dim reduced: the name of the other dim, and the call."""
 
     name: Name
     place: Place
 
 
 class Lint(Listener):
-    """Follows the row sums of a square to where they are broadcast.
+    """Follows the row sums of a square to the place where they are broadcast.
 
     Source: docs/semantics.md, "Findings and lints".
     """
@@ -63,7 +63,7 @@ class Lint(Listener):
         self._doubts: Doubts[Place] = Doubts()
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        """Judge the division of a square, and tag what one dim of a square is reduced to."""
+        """Check the division of a square, and tag the result of reducing one dim of a square."""
         if applied.flow is None:
             return result
         if applied.flow == "divides":
@@ -75,7 +75,7 @@ class Lint(Listener):
         return following.tagged(result, CODE, reduced)
 
     def findings(self, source: Source) -> Iterable[Finding]:
-        """The squares that rows are laid along the columns of."""
+        """The squares along whose columns the row sums lie."""
         return self._doubts.findings()
 
     def _check_square(self, applied: Applied) -> None:
@@ -109,7 +109,7 @@ def _reduced(tensor_operand: TensorOperand, store: Store) -> Reduced | None:
 
 
 def _reduced_of_result(applied: Applied) -> Reduced | None:
-    """The tag that an operator's result has, by its first operand."""
+    """The tag of an operator's result, from its first operand."""
     if not applied.operands:
         return None
     flow, first = applied.flow, applied.operands[0]

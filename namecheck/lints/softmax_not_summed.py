@@ -5,9 +5,9 @@ them (`@`, `bmm`, `einsum`, `(weights[..., None] * values).sum(…)`) that sums 
 a `gather` or a loss that picks along another, is no weighted mean: all shapes are right, and the
 model is wrong.
 
-Weights that are normalised anew (divided by their sum, before the contraction or after it) are
-meant so, and are not told of. Neither are those of a softmax over the last dimension that are
-transposed, or spelt out letter by letter, to sum what belongs to each of some groups.
+Weights that are renormalised (divided by their sum, before the contraction or after it) are
+deliberate and not reported. Neither are weights of a softmax over the last dimension that are
+transposed, or contracted by explicit letters, to sum the members of each of some groups.
 
 Bad:
 
@@ -65,10 +65,10 @@ _SUMMING: Final = ("contracts", "picks", "classifies", "indexes")
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The tag of what a softmax has normalised: the name of the dim, and the call.
+    """The tag of softmax weights: the name of the normalised dim, and the call.
 
-    `last` says that it was the last dim, `turned` that the tensor was transposed since. Of weights
-    that were multiplied with values, to be summed, `shared` are the words of the dims that both
+    `last` says that it was the last dim, `turned` that the tensor was transposed since. For weights
+    that were multiplied with values, before a sum, `shared` are the words of the dims that both
     have.
     """
 
@@ -80,19 +80,19 @@ class Weights:
 
 
 class Lint(Listener):
-    """Follows the weights of each softmax to where they are summed.
+    """Follows the weights of each softmax to the place where they are summed.
 
-    It reports once the whole file has been run: weights that are normalised anew, before or after,
-    are meant so. So are those of a softmax over the last dim that are transposed, or spelt out
-    letter by letter: they assign each thing to some groups, and the groups are summed.
-    Source: docs/semantics.md, "Findings and lints".
+    It reports once the whole file has been run: weights that are renormalised, before or after, are
+    deliberate. So are weights of a softmax over the last dim that are transposed, or contracted by
+    explicit letters: they assign each item to some groups, and the groups are summed. Source:
+    docs/semantics.md, "Findings and lints".
     """
 
     def __init__(self) -> None:
         self._doubts: Doubts[Place] = Doubts()
 
     def on_apply(self, applied: Applied, result: Value) -> Value:
-        """Judge a contraction of weights, and tag what are weights."""
+        """Check a contraction of weights, and tag weights."""
         if applied.flow is None:
             return result
         if applied.flow in _SUMMING:
@@ -103,11 +103,11 @@ class Lint(Listener):
         return following.tagged(result, CODE, _weights_of_result(applied))
 
     def findings(self, source: Source) -> Iterable[Finding]:
-        """The sums of weights that nothing has normalised anew."""
+        """The sums of weights that are not renormalised anywhere."""
         return self._doubts.findings()
 
     def _excuse(self, applied: Applied) -> None:
-        """Weights whose sums are taken are normalised anew, here or by what they come to."""
+        """Weights whose sums are computed are renormalised, here or in their result."""
         for operand in applied.operands:
             weights = _normalised(operand, applied.store)
             if weights is not None:
@@ -120,7 +120,7 @@ class Lint(Listener):
             if (weights := _normalised(operand, applied.store)) is not None
         ]
         if len(candidates) != 1:
-            return  # of two (a step of a Markov chain) one is not contracted over its own
+            return  # two weights: a step of a Markov chain does not contract its own dim
         operand, weights = candidates[0]
         summed = _summed(applied, operand)
         if not summed or not all(following.is_other(name, weights.name) for name in summed):
@@ -132,7 +132,7 @@ class Lint(Listener):
         self._doubt(applied, weights, summed)
 
     def _check_product(self, applied: Applied) -> None:
-        """Weights that were multiplied with values, as a contraction does, are summed."""
+        """Check a sum of weights that were multiplied with values, as in a contraction."""
         for operand in applied.operands:
             weights = _weights(operand, applied.store)
             if weights is None or weights.shared is None:
@@ -162,13 +162,13 @@ def _weights(tensor_operand: TensorOperand, store: Store) -> Weights | None:
 
 
 def _normalised(tensor_operand: TensorOperand, store: Store) -> Weights | None:
-    """The tag of weights that were not multiplied with anything."""
+    """The tag of weights that were not multiplied with values."""
     weights = _weights(tensor_operand, store)
     return weights if weights is not None and weights.shared is None else None
 
 
 def _weights_of_result(applied: Applied) -> Weights | None:
-    """The tag that an operator's result has, by that of its first operand."""
+    """The tag of an operator's result, from that of its first operand."""
     if not applied.operands:
         return None
     flow, first = applied.flow, applied.operands[0]
@@ -189,10 +189,10 @@ def _weights_of_result(applied: Applied) -> Weights | None:
 
 
 def _product(applied: Applied) -> Weights | None:
-    """The tag of weights that are multiplied with values, to be summed.
+    """The tag of weights that are multiplied with values, before a sum.
 
-    The values have dims of their own, and not that which the weights are normalised over: what is
-    weighed one by one may well be summed over another dim.
+    The values have dims of their own, and lack the normalised dim: items that are weighted one by
+    one may well be summed over another dim.
     """
     operands = applied.operands
     if len(operands) != 2 or applied.operator not in ("mul", "multiply"):
@@ -213,13 +213,13 @@ def _product(applied: Applied) -> Weights | None:
 
 
 def _are_groups(weights: Weights, summed: Sequence[Name], weighed: Sequence[Dims]) -> bool:
-    """Whether the dim of weights is no side of a square, and nothing that is weighed has it."""
+    """Whether the normalised dim is no side of a square, and no values have it."""
     names = [*summed, *(name for dims in weighed for name in dims.names)]
     return all(word(name) != word(weights.name) for name in names)
 
 
 def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
-    """The names of the dims of an operand that are summed, or picked from; empty if unclear."""
+    """The names of an operand's dims that are summed, or picked from; empty if unclear."""
     position, _, dims = tensor_operand
     if applied.flow in ("picks", "classifies"):
         classes = 1 if dims.rank != 1 else 0
@@ -236,7 +236,7 @@ def _summed(applied: Applied, tensor_operand: TensorOperand) -> list[Name]:
 
 
 def _picked(dims: Dims, index: Any) -> list[Name]:
-    """The dim of a matrix from which one item is picked for each position of the other."""
+    """The dim of a matrix from which one item is picked for each position of the other dim."""
     parts = index if isinstance(index, tuple) else ()
     if dims.rank != 2 or len(parts) != 2 or not all(isinstance(p, Tensor) for p in parts):
         return []
@@ -247,7 +247,7 @@ def _picked(dims: Dims, index: Any) -> list[Name]:
 
 
 def _summed_letters(applied: Applied, tensor_operand: TensorOperand) -> Iterator[Name]:
-    """The same where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
+    """As `_summed`, where each dim has a letter (`torch.einsum`), or a word (`einops.einsum`)."""
     position, _, dims = tensor_operand
     spelt = subscripts.of(applied)
     if spelt is None or position >= len(spelt.operands):

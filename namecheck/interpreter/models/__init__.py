@@ -1,19 +1,19 @@
-"""What libraries do when a program calls them: torch, builtins, the standard library, others.
+"""Models of libraries: torch, builtins, the standard library, others.
 
-One file models one library, and is called after it. To add a library, add a file in
-`standard_library` or in `third_party`: it is found when a program first names the library, and
-nothing else is edited. In it, functions of
-``(interpreter, call)`` answer what calls give, each under the dotted name that it models::
+One file models one library and has its name. To add a library, add a file in `standard_library` or
+in `third_party`: it is imported when a program first names the library, and no other file changes.
+In it, functions of ``(interpreter, call)`` return the results of calls, each under the dotted name
+that it models::
 
     @model("random.choice")
     def choice(interpreter: Interpreter, call: Call) -> Value:
         content = primitives.items(interpreter, call.argument(0, "seq"), call, whole=False)
         return primitives.pick(interpreter, content, call)
 
-`call.argument` reads an argument, `primitives` goes through items and calls back, and
-``interpreter.fresh("reason")`` is a value of which nothing is known. `registry` has the other
-decorators: `family` for all else that a library has, `method`, `base`, `decorator`, `transparent`,
-`result_kind`. Two models of one name are an error at import. To find a model, search for the name:
-what ``dataclasses.replace`` does stands under ``@model("dataclasses.replace")``. Functions that the
-table of operators has, those of einops for instance, need a row of it and no model.
+`call.argument` reads an argument, `primitives` iterates items and calls back, and
+``interpreter.fresh("reason")`` is an unknown value. `registry` has the other decorators: `family`
+for everything else in a library, `method`, `base`, `decorator`, `transparent`, `result_kind`. Two
+models of one name are an error at import. To find a model, search for the name: that of
+``dataclasses.replace`` is under ``@model("dataclasses.replace")``. Functions in the table of
+operators, those of einops for instance, need a row and no model.
 """

@@ -1,7 +1,7 @@
-"""Classes of the program that derive from classes of libraries: lists, dicts, layers of torch.
+"""Classes of the program that derive from library classes: lists, dicts, layers of torch.
 
-``class Head(nn.Sequential)`` makes instances that are sequences of layers too. What they are so
-stands in the store under the instance, and does what the class itself does not do.
+``class Head(nn.Sequential)`` makes instances that are sequences of layers too. This library part of
+an instance is in the store under the instance; it handles what the class itself does not define.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from namecheck.interpreter.models.registry import BaseModel
 
 
 def model_of(interpreter: Interpreter, path: str) -> BaseModel | None:
-    """The model of a class of a library that others may derive from."""
+    """The model of a library class that other classes may derive from."""
     model = registry.base_of(path)
     if model is not None:
         return model
@@ -26,7 +26,7 @@ def model_of(interpreter: Interpreter, path: str) -> BaseModel | None:
 
 
 def instance(interpreter: Interpreter, path: str, call: Call) -> Value:
-    """Call a class of a library as a class of the program that derives from it is called."""
+    """Call a library class to make the library part of an instance of a derived class."""
     cls = ClassValue(path, path.rpartition(".")[2], (External(path),))
     made = Instance(interpreter.new_address(), cls)
     initialise(interpreter, made, path, call)
@@ -34,7 +34,7 @@ def instance(interpreter: Interpreter, path: str, call: Call) -> Value:
 
 
 def base(interpreter: Interpreter, bases: Iterable[Value]) -> str | None:
-    """The class of a library among some bases that has a model, by its dotted name."""
+    """The first library class with a model among some bases, by its dotted name."""
     for each in bases:
         if isinstance(each, External) and model_of(interpreter, each.path) is not None:
             return each.path
@@ -42,7 +42,7 @@ def base(interpreter: Interpreter, bases: Iterable[Value]) -> str | None:
 
 
 def initialise(interpreter: Interpreter, instance: Instance, path: str, call: Call) -> None:
-    """What the ``__init__`` of a class of a library does to an instance."""
+    """Run the ``__init__`` of a library class on an instance."""
     model = model_of(interpreter, path)
     own = None if model is None else model(interpreter, instance, call)
     if own is not None:

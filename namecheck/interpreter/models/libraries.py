@@ -1,4 +1,4 @@
-"""Calls and decorators of libraries: the model that is registered, or what is done without one."""
+"""Calls and decorators of libraries: the registered model, or the default without one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Libraries:
         return self._without_model(path, call)
 
     def _without_model(self, path: str, call: Call) -> Value:
-        """An operator of the table under its own dotted name (``einops.rearrange``), or unknown."""
+        """An operator of the table under its dotted name (``einops.rearrange``), or unknown."""
         interpreter, name = self.interpreter, path.rpartition(".")[2]
         if call.arguments.open:
             interpreter.havoc_arguments(call, name)
@@ -60,14 +60,14 @@ class Libraries:
         kind = TRANSPARENT if transparent else registry.kind_of(path)
         return interpreter.call_unknown(External(path), name, call, kind)
 
-    # Classes of libraries as bases
+    # Library classes as bases
 
     def base(self, bases: Iterable[Value]) -> str | None:
-        """The class of a library among some bases that has a model, by its dotted name."""
+        """The first library class with a model among some bases, by its dotted name."""
         return inheritance.base(self.interpreter, bases)
 
     def initialise(self, instance: Instance, path: str, call: Call) -> None:
-        """What the ``__init__`` of a class of a library does to an instance."""
+        """Run the ``__init__`` of a library class on an instance."""
         inheritance.initialise(self.interpreter, instance, path, call)
 
     # super, decorators
@@ -91,7 +91,7 @@ class Libraries:
     def decorate(
         self, decorator: Value, value: Value, node: Node, store: Store, frame: Frame
     ) -> Value:
-        """What a decorator makes of a function or class."""
+        """Apply a decorator to a function or class."""
         if isinstance(decorator, External):
             apply = registry.decorator_of(decorator.path)
             made = None if apply is None else apply(self.interpreter, value)
@@ -106,7 +106,7 @@ class Libraries:
         return self.interpreter.fresh("decorated") if isinstance(result, Opaque) else result
 
     def call_wrapped(self, wrapped: Wrapped, call: Call) -> Value:
-        """Call what a decorator of the standard library made."""
+        """Call a function under a decorator of the standard library."""
         if wrapped.kind == "contextmanager":
             return self.interpreter.with_statements.make(wrapped, call)
         return self.interpreter.call(wrapped.function, call)

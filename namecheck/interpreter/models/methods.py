@@ -1,4 +1,4 @@
-"""Methods of built-in values: the model that is registered, or what all of them have."""
+"""Methods of built-in values: the registered model, or the methods that all types have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models do with values: go through items, call back into the program, make iterators."""
+"""Helpers for models: iterate items, call back into the program, make iterators."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Content: TypeAlias = tuple[Value, ...] | Repeated
 
 
 def items(interpreter: Interpreter, value: Value, call: Call, *, whole: bool) -> Content:
-    """The items that iterating a value gives; `whole` says that it is certainly used up."""
+    """The items of a value; `whole` says that iteration certainly exhausts it."""
     return interpreter.iterate_any(value, call.node, call.store, call.frame, whole=whole)
 
 
 def invoke(
     interpreter: Interpreter, function_value: Value, args: Sequence[Value], call: Call
 ) -> Value:
-    """Call a value that a function of a library was given."""
+    """Call an argument of a library function."""
     return interpreter.call_values(function_value, args, call.node, call.store, call.frame)
 
 
@@ -33,10 +33,10 @@ def iterator(interpreter: Interpreter, item_values: Iterable[Value]) -> ListValu
 
 
 def each(content: Content, store: Store) -> Value:
-    """What each of some items is."""
+    """A cover for each of some items."""
     return content.each if isinstance(content, Repeated) else joins.either(content, store)
 
 
 def pick(interpreter: Interpreter, content: Content, call: Call) -> Value:
-    """One of some items, it is not known which."""
+    """One of some items, it is unknown which."""
     return joins.pick(content, interpreter.new_address(), call.store)

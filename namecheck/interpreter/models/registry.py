@@ -1,8 +1,8 @@
-"""Where models of libraries are registered, by the dotted names that programs know them by.
+"""The registry of library models, by the dotted names that programs use.
 
-A module of this package registers what it models when it is imported. Those of builtins and torch
-are imported at once, any other when a program first names its library: the file is called after
-it. Nothing but this registry knows which libraries there are.
+A module of this package registers its models when it is imported. Those of builtins and torch are
+imported at once, any other when a program first names its library, which is the name of the file.
+Only this registry knows which libraries there are.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DuplicateModel(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A model of one function; `open` where its arguments may be of unknown number."""
+    """A model of one function; `open` where it accepts an unknown number of arguments."""
 
     function: Model
     open: bool
@@ -65,7 +65,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A model of all of a library that has no model of its own; `open` as in `Entry`."""
+    """A model of everything in a library that has no model of its own; `open` as in `Entry`."""
 
     function: FamilyModel
     open: bool
@@ -86,7 +86,7 @@ TRANSPARENT_CALLS: Final[set[str]] = set()
 def model(*dotted_names: str, open: bool = False) -> Callable[[_M], _M]:
     """Register a model of the functions or classes of these dotted names.
 
-    It is not asked about calls with arguments of unknown number (``f(*unknown)``), unless `open`.
+    It does not handle calls with an unknown number of arguments (``f(*unknown)``), unless `open`.
     """
 
     def register(function: _M) -> _M:
@@ -99,7 +99,7 @@ def model(*dotted_names: str, open: bool = False) -> Callable[[_M], _M]:
 
 
 def family(library: str, *, open: bool = False) -> Callable[[_F], _F]:
-    """Register a model of all of a library that has no model of its own; `open` as in `model`."""
+    """Register a model of all else in a library, as `Family` describes; `open` as in `model`."""
 
     def register(function: _F) -> _F:
         _refuse_second(FAMILIES, library)
@@ -123,7 +123,7 @@ def decorator(path: str) -> Callable[[_D], _D]:
 def method(
     receiver_type: type[_R], *method_names: str
 ) -> Callable[[Callable[[Interpreter, _R, Call], Value]], Callable[[Interpreter, _R, Call], Value]]:
-    """Register a model of methods of the values of a type; it is asked as in `model`."""
+    """Register a model of methods of the values of a type; `open` as in `model`."""
 
     def register(
         implementation: Callable[[Interpreter, _R, Call], Value],
@@ -149,7 +149,7 @@ def methods_of(*receiver_types: type) -> Callable[[_V], _V]:
 
 
 def base(*dotted_names: str) -> Callable[[_B], _B]:
-    """Register what an instance is whose class derives from one of these classes of a library."""
+    """Register the library part of instances whose class derives from one of these classes."""
 
     def register(function: _B) -> _B:
         for path in dotted_names:
@@ -161,7 +161,7 @@ def base(*dotted_names: str) -> Callable[[_B], _B]:
 
 
 def base_family(library: str) -> Callable[[_A], _A]:
-    """Register what instances are whose classes derive from any other class of a library."""
+    """Register the library part of instances whose class derives from any other library class."""
 
     def register(function: _A) -> _A:
         _refuse_second(BASE_FAMILIES, library)
@@ -172,10 +172,10 @@ def base_family(library: str) -> Callable[[_A], _A]:
 
 
 def transparent(*decorators: str, when_called: bool = False) -> None:
-    """Register decorators that leave a function or class what it was, with options or without.
+    """Register decorators that return the function or class unchanged, with options or without.
 
     Each is a dotted name, or ``library.*``. `when_called` says that they do so where they are
-    called in the midst of code, too.
+    called as functions, too.
     """
     TRANSPARENT_DECORATORS.update(decorators)
     if when_called:
@@ -183,7 +183,7 @@ def transparent(*decorators: str, when_called: bool = False) -> None:
 
 
 def result_kind(kind: str, *dotted_names: str) -> None:
-    """Register functions of whose results nothing is known but the name of their type."""
+    """Register functions whose results are unknown except for the name of their type."""
     for path in dotted_names:
         _refuse_second(KINDS, path)
         KINDS[path] = kind
@@ -196,7 +196,7 @@ def function_of(path: str) -> Entry | None:
 
 
 def family_of(library: str) -> Family | None:
-    """The model of all of a library that has no model of its own."""
+    """The model of everything in a library that has no model of its own."""
     _load(library)
     return FAMILIES.get(library)
 
@@ -208,31 +208,31 @@ def decorator_of(path: str) -> DecoratorModel | None:
 
 
 def kind_of(path: str) -> str | None:
-    """The name of the type of what a function gives."""
+    """The name of the type of a function's result."""
     _load(path)
     return KINDS.get(path)
 
 
 def base_family_of(library: str) -> BaseFamily | None:
-    """The model of any other class of a library that classes derive from."""
+    """The model of any other library class that classes derive from."""
     _load(library)
     return BASE_FAMILIES.get(library)
 
 
 def base_of(path: str) -> BaseModel | None:
-    """The model of a class of a library that classes derive from."""
+    """The model of a library class that classes derive from."""
     _load(path)
     return BASES.get(path)
 
 
 def is_transparent(path: str, *, when_called: bool = False) -> bool:
-    """Whether a decorator leaves a function what it was; `when_called` as in `transparent`."""
+    """Whether a decorator returns the function unchanged; `when_called` as in `transparent`."""
     _load(path)
     return covers(TRANSPARENT_CALLS if when_called else TRANSPARENT_DECORATORS, path)
 
 
 def covers(registered: Collection[str], path: str) -> bool:
-    """Whether a dotted name is registered, or as ``library.*`` a library or class it is in."""
+    """Whether a dotted name is registered, or its library or class is as ``library.*``."""
     if path in registered:
         return True
     while "." in path:
@@ -258,7 +258,7 @@ def discover() -> None:
 
 
 def _load(path: str) -> None:
-    """Import the model of the library that a dotted name begins with, if there is one."""
+    """Import the model of the library at the start of a dotted name, if there is one."""
     _import_model(path.partition(".")[0])
 
 

@@ -1,1 +1,1 @@
-"""What several lints share."""
+"""Helpers that several lints share."""

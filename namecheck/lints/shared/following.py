@@ -1,6 +1,6 @@
-"""Following a dim of a tensor from call to call, by a tag on what the tensor holds.
+"""Follows a dim of a tensor from call to call, by a tag on the tensor's content.
 
-Which operators keep a tag is said in the column ``flow`` of their rows.
+The column ``flow`` of a row says whether the operator keeps a tag.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from namecheck.interpreter.evaluation.events import Applied
 
 
 def tag(tensor_value: TensorValue, key: str, store: Store) -> Hashable | None:
-    """The tag that a lint has put on what a tensor holds now."""
+    """The tag that a lint has put on the current content of a tensor."""
     return tag_of(joins.held(tensor_value, store).tags, key)
 
 
 def tagged(result: Value, key: str, tag: Hashable | None) -> Value:
-    """A result with a tag on what it holds; as it is where there is no tag."""
+    """A result with a tag on its content; unchanged where there is no tag."""
     if tag is None or not isinstance(result, TensorValue):
         return result
     held = result.initial
@@ -32,14 +32,14 @@ def tagged(result: Value, key: str, tag: Hashable | None) -> Value:
 
 
 def keeps_dims(applied: Applied) -> bool:
-    """Whether an operator gives a tensor of the same dims, or with some of size 1 besides."""
+    """Whether the result has the same dims as the operand, or some more of size 1."""
     if applied.flow == "indexes":
         return _adds_dims(applied.inputs[1])
     return applied.flow == "carries"
 
 
 def _adds_dims(index: Any) -> bool:
-    """Whether an index leaves all dims as they are, and adds some of size 1 at most."""
+    """Whether an index keeps all dims, and adds only dims of size 1."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(part is None or part is ... or part == slice(None) for part in parts)
 
@@ -50,7 +50,7 @@ def is_scaled(applied: Applied) -> bool:
 
 
 def dim_argument(applied: Applied) -> int | str | None:
-    """The one dim that a call speaks of, as it is written."""
+    """The one dim argument of a call, as its source."""
     keywords = applied.keywords
     for argument in [keywords["dim"]] if "dim" in keywords else applied.inputs:
         several = isinstance(argument, (list, tuple))
@@ -61,14 +61,14 @@ def dim_argument(applied: Applied) -> int | str | None:
 
 
 def name_at(dims: Dims, index_or_word: int | str | None) -> Name:
-    """The name of the dim that a call speaks of."""
+    """The name of the dim argument of a call."""
     if isinstance(index_or_word, int):
         return dims[index_or_word].name
     return index_or_word if index_or_word in map(word, dims.names) else None
 
 
 def is_other(name: Name, followed: Name) -> bool:
-    """Whether a dim certainly is another one than that which is followed."""
+    """Whether a dim certainly is another one than the followed dim."""
     if name in (None, UNKNOWN):
         return False
     if word(name) != word(followed):

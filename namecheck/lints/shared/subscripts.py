@@ -1,4 +1,4 @@
-"""The subscripts of a contraction that is spelt out: ``einsum("bij,bjd->bid", …)``."""
+"""The subscripts of an explicit contraction: ``einsum("bij,bjd->bid", …)``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Final, NamedTuple
 from namecheck.core.dims import Dim, Dims
 from namecheck.interpreter.evaluation.events import Applied
 
-# Where they stand among the arguments.
+# The position of the subscripts among the arguments.
 SUBSCRIPTS: Final = {"einsum": 0, "einops.einsum": -1}
 _LETTERS: Final = re.compile(r"\.\.\.|[A-Za-z]")
 
 
 class Subscripts(NamedTuple):
-    """The letters of each operand, and of the result; in einops words stand for letters."""
+    """The letters of each operand, and of the result; in einops, words."""
 
     operands: list[list[str]]
     result: list[str]
 
 
 def of(applied: Applied) -> Subscripts | None:
-    """The subscripts of a call; None where they are not known, or not that plain."""
+    """The subscripts of a call; None where they are unknown, or too complex."""
     operator, inputs = applied.operator, applied.inputs
     equation = inputs[SUBSCRIPTS[operator]] if inputs else None
     if not isinstance(equation, str) or "->" not in equation or "(" in equation:

@@ -1,1 +1,1 @@
-"""Models of the standard library: one file for each of its modules, of the same name."""
+"""Models of the standard library: one file for each modelled module, with its name."""

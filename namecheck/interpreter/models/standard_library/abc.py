@@ -1,4 +1,4 @@
-"""abc: ``abstractmethod`` and its like leave a function what it was."""
+"""abc: ``abstractmethod`` and the like return the function unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""atexit: ``register`` gives back the function."""
+"""atexit: ``register`` returns the function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""collections: named tuples, deques, and dicts with more to them."""
+"""collections: named tuples, deques, and special dicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""contextlib: what ``contextmanager`` makes; `evaluation.with_statements` enters it."""
+"""contextlib: ``contextmanager``; `evaluation.with_statements` enters its contexts."""
 
 from __future__ import annotations
 

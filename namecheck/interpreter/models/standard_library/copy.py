@@ -47,7 +47,7 @@ def deepcopy(interpreter: Interpreter, call: Call) -> Value:
 
 @dataclass(slots=True)
 class Copier:
-    """Copies values on the path of one call; what was copied once is the same copy again."""
+    """Copies values on the path of one call; a value is copied once."""
 
     interpreter: Interpreter
     call: Call
@@ -55,7 +55,7 @@ class Copier:
     _made: dict[Address, Value] = field(default_factory=dict)
 
     def value(self, value: Value) -> Value:
-        """A copy: of what is mutable a new value, of a deep one all that it holds."""
+        """A copy: a new value for a mutable one; a deep copy also copies all that it holds."""
         store = self.call.store
         if isinstance(value, (TensorValue, ListValue, DictValue, Instance, TorchModule)):
             if value.address not in self._made:

@@ -1,4 +1,4 @@
-"""dataclasses: fields, and instances made of others."""
+"""dataclasses: fields, ``replace``, and conversions to dicts and tuples."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def decorated(interpreter: Interpreter, value: Value) -> Value | None:
 
 @model("dataclasses.dataclass")
 def dataclass(interpreter: Interpreter, call: Call) -> Value:
-    """``dataclass(frozen=True)`` is the decorator again."""
+    """``dataclass(frozen=True)`` returns the decorator."""
     return External("dataclasses.dataclass")
 
 
 @model("dataclasses.field")
 def field(interpreter: Interpreter, call: Call) -> Value:
-    """``field(default=value)`` in the body of a class: only a dataclass makes something of it."""
+    """``field(default=value)`` in the body of a class: only a dataclass uses it."""
     if not isinstance(call.frame.environment.scope, ast.ClassDef):
         return interpreter.fresh("field")
     default = call.kwargs.get("default", MISSING)
@@ -96,7 +96,7 @@ def astuple(interpreter: Interpreter, call: Call) -> Value:
 
 @model("dataclasses.fields")
 def fields(interpreter: Interpreter, call: Call) -> Value:
-    """``fields(class_or_instance)``: objects that have the names of the fields."""
+    """``fields(class_or_instance)``: objects with the names of the fields."""
     value = call.argument(0, "class_or_instance")
     cls = value.cls if isinstance(value, Instance) else value
     if not isinstance(cls, ClassValue) or cls.style != "dataclass":
@@ -129,7 +129,7 @@ def _fields_of(interpreter: Interpreter, instance: Instance, store: Store) -> Ma
 
 
 def _converted(interpreter: Interpreter, value: Value, store: Store, make: Make) -> Value:
-    """A value in which something else is made of the instances of dataclasses."""
+    """A value with its instances of dataclasses replaced."""
     if isinstance(value, Instance) and _is_dataclass(value):
         parts = _fields_of(interpreter, value, store).items()
         return make({name: _converted(interpreter, part, store, make) for name, part in parts})

@@ -1,4 +1,4 @@
-"""enum: ``unique`` gives back the class. `evaluation.classes` makes the members of enums."""
+"""enum: ``unique`` returns the class. `evaluation.classes` makes the members of enums."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def reduce(interpreter: Interpreter, call: Call) -> Value:
 
 @model("functools.wraps")
 def wraps(interpreter: Interpreter, call: Call) -> Value:
-    """``functools.wraps(f)`` is a decorator that leaves a function what it was."""
+    """``functools.wraps(f)`` is a decorator that returns the function unchanged."""
     return External("functools.wraps")
 
 

@@ -1,4 +1,4 @@
-"""itertools: iterators over the items of others."""
+"""itertools: iterators over the items of other values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.primitives import Content
 from namecheck.interpreter.models.registry import model
 
-# How many items a function of several sequences may give before they are taken as alike.
+# How many items a function of several sequences may yield before they are joined into one.
 _MOST: Final = 64
 
 
 def _items(interpreter: Interpreter, value: Value, call: Call) -> Content:
-    """The items of an argument, of which an iterator may take only some."""
+    """The items of an argument; an iterator may be exhausted only in part."""
     return primitives.items(interpreter, value, call, whole=False)
 
 
@@ -147,7 +147,7 @@ def cycle(interpreter: Interpreter, call: Call) -> Value:
 
 @model("itertools.repeat")
 def repeated(interpreter: Interpreter, call: Call) -> Value:
-    """``itertools.repeat(value, times)``; without a number of times it has no end."""
+    """``itertools.repeat(value, times)``; endless without `times`."""
     return Repeated(call.argument(0, "object"), len(call.args) + len(call.kwargs) == 1)
 
 

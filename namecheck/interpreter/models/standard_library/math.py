@@ -12,7 +12,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import family, model
 
-# Functions whose results may be larger than is of use.
+# Functions whose results may become too large to be useful.
 _GROWING: Final = frozenset({"comb", "factorial", "perm"})
 
 

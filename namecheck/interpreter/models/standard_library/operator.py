@@ -12,7 +12,7 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import family, model
 
-# The functions, and the operators of `ast`; with an ``i`` before them they work in place.
+# The functions, and the operators of `ast`; with a leading ``i`` they work in place.
 _OPERATORS: Final[Mapping[str, str]] = {
     "add": "Add",
     "sub": "Sub",
@@ -47,7 +47,7 @@ def getitem(interpreter: Interpreter, call: Call) -> Value:
 
 @model("operator.itemgetter")
 def itemgetter(interpreter: Interpreter, call: Call) -> Value:
-    """``operator.itemgetter(index)``: a function that reads the item of what it is given."""
+    """``operator.itemgetter(index)``: a function that reads an item of its argument."""
     return Partial(External("operator.itemgetter()"), tuple(call.args), ())
 
 
@@ -59,7 +59,7 @@ def get_item(interpreter: Interpreter, call: Call) -> Value:
 
 @model("operator.attrgetter")
 def attrgetter(interpreter: Interpreter, call: Call) -> Value:
-    """``operator.attrgetter(name)``: a function that reads the attribute of what it is given."""
+    """``operator.attrgetter(name)``: a function that reads an attribute of its argument."""
     return Partial(External("operator.attrgetter()"), tuple(call.args), ())
 
 
@@ -92,7 +92,7 @@ def _item(interpreter: Interpreter, receiver: Value, index: Value, call: Call) -
 
 
 def _attribute(interpreter: Interpreter, call: Call) -> Value:
-    """The attribute of the last argument whose name is the first one."""
+    """The attribute of the last argument whose name is the first argument."""
     if not isinstance(call.args[0], Const):
         return interpreter.fresh("operator")
     name = str(call.args[0].value)

@@ -1,4 +1,4 @@
-"""random: numbers, and choices among items."""
+"""random: numbers, and choices from items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""time: clocks give numbers."""
+"""time: clocks return numbers."""
 
 from __future__ import annotations
 

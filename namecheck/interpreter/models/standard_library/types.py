@@ -1,4 +1,4 @@
-"""types: bound methods, and objects that have what they were made with."""
+"""types: bound methods, and namespaces with given attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def simple_namespace(interpreter: Interpreter, call: Call) -> Value:
 
 
 def namespace(interpreter: Interpreter, attributes: Mapping[str, Value], store: Store) -> Instance:
-    """An object that has what it was made with."""
+    """An object with the keyword arguments as attributes."""
     made = Instance(interpreter.new_address(), ClassValue("SimpleNamespace", "SimpleNamespace"))
     for name, value in attributes.items():
         store.set((made.address, name), value)

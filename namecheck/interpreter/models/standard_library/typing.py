@@ -1,4 +1,4 @@
-"""typing: casts, and what ``reveal_type`` notes."""
+"""typing: casts, and the note of ``reveal_type``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""unittest: its decorators leave a test what it was."""
+"""unittest: its decorators return a test unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""beartype: its decorators leave a function what it was."""
+"""beartype: its decorators return a function unchanged."""
 
 from __future__ import annotations
 

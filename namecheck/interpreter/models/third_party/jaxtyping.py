@@ -1,4 +1,4 @@
-"""jaxtyping: its decorator leaves a function what it was."""
+"""jaxtyping: its decorator returns a function unchanged."""
 
 from __future__ import annotations
 

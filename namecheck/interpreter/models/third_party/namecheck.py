@@ -13,7 +13,7 @@ transparent("namecheck.checked", when_called=True)
 
 @model("namecheck.reveal_names")
 def reveal_names(interpreter: Interpreter, call: Call) -> Value:
-    """``namecheck.reveal_names(x)`` notes what is known of the dims of a tensor."""
+    """``namecheck.reveal_names(x)`` adds a note with the inferred dims of a tensor."""
     value = call.argument(0)
     lowered = interpreter.torch.lower(value, call.store)
     text = lowered.dims.brief() if isinstance(lowered, Tensor) else "?"

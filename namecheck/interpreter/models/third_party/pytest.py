@@ -1,4 +1,4 @@
-"""pytest: its decorators leave a test what it was, ``fail`` and ``skip`` end it."""
+"""pytest: its decorators return a test unchanged, ``fail`` and ``skip`` end it."""
 
 from __future__ import annotations
 

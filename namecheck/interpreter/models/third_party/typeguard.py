@@ -1,4 +1,4 @@
-"""typeguard: its decorator leaves a function what it was."""
+"""typeguard: its decorator returns a function unchanged."""
 
 from __future__ import annotations
 

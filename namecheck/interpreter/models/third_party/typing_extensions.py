@@ -1,4 +1,4 @@
-"""typing_extensions: what ``reveal_type`` notes."""
+"""typing_extensions: the note of ``reveal_type``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""torch: its operators, which the table has, its layers, and its default dtype and device."""
+"""torch: its operators (see the table), its layers, and its default dtype and device."""

@@ -1,4 +1,4 @@
-"""Values as `infer` takes them, and what `infer` answers as values."""
+"""Converts values to arguments of `infer`, and results of `infer` to values."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
 
 _NUMBERS: Final = frozenset({"float", "complex"})
-# The operators whose answers are ints.
+# The operators whose results are ints.
 _COUNTS: Final = frozenset(
     {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}
 )
 
 
 def promote(opaque: Opaque, store: Store) -> TensorValue:
-    """An unknown value, seen as the tensor that it must be."""
+    """An unknown value as the tensor that it must be."""
     rank: int | None = store.get(Fact(("rank", opaque.key)))
     known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
     return TensorValue(narrowing.tensor_address(opaque), Held(known))
 
 
 def lower(value: Value, store: Store) -> Any:
-    """A value as `infer` takes it."""
+    """A value in the form that `infer` takes."""
     if isinstance(value, TensorValue):
         tensor = equalities.equated(joins.held(value, store).tensor, store)
         return device_values.resolved(tensor, store)
@@ -120,7 +120,7 @@ def lift(
     node: Node,
     query: OperatorResult | None = None,
 ) -> Value:
-    """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+    """A result of `infer` as a value; an unknown result is the answer to a query."""
     if isinstance(answer, Tensor):
         return new_tensor(interpreter, answer, origins.trace(interpreter, answer, before, node))
     if isinstance(answer, Dims):

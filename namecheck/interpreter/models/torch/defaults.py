@@ -1,8 +1,8 @@
-"""The default dtype, where autocast may be on, and what parameters are made with.
+"""The default dtype, where autocast may be on, and the attributes of parameters.
 
-A file that contains the word autocast may run any of its code under it; so may the code that it
-calls. Another file may have set another default dtype before: that is assumed not to be so, unless
-the file itself, or the one that is checked, contains the call (docs/semantics.md).
+A file that contains the word autocast may run any of its code under it, and so may the code that it
+calls. Another file is assumed not to have set a default dtype before, unless the file itself, or
+the one that is checked, contains the call (docs/semantics.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 
-# What a layer may be cast to, or made with where the default is another.
+# The dtypes that a layer may be cast to, or made with under another default.
 LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
 _DEFAULT: Final = ("torch", "default dtype")
 
@@ -38,7 +38,7 @@ class TorchDefaults:
         self.checked = interpreter.source.text
 
     def at(self, store: Store) -> Defaults:
-        """The defaults on this path, in the code that is being run."""
+        """The defaults on this path, in the current file."""
         texts = (self.checked, self.interpreter.source.text)
         standard = _left_open(*texts)
         if standard.device is not STANDARD.device:
@@ -59,7 +59,7 @@ class TorchDefaults:
         return self.interpreter.fresh("dtype")
 
     def of_module(self, value: Value, store: Store) -> Value:
-        """A tensor as a parameter or a buffer: its module may be cast, and laid out otherwise."""
+        """A tensor as a parameter or a buffer: its module may change its dtype and order."""
         if not isinstance(value, TensorValue):
             return value
         held = joins.held(value, store)
@@ -116,7 +116,7 @@ def _check(
     of_text: Callable[[str], Contradiction],
     call: Call,
 ) -> None:
-    """Report a dtype that does not do here, or a string in its place."""
+    """Report a dtype that is not allowed here, or a string in its place."""
     wrong = None
     if isinstance(dtype, Const) and isinstance(dtype.value, Constant):
         wrong = of_dtype(dtype.value.name)
@@ -141,7 +141,7 @@ def parameter(interpreter: Interpreter, call: Call) -> Value:
 
 @lru_cache(maxsize=64)
 def _left_open(checked: str, running: str) -> Defaults:
-    """What the texts of two files leave open."""
+    """The defaults that the texts of two files leave open."""
     texts = {checked, running}
     autocast = any("autocast" in text for text in texts)
     default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.dtype
@@ -150,7 +150,7 @@ def _left_open(checked: str, running: str) -> Defaults:
 
 
 _OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
-# What sets the default device, here or in a block: a context that is called a device.
+# The calls that set the default device, here or in a block: a context that is a call of a device.
 _OF_DEVICES: Final = re.compile(
     r"set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
     r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)",

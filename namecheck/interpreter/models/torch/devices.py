@@ -1,4 +1,4 @@
-"""Devices: how programs make them, the default one, and on which layers and parameters are."""
+"""Devices: those that programs make, the default one, and those of layers and parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from namecheck.interpreter.models.registry import model
 
 _DEFAULT: Final = ("torch", "default device")
 # The methods of a module that cast its parameters as those of a tensor do, and the arguments of
-# others that may ask for a dtype.
+# others that may request a dtype.
 _CASTS: Final = ("float", "double", "half", "bfloat16")
 _CASTING: Final = ("dtype", "dst_type", "tensor")
 
@@ -54,7 +54,7 @@ def _says_nothing(value: Value) -> bool:
     return flag is None or isinstance(flag, (bool, int))
 
 
-# Calls that are not followed: the name of their first parameter, a device.
+# Calls that are not followed, with the name of their first parameter, a device.
 _TAKING_DEVICE: Final = {
     "torch.autocast": "device_type",
     "torch.amp.autocast": "device_type",
@@ -110,14 +110,14 @@ def set_default_device(interpreter: Interpreter, call: Call) -> Value:
 
 
 def check_first(interpreter: Interpreter, path: str, call: Call) -> None:
-    """A call of torch that is not followed; some of them take a device first."""
+    """Check a call of torch that is not followed; some of them take a device first."""
     name = _TAKING_DEVICE.get(path)
     if name is not None:
         check_word(interpreter, call.argument(0, name), call)
 
 
 def check_word(interpreter: Interpreter, word: Value, call: Call) -> bool:
-    """Report a string that names no device; whether it was one."""
+    """Report a string that names no device; returns whether it is one."""
     wrong = None
     if isinstance(word, Const) and isinstance(word.value, str):
         wrong = devices.refusal(word.value)
@@ -127,7 +127,7 @@ def check_word(interpreter: Interpreter, word: Value, call: Call) -> bool:
 
 
 class TorchDevices:
-    """Remembers the default device, and on which device and of what dtype modules are."""
+    """Tracks the default device, and the devices and dtypes of modules."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
@@ -135,12 +135,12 @@ class TorchDevices:
         self._of_modules: set[Address] = set()
 
     def default(self, fallback: Device, store: Store) -> Device:
-        """The default device on this path, where the files speak of one."""
+        """The default device on this path, where the files mention one."""
         written: Value | None = store.get(_DEFAULT)
         return fallback if written is None else self._lowered(written, store)
 
     def enter(self, value: Value, store: Store) -> Value | None:
-        """``with device:`` sets the default device; what it was before, None of other contexts."""
+        """``with device:`` sets the default device; the previous one, None of other contexts."""
         if not device_values.is_device(value) and not device_values.is_choice(value):
             return None
         before: Value = store.get(_DEFAULT, NONE)
@@ -148,7 +148,7 @@ class TorchDevices:
         return before
 
     def leave(self, before: Value, store: Store) -> None:
-        """The end of such a block."""
+        """Restore the default device at the end of such a block."""
         store.write(_DEFAULT, NONE, before)
 
     def _lowered(self, value: Value, store: Store) -> Device:
@@ -159,7 +159,7 @@ class TorchDevices:
     # Layers
 
     def on_layer(self, nn_module: TorchModule, call: Call) -> None:
-        """A layer is made: its parameters are on the device that is asked for, or the default."""
+        """A layer was made: its parameters are on the requested or the default device."""
         word = call.kwargs.get("device", NONE)
         check_word(self.interpreter, word, call)
         dtype = call.kwargs.get("dtype", NONE)
@@ -200,21 +200,21 @@ class TorchDevices:
                 )
 
     def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
-        """The parameters of a layer, or the tensor of a module, are on this device now."""
+        """Move the parameters of a layer, or the tensor of a module, to a device."""
         self._note("device", device_value, address, store, frame)
 
     def cast(self, address: Address, dtype: Value, store: Store, frame: Frame) -> None:
-        """The parameters of a layer are of this dtype now."""
+        """Set the dtype of a layer's parameters."""
         self._note("dtype", dtype, address, store, frame)
 
     def lay(self, address: Address, memory_format: Value, store: Store, frame: Frame) -> None:
-        """The weights of a layer are of this memory format now."""
+        """Set the memory format of a layer's weights."""
         self._note("format", memory_format, address, store, frame)
 
     def _note(self, what: str, value: Value, address: Address, store: Store, frame: Frame) -> None:
-        """What belongs to a module is so now, as far as this run tells.
+        """Record an attribute of a module's tensors, for the current run only.
 
-        Another run, from another function on, does not know what has become of it meanwhile.
+        A run from another entry point does not know what has happened to the module meanwhile.
         """
         number = _root(frame)
         known = value if number is not None else self.interpreter.fresh(what)
@@ -222,7 +222,7 @@ class TorchDevices:
         store.write((f"{what} by", address), NONE, Const(number))
 
     def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
-        """An operand; what belongs to a module is where the module was moved to."""
+        """An operand; one that belongs to a module is on the device of the module."""
         if not isinstance(lowered, Tensor) or not isinstance(lowered.device, Unknown):
             return lowered
         owner = _owner(value.address) if isinstance(value, TensorValue) else None
@@ -235,7 +235,7 @@ class TorchDevices:
         return lowered
 
     def target_device(self, name: str, call: Call) -> Value | None:
-        """Where a method of a module moves its parameters; None where it does not."""
+        """The device that a method of a module moves its parameters to; None where it does not."""
         if name == "cpu":
             return Const(Constant("device", devices.CPU))
         word = call.argument(0, "device")
@@ -252,7 +252,7 @@ class TorchDevices:
         return word
 
     def target_dtype(self, name: str, call: Call) -> Value | None:
-        """What a method of a module casts its parameters to; None where it does not."""
+        """The dtype that a method of a module casts its parameters to; None where it does not."""
         if name in _CASTS:
             return Const(Constant("dtype", self.interpreter.context.rows[name].dtype))
         if name not in ("to", "type"):
@@ -268,25 +268,25 @@ class TorchDevices:
         return self.interpreter.fresh("dtype") if casts else None
 
     def on_write(self, target: Value, store: Store) -> None:
-        """A layer, or a tensor that it holds, is given another tensor."""
+        """Another tensor is written to a layer, or to a tensor of it."""
         if isinstance(target, (TensorValue, TorchModule)):
             self.forget(_owner(target.address), store)
 
     def forget(self, address: Address, store: Store) -> None:
-        """Nothing is known any more of where a layer is, nor of what dtype or order."""
+        """Make the device, dtype and order of a layer unknown."""
         for what in ("device", "dtype", "format"):
             if store.get((f"{what} of", address)) is not None:
                 store.write((f"{what} of", address), NONE, NONE)
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
-        """The ``device``, ``dtype`` or ``format`` of what a module holds; None if not known."""
+        """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""
         noted: Value = store.get((f"{what} of", address), NONE)
         by: Value = store.get((f"{what} by", address), NONE)
         return noted if by == Const(_root(frame)) and noted != NONE else None
 
 
 def _root(frame: Frame) -> int | None:
-    """The run that a frame belongs to; None within a method of what was not made here."""
+    """The run that a frame belongs to; None within a method of an object that was not made here."""
     outermost = frame
     while outermost.caller is not None and outermost.site is not outermost.environment.scope:
         outermost = outermost.caller
@@ -295,7 +295,7 @@ def _root(frame: Frame) -> int | None:
 
 
 def _owner(address: Address) -> Address:
-    """The layer that a tensor is a weight of, else what has the address itself."""
+    """The layer that a tensor is a weight of, else the owner of the address."""
     if isinstance(address, tuple) and len(address) == 3 and address[0] == "held":
         layer: Address = address[1]
         return layer

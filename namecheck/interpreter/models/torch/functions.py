@@ -30,7 +30,7 @@ def size(interpreter: Interpreter, call: Call) -> Value:
 
 @family("torch", open=True)
 def function(interpreter: Interpreter, name: str, call: Call) -> Value:
-    """A layer, an operator of the table, or what is not followed."""
+    """A layer, an operator of the table, or a call that is not followed."""
     torch, path = interpreter.torch, f"torch.{name}"
     if name.startswith("nn.") and torch.has(name, "c"):
         return layer(interpreter, name, call)
@@ -43,7 +43,7 @@ def function(interpreter: Interpreter, name: str, call: Call) -> Value:
         devices.check_first(interpreter, path, call)
         if name.startswith("nn.init."):
             return call.argument(0, "tensor")
-        # What torch changes in place keeps its names.
+        # Tensors that torch changes in place keep their names.
         word = path.rpartition(".")[2].rstrip("_")
         return interpreter.call_unknown(External(path), word, call, TRANSPARENT)
     args, kwargs = list(call.args), dict(call.kwargs)

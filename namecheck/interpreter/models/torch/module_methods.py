@@ -34,13 +34,13 @@ _MOVING: Final = (
 
 @method(TorchModule, "requires_grad_", "share_memory")
 def itself(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.requires_grad_(False)`` is the module."""
+    """``module.requires_grad_(False)`` returns the module."""
     return receiver
 
 
 @method(TorchModule, "zero_grad", "compile", "extra_repr")
 def nothing(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.zero_grad()`` changes nothing that is followed."""
+    """``module.zero_grad()`` changes nothing that the analysis tracks."""
     return NONE
 
 
@@ -52,14 +52,14 @@ def nothing(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     *("state_dict", "get_submodule", "get_parameter", "get_buffer"),
 )
 def unknown(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.state_dict()``: nothing is known of it."""
+    """``module.state_dict()``: an unknown value."""
     interpreter.havoc_arguments(call)
     return interpreter.fresh("module")
 
 
 @method(TorchModule, "load_state_dict")
 def load_state_dict(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-    """``module.load_state_dict(state, assign=True)`` gives it the tensors themselves."""
+    """``module.load_state_dict(state, assign=True)`` assigns the tensors themselves."""
     if call.argument(2, "assign", Const(False)) != Const(False):
         interpreter.torch_nn.havoc(receiver, call.store)
     return NONE
@@ -74,7 +74,7 @@ def train(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
 
 def _moving(name: str) -> Callable[[Interpreter, Value, Call], Value]:
     def move(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
-        """``module.to(device)``: its parameters follow, and what it is given does not."""
+        """``module.to(device)`` moves its parameters, and no tensors that are passed to it."""
         devices, store, frame = interpreter.torch_devices, call.store, call.frame
         device, dtype = devices.target_device(name, call), devices.target_dtype(name, call)
         memory_format = call.kwargs.get("memory_format", NONE)
@@ -180,5 +180,5 @@ def named_tensors(interpreter: Interpreter, receiver: Value, call: Call) -> Valu
 
 
 def _any_tensor(interpreter: Interpreter) -> TensorValue:
-    """A parameter or a buffer, of which nothing is known: it may be any."""
+    """An unknown parameter or buffer: it may be any of the module's."""
     return TensorValue(("held", interpreter.new_address()), Held(Tensor()))

@@ -1,4 +1,4 @@
-"""Modules of ``torch.nn``: which values are modules, what hangs on them, what derives from them."""
+"""Modules of ``torch.nn``: which values are modules, their attributes, and derived classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from namecheck.interpreter.models.torch import submodules
 from namecheck.interpreter.models.torch.module_methods import MODE
 from namecheck.operators import signatures
 
-# Rounds in which the layers of a sequence of unknown length are followed.
+# How many rounds the layers of a sequence of unknown length are followed.
 _ROUNDS: Final = 3
 
 
@@ -65,7 +65,7 @@ class TorchNN:
         return answer
 
     def attribute(self, value: Value, name: str, store: Store) -> Value | None:
-        """What every module has under a name; None where that is nothing."""
+        """An attribute that every module has; None where there is none of that name."""
         if (TorchModule, name) in registry.METHODS:
             return BuiltinMethod(value, name)
         if name == "__call__" or (name == "forward" and isinstance(value, TorchModule)):
@@ -78,7 +78,7 @@ class TorchNN:
         return self._of_layer(value, name, store) if isinstance(value, TorchModule) else None
 
     def _of_layer(self, nn_module: TorchModule, name: str, store: Store) -> Value | None:
-        """A tensor that a layer of torch holds, or what it was made with."""
+        """A tensor of a torch layer, or an argument of its constructor."""
         row = self.interpreter.context.rows[nn_module.key]
         settings = self._settings(nn_module, store)
         if name in row.holds:
@@ -91,7 +91,7 @@ class TorchNN:
         return Const(setting) if isinstance(setting, (bool, int, Expression)) else None
 
     def _settings(self, nn_module: TorchModule, store: Store) -> dict[str, Any]:
-        """What a layer was made with, by the names of the constructor's parameters."""
+        """The constructor's arguments of a layer, by parameter."""
         lower = self.interpreter.torch.lower
         args = [lower(value, store) for value in nn_module.args]
         kwargs = {name: lower(value, store) for name, value in nn_module.kwargs}
@@ -120,7 +120,7 @@ class TorchNN:
         return self.is_module(value) or (isinstance(value, Opaque) and value.kind is None)
 
     def run(self, layers: ListValue, call: Call) -> Value:
-        """Call the layers of an ``nn.Sequential``, one on what the other gives."""
+        """Call the layers of an ``nn.Sequential`` one after the other."""
         content = joins.items(layers, call.store)
         result = call.argument(0, "input")
         if not isinstance(content, Repeated):
@@ -136,7 +136,7 @@ class TorchNN:
         return self.interpreter.fresh("sequence")
 
     def havoc(self, receiver: Value, store: Store) -> None:
-        """Unknown code has a module, and may move it."""
+        """Pass a module to unknown code, which may move it."""
         if self.is_module(receiver):
             for address in submodules.addresses(self.interpreter, receiver, store):
                 self.interpreter.torch_devices.forget(address, store)
@@ -147,24 +147,24 @@ def _dim(word: str, settings: Mapping[str, Any]) -> Dim:
     return new_dim(size if isinstance(size, (int, Expression)) else UNKNOWN)
 
 
-# Classes of the program that derive from them
+# Classes of the program that derive from modules
 
 
 @base("torch.nn.ModuleList", "torch.nn.ParameterList")
 def list_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
-    """``class Blocks(nn.ModuleList)`` makes lists of layers, too."""
+    """``class Blocks(nn.ModuleList)``: instances are lists of layers, too."""
     return containers.list_(interpreter, call)
 
 
 @base("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 def dict_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
-    """``class Heads(nn.ModuleDict)`` makes dicts of layers, too."""
+    """``class Heads(nn.ModuleDict)``: instances are dicts of layers, too."""
     return containers.dict_(interpreter, call)
 
 
 @base("torch.nn.Sequential")
 def sequential_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
-    """``class Head(nn.Sequential)``: the layers, given one by one or under names."""
+    """``class Head(nn.Sequential)``: the layers, passed one by one or under names."""
     address = interpreter.new_address()
     if len(call.args) == 1 and isinstance(call.args[0], DictValue):
         entries = joins.entries(call.args[0], call.store)
@@ -180,7 +180,7 @@ def sequential_base(interpreter: Interpreter, instance: Instance, call: Call) ->
 
 @base("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel")
 def parallel_base(interpreter: Interpreter, instance: Instance, call: Call) -> Value:
-    """``nn.DataParallel(module)`` does what the module does."""
+    """``nn.DataParallel(module)`` behaves like the module."""
     module = call.argument(0, "module")
     call.store.set((instance.address, "module"), module)
     return module

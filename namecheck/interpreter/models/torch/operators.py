@@ -1,4 +1,4 @@
-"""Calls through the door: values become arguments, answers become values, origins follow."""
+"""Calls of `infer`: converts values to arguments and results to values, and tracks origins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from namecheck.interpreter.evaluation.observations import Application, Begun
 from namecheck.interpreter.models.torch import conversion, origins
 
 _TENSOR_ONLY: Final = frozenset({"refine_names", "align_to", "align_as", "has_names"})
-# What modules have, too.
+# The attributes that modules have, too.
 _OF_MODULES: Final = frozenset({"requires_grad_"})
 
 
@@ -113,7 +113,8 @@ class TorchOperators:
         }
         inputs = (*lowered, *lowered_keywords.values())
         informed = all(map(_is_known, inputs))
-        # It may raise an error that is not reported: of names, or of sizes that do not fit.
+        # The call may raise an error that is not reported: about names, or about sizes that do not
+        # fit.
         interpreter.progress.unknowns += not informed or not _sizes_fit(inputs)
         answer = self._infer(
             operator, lowered, lowered_keywords, interpreter.torch_defaults.at(store)
@@ -176,7 +177,7 @@ class TorchOperators:
         operands: Sequence[Operand],
         by_axes: bool,
     ) -> None:
-        """Enter a finding that points at the operands, and at where their names came from."""
+        """Add a finding that points at the operands, and at the origins of their names."""
         interpreter = self.interpreter
         marks = tuple(
             interpreter.place(where, shown)
@@ -209,21 +210,21 @@ class TorchOperators:
         node: Node,
         query: OperatorResult | None = None,
     ) -> Value:
-        """What `infer` answered, as a value; what it left unknown is the answer to a query."""
+        """A result of `infer` as a value; an unknown result is the answer to a query."""
         return conversion.lift(self.interpreter, answer, before, node, query)
 
     def tensor(self, known: Tensor, origins: Mapping[str, Place] | None = None) -> TensorValue:
-        """A new tensor, with the places where its names came from."""
+        """A new tensor, with the origins of its names."""
         return conversion.new_tensor(self.interpreter, known, origins)
 
     def origins_of(
         self, dim_labels: Sequence[str], choices: Sequence[Value], store: Store
     ) -> tuple[Place, ...]:
-        """Where the names that a contradiction is about came from, one place for each span."""
+        """The origins of the names that a contradiction is about, one place for each span."""
         return origins.of_names(dim_labels, choices, store)
 
     def given(self, operands: Iterable[Operand], store: Store) -> tuple[Given, ...]:
-        """What is known of the tensors among some operands."""
+        """The facts about the tensors among some operands."""
         lowered = ((where, self.lower(value, store)) for where, value in operands)
         return tuple(
             _given(tensor, self.interpreter.source.span(where))
@@ -239,7 +240,7 @@ class TorchOperators:
         node: Node,
         store: Store,
     ) -> Value:
-        """An operand is the result of a call that failed: the result is one, too."""
+        """The failed result of a call with a failed operand."""
         self.interpreter.progress.unknowns += 1
         if self.interpreter.context.recorder is not None:
             self.interpreter.context.recorder.applied(node, informed=False, sized=False)
@@ -254,7 +255,7 @@ class TorchOperators:
         every: Sequence[Value],
         store: Store,
     ) -> TensorValue:
-        """A result at an address that says whether it is new, or may be what was there before."""
+        """A result at an address that says whether it is new, or may be an existing object."""
         number = self.interpreter.new_address()
         tensor = next((v for v in every if isinstance(v, (TensorValue, Opaque))), None)
         if answer.may_be_input and tensor is not None:
@@ -272,7 +273,7 @@ class TorchOperators:
         lowered_keywords: Mapping[str, Any],
         defaults: Defaults,
     ) -> operators.Inference:
-        """The answer of `infer`, remembered: it depends on the abstract inputs alone."""
+        """The cached result of `infer`: it depends on the abstract inputs alone."""
         key = (operator, defaults, *map(_frozen, (lowered, tuple(lowered_keywords.items()))))
         context = self.interpreter.context
         answer = context.inferences.get(key)
@@ -295,7 +296,7 @@ class TorchOperators:
         keyword_values: Mapping[str, Value],
         store: Store,
     ) -> Value:
-        """An in-place call and one with ``out=`` give back the tensor they wrote to."""
+        """In-place calls and calls with ``out=`` return the tensor they wrote to."""
         for key, after in answer.after.items():
             if after is answer.result:
                 target = args[key] if isinstance(key, int) else keyword_values[key]
@@ -305,9 +306,9 @@ class TorchOperators:
         return result
 
     def gathered(self, operator: str, args: Sequence[Value]) -> list[Value] | None:
-        """Arguments to which a star adds unknown ones: those of a list become one unknown value.
+        """Arguments with unknown starred ones: those of a list become one unknown value.
 
-        None where they are no list: then nothing is known of the call.
+        None where they are no list: then the call is unknown.
         """
         key = operators.key_of(operator)
         rows = self.interpreter.context.rows
@@ -325,13 +326,13 @@ class TorchOperators:
         keyword_values: Mapping[str, Value],
         store: Store,
     ) -> None:
-        """A call of which nothing is known may have written to its tensors."""
+        """Make the tensors of an unknown call unknown: it may have written to them."""
         self._forget(keyword_values.get("out"), store)
         if operator.endswith("_") and args:
             self._forget(args[0], store)
 
     def _forget(self, target: Value | None, store: Store) -> None:
-        """What a failed call left in the tensors that it was given as ``out=`` is not known."""
+        """Make the ``out=`` tensors of a failed call unknown."""
         if isinstance(target, TensorValue):
             joins.write(target, store, Held(Tensor()))
         elif isinstance(target, TupleValue):
@@ -339,7 +340,7 @@ class TorchOperators:
                 self._forget(item, store)
 
     def replace_data(self, tensor_value: TensorValue, store: Store) -> None:
-        """``x.data = y``: of what x is made now, and where, nothing is known."""
+        """``x.data = y``: the dtype, device and order of x become unknown."""
         held = joins.held(tensor_value, store)
         blank = replace(held.tensor, dtype=UNKNOWN, device=UNKNOWN, layout=UNKNOWN, memory=UNKNOWN)
         joins.write(tensor_value, store, replace(held, tensor=blank))
@@ -358,14 +359,14 @@ class TorchOperators:
                 self._write(each, part, before, node, store)
 
     def show(self, value: Value, store: Store) -> str:
-        """The dims of a tensor for the reader: ``['N', 'C']``, empty where nothing is known."""
+        """The dims of a tensor for the reader: ``['N', 'C']``, empty where they are unknown."""
         lowered = self.lower(value, store)
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
         return lowered.dims.show()
 
     def _shown(self, value: Value, code: str, store: Store) -> str:
-        """What of an operand a contradiction is about: its dims, its dtype, or its device."""
+        """What a contradiction is about: the dims, the dtype, or the device of an operand."""
         if not is_of_dtypes(code) and not is_of_devices(code):
             return self.show(value, store)
         lowered = self.lower(value, store)
@@ -375,7 +376,7 @@ class TorchOperators:
         return dtypes.show(dtype)
 
     def brief(self, value: Value, store: Store) -> str:
-        """The names of a tensor in few words: ``N C``, empty where nothing is known."""
+        """The names of a tensor as a short text: ``N C``, empty where they are unknown."""
         lowered = self.lower(value, store) if isinstance(value, TensorValue) else None
         if not isinstance(lowered, Tensor) or lowered.dims == OPEN:
             return ""
@@ -383,7 +384,7 @@ class TorchOperators:
 
 
 def _has_failed(value: Value, store: Store) -> bool:
-    """Whether an operand is, or has among its items, what a call that failed would have given."""
+    """Whether an operand is, or contains, the missing result of a call that failed."""
     if isinstance(value, ListValue):
         content = joins.items(value, store)
         value = content if isinstance(content, Repeated) else TupleValue(content)
@@ -391,7 +392,7 @@ def _has_failed(value: Value, store: Store) -> bool:
 
 
 def _given(tensor: Tensor, span: Span) -> Given:
-    """What is known of a tensor that an operator was given."""
+    """The facts about a tensor operand."""
     names = tuple(map(naming.word, tensor.names)) if tensor.dims.complete else None
     labelled = not any(isinstance(name, Axis) for name in tensor.names)
     dtype, device = dtypes.show(tensor.dtype), devices.show(tensor.device)
@@ -399,7 +400,7 @@ def _given(tensor: Tensor, span: Span) -> Given:
 
 
 def _has_axes(operand: Any) -> bool:
-    """Whether an operand has names, or sizes, that annotations give."""
+    """Whether an operand has names, or sizes, from annotations."""
     if isinstance(operand, Tensor):
         named = any(isinstance(name, Axis) for name in operand.names)
         return named or any(isinstance(size, Expression) for size in operand.dims.sizes)
@@ -422,7 +423,7 @@ def _sizes_fit(inputs: Sequence[Any]) -> bool:
 
 
 def _is_known(operand: Any) -> bool:
-    """Whether nothing of an operand is left open that an operator's names depend on."""
+    """Whether everything about an operand is known that an operator's names depend on."""
     if isinstance(operand, Tensor):
         return operand.dims.complete
     if isinstance(operand, (tuple, list)):
@@ -431,7 +432,7 @@ def _is_known(operand: Any) -> bool:
 
 
 def _may_be_one(input: Tensor, tensor: Tensor) -> bool:
-    """Whether nothing tells that a result is another tensor than the input."""
+    """Whether a result may be the input tensor itself."""
     return (
         input.dims == tensor.dims
         and dtypes.may_be_one(input.dtype, tensor.dtype)

@@ -1,4 +1,4 @@
-"""Where the names of tensors came from: what findings point at besides the call."""
+"""The origins of names: the places that findings point at besides the call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 
 def gather(operand_values: Iterable[Value], store: Store) -> dict[str, Place]:
-    """Where the names of the operands came from, the first operand's first."""
+    """The origins of the operands' names, the first operand's first."""
     place_of_name: dict[str, Place] = {}
     for value in operand_values:
         if isinstance(value, TensorValue):
@@ -37,7 +37,7 @@ def gather(operand_values: Iterable[Value], store: Store) -> dict[str, Place]:
 def trace(
     interpreter: Interpreter, tensor: Tensor, before: Mapping[str, Place], node: Node
 ) -> dict[str, Place]:
-    """For each name of a result, where it came from: an operand, or this very call."""
+    """The origin of each name of a result: an operand's origin, or this call."""
     traced: dict[str, Place] = {}
     for name in tensor.names:
         word = naming.word(name)
@@ -51,9 +51,9 @@ def trace(
 def of_names(
     dim_labels: Iterable[str], operand_values: Iterable[Value], store: Store
 ) -> tuple[Place, ...]:
-    """Where the names that a contradiction is about came from, one place for each span.
+    """The origins of the names that a contradiction is about, one place for each span.
 
-    Of a name that was not found there is no such place: then all names of the operands count.
+    A name that was not found has no origin: then all names of the operands count.
     """
     place_of_name = gather(operand_values, store)
     named = [label for label in dict.fromkeys(dim_labels) if label in place_of_name] or list(
@@ -73,7 +73,7 @@ def of_names(
 
 
 def is_within(place: Place, frame: Frame, source: Source) -> bool:
-    """Whether a place is in the scope that is being run; at the top level every place is."""
+    """Whether a place is in the scope that is running; at the top level every place is."""
     scope = frame.environment.scope
     if isinstance(scope, COMPREHENSIONS) and frame.caller is not None:
         return is_within(place, frame.caller, source)
@@ -84,7 +84,7 @@ def is_within(place: Place, frame: Frame, source: Source) -> bool:
 
 
 def _written_out(word: str, node: Node) -> Node:
-    """Where in a call a name is written out: the string or the keyword, else the whole call."""
+    """The place of a name in a call: the literal string or the keyword, else the whole call."""
     for inner in nodes(node):
         if isinstance(inner, ast.Constant) and inner.value == word:
             return inner

@@ -1,4 +1,4 @@
-"""What is below a module of ``torch.nn``: the modules that are its attributes, and its layers."""
+"""The submodules of a module of ``torch.nn``: the modules among its attributes, and its layers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from namecheck.interpreter.domain.values import (
 )
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# The attribute of a module under which its submodules stand, as torch calls it.
+# The attribute of a module for its submodules, as torch calls it.
 ATTRIBUTE: Final = "_modules"
 _LAYER_NAMES: Final = "names of layers"
-# The name of the module that a walk starts at.
+# The name of the module at the root of a walk.
 _ROOT: Final = Const("")
-# Layers that are made of layers.
+# Layers that contain layers.
 _COMPOSED: Final = ("nn.Transformer", "nn.MultiheadAttention", "nn.AdaptiveLogSoftmaxWithLoss")
 
 
 def by_attribute(module: Instance, store: Store) -> DictValue:
-    """The submodules that are attributes of a module, in the order in which they were set."""
+    """The submodules among a module's attributes, in the order of their assignment."""
     stored: Value | None = store.get((module.address, ATTRIBUTE))
     if isinstance(stored, DictValue):
         return stored
@@ -41,7 +41,7 @@ def by_attribute(module: Instance, store: Store) -> DictValue:
 
 
 def names(module: Instance, store: Store) -> tuple[str, ...]:
-    """The names of the submodules that are attributes, in order."""
+    """The names of the submodules among the attributes, in order."""
     entries = joins.entries(by_attribute(module, store), store)
     return tuple(name.value for name, _ in entries.items if isinstance(name, Const))
 
@@ -53,19 +53,19 @@ def layers(module_value: Value, store: Store) -> ListValue | DictValue | None:
 
 
 def name_layers(module: Instance, layer_names: Sequence[Value], store: Store) -> None:
-    """The layers of a sequence have names of their own."""
+    """Give the layers of a sequence names of their own."""
     store.set((module.address, _LAYER_NAMES), TupleValue(tuple(layer_names)))
 
 
 def add_name(module_value: Value, sequence: ListValue, name: Value, store: Store) -> None:
-    """A layer that is added to a sequence has a name of its own."""
+    """Give a layer that is added to a sequence a name of its own."""
     before = _layer_names(module_value, sequence, store)
     if isinstance(module_value, Instance) and before is not None:
         name_layers(module_value, (*before, name), store)
 
 
 def _layer_names(module_value: Value, sequence: ListValue, store: Store) -> Sequence[Value] | None:
-    """The names of the layers of a sequence, numbers where it has no others."""
+    """The names of the layers of a sequence, numbers by default."""
     content = joins.items(sequence, store)
     if isinstance(content, Repeated):
         return None
@@ -77,7 +77,7 @@ def _layer_names(module_value: Value, sequence: ListValue, store: Store) -> Sequ
 def children(
     interpreter: Interpreter, module_value: Value, store: Store
 ) -> list[tuple[Value, Value]] | None:
-    """The modules directly below a module, with their names; None where not all are known."""
+    """The direct submodules of a module, with their names; None where not all are known."""
     if isinstance(module_value, TorchModule):
         return None if module_value.key.startswith(_COMPOSED) else []
     if not isinstance(module_value, Instance):
@@ -102,7 +102,7 @@ def children(
 def walk(
     interpreter: Interpreter, module_value: Value, store: Store, name: Value = _ROOT
 ) -> Iterator[tuple[Value, Value | None]]:
-    """A module and all below it, with their names; None where there may be others."""
+    """A module and all its submodules, with their names; None where there may be others."""
     yield name, module_value
     pairs = children(interpreter, module_value, store)
     if pairs is None:
@@ -119,7 +119,7 @@ def _dotted(name: Value, inner: Value) -> Value:
 
 
 def addresses(interpreter: Interpreter, module_value: Value, store: Store) -> Iterator[Address]:
-    """The layers of torch below a module, and the tensors that it and those below it hold."""
+    """The torch layers below a module, and the tensors of it and of its submodules."""
     for _, below in walk(interpreter, module_value, store):
         if isinstance(below, TorchModule):
             yield below.address

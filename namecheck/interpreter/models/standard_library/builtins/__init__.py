@@ -1,1 +1,1 @@
-"""builtins: functions, types and their methods, which every module can name without an import."""
+"""builtins: functions, types and their methods, which every module can use without an import."""

@@ -1,4 +1,4 @@
-"""The built-in types of containers, as functions, and as what classes derive from."""
+"""The built-in container types, as functions and as base classes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import decorator, family, model, transparent
 from namecheck.interpreter.models.third_party import namecheck
 
-# The types of what is not known otherwise.
+# The types of results that are otherwise unknown.
 _KINDS: Final[Mapping[str, str]] = {
     "len": "int",
     "int": "int",
@@ -53,9 +53,9 @@ _KINDS: Final[Mapping[str, str]] = {
     "any": "bool",
     "all": "bool",
 }
-# What gives another answer each time.
+# Functions with another result each time.
 _IMPURE: Final = frozenset({"input"})
-# The operators that tensors run for them.
+# The operators that implement them for tensors.
 _OPERATORS: Final[Mapping[str, str]] = {
     "abs": "Tensor.abs",
     "float": "__float__",
@@ -121,7 +121,7 @@ def print_(interpreter: Interpreter, call: Call) -> Value:
 
 @model("builtins.reveal_type")
 def reveal_type(interpreter: Interpreter, call: Call) -> Value:
-    """``reveal_type(value)``: of what is no tensor the type checkers tell more."""
+    """``reveal_type(value)``; for values that are no tensors type checkers report more."""
     value = call.argument(0)
     return namecheck.reveal_names(interpreter, call) if isinstance(value, TensorValue) else value
 
@@ -187,7 +187,7 @@ def isinstance_(interpreter: Interpreter, call: Call) -> Value:
 
 @model("builtins.hasattr")
 def hasattr_(interpreter: Interpreter, call: Call) -> Value:
-    """``hasattr(value, name)``; of a library the answer depends on its version."""
+    """``hasattr(value, name)``; for a library the result depends on its version."""
     value, name = call.argument(0), call.argument(1)
     if isinstance(name, Const) and isinstance(value, Instance):
         own = call.store.get((value.address, name.value))
@@ -245,7 +245,7 @@ def callable_(interpreter: Interpreter, call: Call) -> Value:
 
 @family("builtins", open=True)
 def function(interpreter: Interpreter, name: str, call: Call) -> Value:
-    """Any other: it is computed of constants, ``dict.update(receiver)`` is a method, or unknown."""
+    """Any other: computed for constants, ``dict.update(receiver)`` is a method, else unknown."""
     operator = _OPERATORS.get(name)
     if operator is not None and len(call.args) == 1 and isinstance(call.args[0], TensorValue):
         return interpreter.call_operator(operator, call.args, call)
@@ -278,7 +278,7 @@ def _unbound(interpreter: Interpreter, owner: str, method: str, call: Call) -> V
 
 
 def _same_for_same(name: str, kind: str, call: Call) -> Opaque:
-    """What a function gives, of which nothing is known but that it depends on its arguments."""
+    """An unknown result that is the same for the same arguments."""
     args = tuple(joins.identity(value, call.store) for value in call.args)
     return Opaque(Result(name, args), kind)
 

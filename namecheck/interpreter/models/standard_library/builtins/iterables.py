@@ -1,4 +1,4 @@
-"""Built-in functions that go through items."""
+"""Built-in functions that iterate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.primitives import Content
 from namecheck.interpreter.models.registry import model
 
-# A longer range is items alike.
+# A longer range is one item, repeated.
 _LONGEST_RANGE = 256
 
 
@@ -68,7 +68,7 @@ def _unasked_generator(interpreter: Interpreter, value: Value, call: Call) -> Ge
 
 
 def _numbering(interpreter: Interpreter, start: Value) -> Callable[[Value, Store], Value]:
-    """What puts a number before each item of a generator; it stands in the store."""
+    """The change that numbers the items of a generator; its counter is in the store."""
     key = ("enumerated", interpreter.new_address())
 
     def number(element: Value, store: Store) -> Value:
@@ -230,7 +230,7 @@ def all_(interpreter: Interpreter, call: Call) -> Value:
 
 
 def _any_or_all(interpreter: Interpreter, name: str, decisive: bool, call: Call) -> Value:
-    """One item whose truth is `decisive` decides the answer."""
+    """An item whose truth is `decisive` decides the result."""
     content = primitives.items(interpreter, call.argument(0), call, whole=False)
     if isinstance(content, Repeated):
         return interpreter.fresh(name, "bool")
@@ -254,7 +254,7 @@ def sorted_(interpreter: Interpreter, call: Call) -> Value:
 
 
 def ordered(interpreter: Interpreter, item_values: Sequence[Value], call: Call) -> Content:
-    """The items in the order that ``sorted`` and ``list.sort`` give them."""
+    """The items in the order of ``sorted`` and ``list.sort``."""
     keys = _keys(interpreter, item_values, call)
     reverse = call.kwargs.get("reverse", FALSE)
     if keys is None or not isinstance(reverse, Const):
@@ -297,7 +297,7 @@ def _extreme(interpreter: Interpreter, choose: Callable[..., int], call: Call) -
 
 
 def _keys(interpreter: Interpreter, item_values: Sequence[Value], call: Call) -> list[Any] | None:
-    """What items are compared by, where all of it is constant."""
+    """The sort keys of items, where all of them are constant."""
     callee = call.kwargs.get("key", NONE)
     keys = []
     for element in item_values:

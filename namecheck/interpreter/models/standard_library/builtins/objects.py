@@ -1,4 +1,4 @@
-"""Methods that many types have: operators, items, and those of instances and generators."""
+"""Methods of many types: operators, item access, and methods of instances and generators."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def of_items(interpreter: Interpreter, receiver: Value, name: str, call: Call) -
 
 @methods_of(Instance, TorchModule)
 def of_instance(interpreter: Interpreter, receiver: Value, name: str, call: Call) -> Value:
-    """What an instance or a module has from the class of a library that its own derives from."""
+    """A method that an instance or a module has from a library class among its bases."""
     if name == "__init__" and isinstance(receiver, Instance):
         path = inheritance.base(interpreter, class_lookup.mro(receiver.cls))
         if path is not None:
@@ -82,7 +82,7 @@ def of_instance(interpreter: Interpreter, receiver: Value, name: str, call: Call
 
 @methods_of(Generator)
 def of_generator(interpreter: Interpreter, generator: Generator, name: str, call: Call) -> Value:
-    """``__next__`` and ``send`` ask for the next item, ``close`` for none any more."""
+    """``__next__`` and ``send`` request the next item, ``close`` ends the generator."""
     if name in ("__next__", "send", "__anext__", "asend"):
         element = interpreter.generators.step(generator, call.node, call.store, call.frame)
         if element is None:
@@ -96,5 +96,5 @@ def of_generator(interpreter: Interpreter, generator: Generator, name: str, call
 
 @methods_of(Wrapped)
 def of_property(interpreter: Interpreter, wrapped: Wrapped, name: str, call: Call) -> Value:
-    """``@x.setter``: the property, the function, and which of them the function is."""
+    """``@x.setter``: the property, the function, and the role of the function."""
     return TupleValue((wrapped, call.argument(0)), (name, "function"))

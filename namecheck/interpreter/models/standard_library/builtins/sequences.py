@@ -73,7 +73,7 @@ def _count(interpreter: Interpreter, content: Content, call: Call) -> Value:
 
 
 def _comparisons(item_values: Sequence[Value], call: Call) -> list[bool | None]:
-    """For each item whether it is the argument; None where that is not known."""
+    """For each item whether it equals the argument; None where that is unknown."""
     return [python_operators.equal(call.argument(0), each, call.store) for each in item_values]
 
 
@@ -144,7 +144,7 @@ def insert(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value:
 
 
 def _write(receiver: ListValue, chained: Sequence[Content], call: Call) -> Value:
-    """Put contents one after the other into a list."""
+    """Append contents to a list, one after the other."""
     joined: Content = ()
     for content in chained:
         if content == ():
@@ -173,7 +173,7 @@ def pop_left(interpreter: Interpreter, receiver: ListValue, call: Call) -> Value
 
 
 def _take(interpreter: Interpreter, receiver: ListValue, index: Value, call: Call) -> Value:
-    """Take an item out of a list."""
+    """Remove an item from a list and return it."""
     content = joins.items(receiver, call.store)
     if isinstance(content, Repeated):
         return primitives.pick(interpreter, content, call)

@@ -42,7 +42,7 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
 
 
 def _listed(interpreter: Interpreter, value: Value, call: Call) -> Value:
-    """A generator as what it gives: a method of a string goes through all of it."""
+    """A generator as the list of its items: a method of a string exhausts it."""
     if not isinstance(value, Generator):
         return value
     content = interpreter.iterate(value, call.node, call.store, call.frame)
