@@ -1,4 +1,4 @@
-"""What the verbs share: exit codes, flags, settings, standard input, printing."""
+"""Helpers of all verbs: exit codes, flags, settings, standard input, printing."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ SEMANTICS: Final = ("namecheck", "torch-2.12")
 
 
 class Usage(Exception):
-    """A command line that cannot be carried out; the message says why."""
+    """An invalid command line; the message says why."""
 
 
 def add_semantics_flag(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that chooses between our rules and those of native torch."""
+    """Add the flag that chooses between namecheck's semantics and native torch's."""
     parser.add_argument(
         "--semantics",
         choices=SEMANTICS,
@@ -44,7 +44,7 @@ def add_format_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def adjusted(settings: Settings, arguments: argparse.Namespace) -> Settings:
-    """Settings with the semantics and the colour that the command line gives."""
+    """Settings with the semantics and the colour of the command line."""
     from namecheck.project.settings import semantics
 
     return settings.over(
@@ -61,13 +61,13 @@ def settings_for(path: str, arguments: argparse.Namespace) -> Settings:
 
 
 def listed(flag_values: Iterable[str] | None) -> tuple[str, ...]:
-    """The words of a flag that may be repeated and takes words with commas between them."""
+    """The words of a flag that may be repeated and takes comma-separated words."""
     words = (word.strip() for value in flag_values or () for word in value.split(","))
     return tuple(word for word in words if word)
 
 
 def standard_input(arguments: argparse.Namespace) -> tuple[str, bytes]:
-    """The name that standard input goes by, and its contents."""
+    """The name of standard input in messages, and its contents."""
     return arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read()
 
 

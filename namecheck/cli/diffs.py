@@ -1,4 +1,4 @@
-"""Changes of files, printed as a unified diff that `git apply` and `patch -p1` take."""
+"""Prints changes of files as a unified diff that `git apply` and `patch -p1` accept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show(changes: Iterable[tuple[str, Document, Document]], color: str | None) -> None:
-    """Print what changes in files, each with its path: byte for byte, where it is not coloured."""
+    """Print the changes of files, each with its path: byte for byte, unless coloured."""
     from namecheck.editing.edits import unified
     from namecheck.report.changes import diff_line
 
@@ -30,6 +30,6 @@ def show(changes: Iterable[tuple[str, Document, Document]], color: str | None) -
 
 
 def _from_here(path: str) -> str:
-    """A path as tools take it that apply a diff in the working folder."""
+    """A path relative to the working folder, where tools apply a diff."""
     here = os.path.join(os.getcwd(), "")
     return os.path.normpath(path).removeprefix(here)

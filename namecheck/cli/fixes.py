@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 class CheckRun(NamedTuple):
     """A run of `check`: its files and its result.
 
-    The `cache` holds for the files as they are on the disk, and as they were before anything is
-    written. `contents` are those that are not on the disk, by their names. `summary` is the last
-    line, where fixes have one of their own; `failed` says that some could not be written. With
-    `explain` refused fixes are shown; `undone` has the findings that the fixes of a file would
-    have brought, `unsafe` says that unsafe fixes were wanted too.
+    The `cache` is valid for the files on the disk, before anything is written. `contents` are those
+    that are not on the disk, by their names. `summary` is the last line, if fixes have their own;
+    `failed` says that some could not be written. With `explain` refused fixes are shown; `undone`
+    has the findings that the fixes of a file would have caused, `unsafe` says that unsafe fixes
+    were requested too.
     """
 
     entries: Sequence[Entry]
@@ -88,12 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def are_wanted(arguments: argparse.Namespace) -> bool:
-    """Whether files are to be changed, or the changes to be shown."""
+    """Whether files are to be changed, or changes to be shown."""
     return bool(arguments.fix or arguments.diff or arguments.add_ignore)
 
 
 def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
-    """Raise `Usage` for flags that do not go together."""
+    """Raise `Usage` for flags that exclude each other."""
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise Usage("--unsafe-fixes goes with --fix or --diff")
     if arguments.statistics and are_wanted(arguments):
@@ -103,7 +103,7 @@ def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
 
 
 class Shown(NamedTuple):
-    """The fixes that are shown with findings; `refusals` where those are asked for."""
+    """The fixes that are shown with findings; `refusals` on request."""
 
     fixes: Mapping[Finding, Fix] = MappingProxyType({})
     refusals: Mapping[Finding, Sequence[Refusal]] | None = None
@@ -129,7 +129,7 @@ def shown(run: CheckRun, budget: int) -> Shown:
 
 
 def _explained(run: CheckRun) -> Shown:
-    """All fixes of the findings, tried anew; those of files that `--fix` undid are refused."""
+    """All fixes of the findings, tried again; those of files that `--fix` undid are refused."""
     from namecheck.core.refusals import Reason, Refusal
     from namecheck.fixing import offers
 
@@ -149,7 +149,7 @@ def _explained(run: CheckRun) -> Shown:
 
 
 def mended(run: CheckRun, arguments: argparse.Namespace) -> Mending:
-    """What fixes make of a run; nothing is written yet."""
+    """The result of applying fixes to a run; nothing is written yet."""
     from namecheck.fixing import rounds
 
     wishes = rounds.Wishes(
@@ -178,7 +178,7 @@ def show(run: CheckRun, mending: Mending) -> int:
 
 
 def _explain_remaining(run: CheckRun, mending: Mending) -> None:
-    """Print on standard error what the changes would leave, with the refused fixes."""
+    """Print to standard error what the changes would leave, with the refused fixes."""
     from namecheck.report.formats import full
     from namecheck.report.listing import reader
 
@@ -220,7 +220,7 @@ def write(run: CheckRun, mending: Mending) -> CheckRun:
 
 
 def _is_written(change: Change, stdin: dict[str, bytes]) -> bool:
-    """Write one change; a file that cannot be written is reported, and stays as it was."""
+    """Write one change; a file that cannot be written is reported and not changed."""
     from namecheck.editing.documents import CannotWrite
 
     if change.path in stdin:
@@ -235,7 +235,7 @@ def _is_written(change: Change, stdin: dict[str, bytes]) -> bool:
 
 
 def _errors_now(run: CheckRun, overlay: Mapping[str, bytes]) -> tuple[Finding, ...]:
-    """The findings in the files as they have been written."""
+    """The findings in the written files."""
     from namecheck.fixing.trials import Trials
 
     trials = Trials(run.entries)

@@ -49,11 +49,12 @@ def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
         print("\nInterrupted.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Python would complain once more when it closes the stream at exit.
+        # Python would report the error once more when it closes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FOUND
     except ImportError as error:
-        # No verb imports what it checks: a script that `run` or `compare` starts fails in itself.
+        # No verb imports the code that it checks: an ImportError in a script of `run` or `compare`
+        # is the script's.
         print(f"namecheck: the installation is damaged: {error}", file=sys.stderr)
         return WRONG
     except Exception as error:

@@ -18,7 +18,7 @@ from namecheck.project.settings import Settings
 if TYPE_CHECKING:
     from namecheck.compare.script import Ended
 
-# A file, and where in it.
+# A place in a file.
 Place: TypeAlias = tuple[str, Position]
 
 __all__ = ["CompareError", "Comparison", "Joined", "Verdict", "compare"]
@@ -32,9 +32,9 @@ class CompareError(Exception):
 class Comparison:
     """One script on both sides, and how its run ended.
 
-    `end` is where an error ended it, `foreseen` says that it was inferred there. `lost` is where
-    the program read names that are unknown since they follow from a contradiction: what it did from
-    there on is not compared.
+    `end` is where an error ended it, `foreseen` says that the error was inferred there. `lost` is
+    where the program read names that are unknown because they follow from a contradiction: the rest
+    of the run is not compared.
     """
 
     main: str
@@ -57,17 +57,17 @@ class Comparison:
 
     @property
     def share(self) -> float:
-        """The share of these whose names were known in full."""
+        """The share of the observed expressions whose names were all known."""
         return self.counts[Verdict.AGREE] / self.observed if self.observed else 1.0
 
     @property
     def failed(self) -> bool:
-        """Whether the script failed, otherwise than by a contradiction that was found in it."""
+        """Whether the script failed with an error other than a contradiction found in it."""
         return self.ended.failed and not self.foreseen
 
 
 def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
-    """Infer the names of a script and of the files that it imports, run it, and join the two.
+    """Infer the names of a script and of the files that it imports, run it, and join both results.
 
     Raises `CompareError` where the script cannot be read or analysed, where there is no torch, and
     where the environment switches all checks off.
@@ -101,7 +101,7 @@ def compare(path: str, argv: Sequence[str], settings: Settings) -> Comparison:
 
 
 class _ProgramFiles:
-    """The files of a program: its main one, and those that it imports as they are found."""
+    """The files of a program: its main file, and those that it imports, as they are found."""
 
     def __init__(self, main: Source, finder: Finder) -> None:
         self.main = main
@@ -124,7 +124,7 @@ class _ProgramFiles:
 
 
 def _inferred(program_files: _ProgramFiles, settings: Settings) -> Observations:
-    """The values that are inferred for each expression of a program."""
+    """The inferred values of each expression of a program."""
     try:
         return analysis.observe(
             program_files.main,

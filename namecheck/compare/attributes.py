@@ -1,4 +1,4 @@
-"""The attributes of an expression besides its names, as inferred and as observed."""
+"""The attributes of an expression besides its names, inferred and observed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from namecheck.core.tensors import Many, Tensor
 class Attribute:
     """One attribute: its word, whether the inferred one covers the observed one, and its text.
 
-    `known` says whether the inferred one is known in full.
+    `known` is whether the inferred one is fully known.
     """
 
     word: str
@@ -30,7 +30,7 @@ def _shown(word: str) -> str:
 
 
 def _agrees_in_memory(inferred: Tensor, observed: Tensor) -> bool:
-    """Whether an observed tensor has the memory order that was inferred."""
+    """Whether an observed tensor has the inferred memory order."""
     return memory_order.agrees(inferred.memory, observed.memory, observed.dims.sizes)
 
 
@@ -84,7 +84,7 @@ def is_covered(attribute: Attribute, inferred: Any, observed: Any) -> bool:
 
 
 def is_known(attribute: Attribute, inferred: Any, observed: Any) -> bool:
-    """Whether the inferred attribute is known in full for all tensors in an observed value."""
+    """Whether the inferred attribute is fully known for all tensors in an observed value."""
     if inferred is UNKNOWN:
         return False
     return all(attribute.known(one) for one, _ in _pairs(inferred, observed))
@@ -101,7 +101,7 @@ def shown(attribute: Attribute, value: Any) -> str:
 
 
 def _pairs(inferred: Any, observed: Any) -> Iterator[tuple[Tensor, Tensor]]:
-    """The tensors in a value, each as inferred and as observed."""
+    """The tensors in a value, inferred and observed, in pairs."""
     if isinstance(observed, Tensor):
         if isinstance(inferred, Tensor):
             yield inferred, observed

@@ -1,4 +1,4 @@
-"""Joins what is inferred of a program with what a run observes, by source position."""
+"""Joins the inferred and the observed values of a program by source position."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class Verdict(enum.Enum):
-    """The result of comparing the two sides at one expression.
+    """The verdict on one expression.
 
-    AGREE: all names were known statically, and are those of the run; or both found a
-    contradiction. WEAKER: not all were known, and nothing that was known is wrong. UNREACHED: the
-    run did not reach it. UNSETTLED: a contradiction on some path, which is none of those that
-    the run took. INCORRECT: one side contradicts the other.
+    AGREE: all names were known statically, and are those of the run; or both sides found a
+    contradiction. WEAKER: not all names were known, and no known name is wrong. UNREACHED: the run
+    did not reach it. UNSETTLED: a contradiction on some path that the run did not take. INCORRECT:
+    one side contradicts the other.
     """
 
     AGREE = "agree"
@@ -56,10 +56,10 @@ class Fault(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One expression: the verdict, and the texts of the two sides for a reader.
+    """One expression: the verdict, and the texts of both sides for a reader.
 
-    `attributes` has the verdict on each attribute besides names, if an observed tensor is one of
-    those that were inferred.
+    `attributes` has the verdict on each attribute besides names, if the inferred values cover an
+    observed tensor.
     """
 
     filename: str
@@ -81,9 +81,9 @@ def sides(
     *,
     sizes: bool = False,
 ) -> tuple[Joined, ...]:
-    """Every expression that takes part, in the order of the files and of their text.
+    """Every compared expression, in the order of the files and of their text.
 
-    With `sizes` it is incorrect to infer the wrong size, too.
+    With `sizes`, a wrong inferred size is incorrect, too.
     """
     return tuple(_joined(static, seen, sizes))
 
@@ -114,7 +114,7 @@ def _joined(
 
 
 def _attributes(static: Observation, seen: Seen) -> dict[str, Verdict]:
-    """The verdict on each attribute besides names, over all values that the run has."""
+    """The verdict on each attribute besides names, over all observed values."""
     if not seen.values or not static.gave:
         return {}
     fitting = [
@@ -136,7 +136,7 @@ def _on_attribute(attribute: Attribute, fitting: Sequence[tuple[Any, list[Any]]]
 
 
 def _is_of_tensors(observation: Observation) -> bool:
-    """Whether an operator was applied that gives tensors or a contradiction."""
+    """Whether an operator was applied whose result is tensors or a contradiction."""
     gives = bool(observation.findings) or any(map(_has_tensor, observation.values))
     return observation.operator and gives
 
@@ -155,12 +155,12 @@ def _fault(static: Observation, seen: Seen, sizes: bool) -> Fault | None:
 
 
 def _could_find(static: Observation, finding: Finding) -> bool:
-    """Whether all was known that a contradiction depends on: names, or sizes as well."""
+    """Whether everything was known that a contradiction depends on: names, or sizes as well."""
     return static.sized if is_of_sizes(finding.code) else static.informed
 
 
 def _verdict(static: Observation, seen: Seen) -> Verdict | None:
-    """The verdict on an expression without a fault; None where nothing can be compared."""
+    """The verdict on an expression without a fault; None where there is nothing to compare."""
     if (seen.findings or seen.errors) and _found(static):
         return Verdict.AGREE
     if seen.findings:
@@ -172,12 +172,12 @@ def _verdict(static: Observation, seen: Seen) -> Verdict | None:
 
 
 def _found(static: Observation) -> bool:
-    """Whether a contradiction was found, if only where none is reported (after a ``yield``)."""
+    """Whether a contradiction was found, even where none is reported (after a ``yield``)."""
     return bool(static.findings) or static.gave < static.times
 
 
 def _covers_all(static: Observation, seen: Seen, *, sizes: bool) -> bool:
-    """Whether every value of the run is one that was known to be possible."""
+    """Whether the inferred values cover every observed value."""
     return all(
         any(_covers(one, value, sizes=sizes) for one in static.values) for value in seen.values
     )
@@ -200,12 +200,12 @@ def _covers(general: Any, value: Any, *, sizes: bool) -> bool:
 
 
 def _bare(dims: Dims) -> Dims:
-    """Dims without axes, by which an annotation calls what a tensor may call otherwise."""
+    """Dims without axes: an annotation names them, and the tensor may have other names."""
     return dims.rename(UNKNOWN if isinstance(name, Axis) else name for name in dims.names)
 
 
 def _is_known(general: Any, value: Any) -> bool:
-    """Whether a value of the run was known to be possible, with all of its names."""
+    """Whether the inferred values cover an observed value, with all of its names known."""
     return _covers(general, value, sizes=False) and _is_full(general, value)
 
 
@@ -226,7 +226,7 @@ def _has_tensor(value: Any) -> bool:
 
 
 def _inferred_text(static: Observation, attribute: str | None = None) -> str:
-    """What was known of an expression: its value, or an attribute of it; its contradictions."""
+    """The text of the inferred side: a value, or an attribute of it; its contradictions."""
     values = (_shown(value, attribute) for value in static.values)
     contradictions = (_finding(finding.code, finding.message) for finding in static.findings)
     return " | ".join([*values, *contradictions]) or "?"
@@ -248,7 +248,7 @@ def _finding(code: str, message: str) -> str:
 
 
 def show(value: Any) -> str:
-    """A value for a reader: ``N=2 C=3``, ``(N=2, C=3)``, ``?`` where nothing is known."""
+    """A value for a reader: ``N=2 C=3``, ``(N=2, C=3)``, ``?`` where it is unknown."""
     if isinstance(value, Tensor):
         return value.dims.brief() or "(no dimension)"
     if isinstance(value, Many):

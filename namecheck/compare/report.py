@@ -167,7 +167,7 @@ def _share(comparison: Comparison) -> str:
 
 
 def _on_attributes(comparison: Comparison) -> Iterator[str]:
-    """The share of the values of which each attribute was known, where it was of any."""
+    """The share of the values whose attribute was known, for each attribute."""
     for attribute in ATTRIBUTES:
         counts = counts_of(comparison.joined, attribute.word)
         if counts[Verdict.AGREE]:
@@ -180,7 +180,7 @@ def _incorrect(comparison: Comparison) -> int:
 
 
 def _shown(filename: str) -> str:
-    """A file as seen from here, where it is below."""
+    """A path relative to the working folder, if it is below."""
     relative = os.path.relpath(filename)
     return filename if relative.startswith(os.pardir) else relative
 

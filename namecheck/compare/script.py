@@ -13,13 +13,13 @@ from namecheck.runtime.programs.script import Program
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a script ended: with an error, or with a status that it chose."""
+    """The end of a script: an error, or an exit status."""
 
     error: BaseException | None = None
 
     @property
     def failed(self) -> bool:
-        """Whether it ended otherwise than by its last line or ``sys.exit(0)``."""
+        """Whether it ended with an error or with a status other than 0."""
         if isinstance(self.error, SystemExit):
             return self.error.code not in (None, 0)
         return self.error is not None
@@ -34,7 +34,7 @@ class Ended:
 
 
 def run(program: Program) -> Ended:
-    """Run a program, and leave the interpreter as it was."""
+    """Run a program, and restore the state of the process."""
     with _restored():
         try:
             program.run()

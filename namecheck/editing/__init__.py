@@ -1,1 +1,1 @@
-"""Source text and its changes: documents, edits, trees."""
+"""Source text and changes to it: documents, edits, trees."""

@@ -1,4 +1,4 @@
-"""A file as it is on the disk and as text, either made from the other without loss."""
+"""A file as bytes on the disk and as text, converted without loss both ways."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 class CannotWrite(Exception):
-    """A file that cannot be changed; the message says which and why."""
+    """A file that cannot be written; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Document:
 
     @staticmethod
     def of(data: bytes, location: str) -> Document:
-        """Read a file; raises `Refused` where Python cannot decode it, or not without loss."""
+        """Read a file; raises `Refused` where it cannot be decoded without loss."""
         text = syntax.decode(data, location)
         encoding = syntax.encoding(data)
         whole = data.decode(encoding)
@@ -60,7 +60,7 @@ class Document:
 
     @property
     def newline(self) -> str:
-        """The line end that most lines have; the first of several, ``\\n`` if there is none."""
+        """The most frequent line end; the first of several, ``\n`` if there is none."""
         return max(dict.fromkeys(self.ends), key=self.ends.count, default="\n")
 
     def encoded(self, text: str, ends: tuple[str, ...]) -> bytes:
@@ -79,11 +79,11 @@ class Document:
             ) from error
 
     def write(self, data: bytes) -> None:
-        """Put other contents in place of the file, whole or not at all; raises `CannotWrite`.
+        """Replace the contents of the file atomically; raises `CannotWrite`.
 
-        Mode, and where possible owner, stay; so does a link to the file, but another name of it
-        (a hard link) keeps what there was. Refused where the file is no longer as it was read, and
-        where it may not be written; but where it is already as it is to be, all is well.
+        The mode, where possible the owner, and symbolic links are preserved; a hard link keeps the
+        old contents. Raises where the file has changed since it was read, and where it is not
+        writable; but not where it has the new contents already.
         """
         path = os.path.realpath(self.location)
         try:
@@ -110,14 +110,14 @@ def read(path: str) -> Document:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """What would end this process waits, so that nothing half done is left beside a file."""
+    """Delay signals that would end the process, so that no temporary file is left behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     waiting: list[int] = []
     known = {number: signal.getsignal(number) for number in _ENDING}
     for number, handler in known.items():
-        if handler is not None:  # set by another than Python, it could not be put back
+        if handler is not None:  # a handler that Python did not set could not be restored
             signal.signal(number, lambda number, frame: waiting.append(number))
     try:
         yield
@@ -130,7 +130,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _replace(path: str, data: bytes, status: os.stat_result) -> None:
-    """Write beside the file, then rename over it."""
+    """Write a temporary file beside the file, then rename it over the file."""
     folder, name = os.path.split(path)
     handle, beside = tempfile.mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
     try:

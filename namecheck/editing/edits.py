@@ -1,4 +1,4 @@
-"""Edits of a document: which stretches of its text are replaced, and by what."""
+"""Edits of a document: stretches of its text and their replacements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Overlap(ValueError):
 
 
 def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits in order, each once; raises `Overlap`. Insertions at one point keep their order."""
+    """The edits in order, each once; raises `Overlap`. Insertions at one place keep their order."""
     result = tuple(sorted(dict.fromkeys(edits), key=lambda edit: edit.span))
     for before, after in pairwise(result):
         if before.span.end > after.span.start:
@@ -30,7 +30,7 @@ def ordered(edits: Iterable[Edit]) -> tuple[Edit, ...]:
 
 
 def applied(document: Document, edits: Iterable[Edit]) -> Document:
-    """The document with these edits made.
+    """The document with these edits applied.
 
     Nothing else changes: every line that no edit touches keeps its bytes, its line end too. Raises
     `Overlap`; `CannotWrite` where the file's encoding lacks a character.
@@ -58,13 +58,13 @@ def applied(document: Document, edits: Iterable[Edit]) -> Document:
 
 
 def _line_ends(document: Document, old: tuple[str, ...], line: int, count: int) -> tuple[str, ...]:
-    """Line ends for an edit of so many lines: those it replaces, then those of its first line."""
+    """Line ends for an edit with so many lines: those it replaces, then that of its first line."""
     here = document.ends[line] if line < len(document.ends) else document.newline
     return (*old[:count], *[here] * (count - len(old)))
 
 
 def difference(before: Document, after: Document) -> tuple[Edit, ...]:
-    """Edits that make one text of another: of each changed line no more than what changed."""
+    """Edits that turn one text into another; in each changed line only the differing part."""
     old, new = (document.text.split("\n") for document in (before, after))
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     edits: list[Edit] = []
@@ -77,7 +77,7 @@ def difference(before: Document, after: Document) -> tuple[Edit, ...]:
 
 
 def _changed(index: int, old: str, new: str) -> Edit:
-    """The edit of one line, between what both have in front and at the end."""
+    """The edit of one line, between the common prefix and the common suffix."""
     front = _in_common(old, new)
     back = _in_common(old[front:][::-1], new[front:][::-1])
     at = Span(index + 1, front + 1, index + 1, len(old) - back + 1)
@@ -85,13 +85,13 @@ def _changed(index: int, old: str, new: str) -> Edit:
 
 
 def _in_common(one: str, another: str) -> int:
-    """The number of characters with which both begin."""
+    """The length of the common prefix."""
     pairs = enumerate(zip(one, another, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(another)))
 
 
 def _block(old_lines: list[str], first: int, last: int, fresh_lines: list[str]) -> Edit:
-    """The edit of whole lines; behind the last line of a text there is no end of a line."""
+    """The edit of whole lines; after the last line of a text there is no line end."""
     if last < len(old_lines):
         return Edit(Span(first + 1, 1, last + 1, 1), "".join(f"{line}\n" for line in fresh_lines))
     before = Span(first, len(old_lines[first - 1]) + 1, last, len(old_lines[last - 1]) + 1)
@@ -103,8 +103,8 @@ def unified(
 ) -> Iterator[bytes]:
     """A unified diff of the bytes of a file, line by line, without the ``\\n`` that ends each.
 
-    A carriage return is part of a line, as it is to the tools that apply a diff; so is a tab
-    behind a name with blanks in it.
+    A carriage return is part of a line, as in the tools that apply a diff; so is the tab after a
+    file name with blanks.
     """
     old, new = (_LINE.findall(document.data) for document in (before, after))
     ending = b"\t" if any(map(str.isspace, name)) else b""

@@ -1,4 +1,4 @@
-"""Where imports are put in a file."""
+"""The place for a new import in a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from namecheck.core.syntax import Source
 
 
 def insertion_point(source: Source) -> Span:
-    """Before the first import, or the first statement, that may have another import before it."""
+    """Before the first import, or the first statement, that another import may precede."""
     rest = [node for node in source.tree.body if not _comes_first(node, source.tree)]
     imports = [node for node in rest if isinstance(node, (ast.Import, ast.ImportFrom))]
     first = imports[0] if imports else rest[0] if rest else None
@@ -30,7 +30,7 @@ def _comes_first(statement: ast.stmt, tree: ast.Module) -> bool:
 
 
 def leading_imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
-    """The imports that a file begins with, behind those that come first."""
+    """The imports at the start of a file, after the statements that must come first."""
     leading: list[ast.Import | ast.ImportFrom] = []
     for node in tree.body:
         if _comes_first(node, tree):

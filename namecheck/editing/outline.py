@@ -1,4 +1,4 @@
-"""The statements of a file: the scopes and blocks that they stand in, and the removal of some."""
+"""The statements of a file: their scopes and blocks, and their removal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Outline:
 
     @cached_property
     def quotes(self) -> dict[ast.expr, str]:
-        """The quote of the f-string that an expression stands in."""
+        """The quote of the f-string that contains an expression."""
         quotes: dict[ast.expr, str] = {}
         for node in ast.walk(self._source.tree):
             if isinstance(node, ast.JoinedStr):
@@ -54,11 +54,11 @@ class Outline:
         return quotes
 
     def remove(self, statement: ast.stmt) -> None:
-        """Take a statement out."""
+        """Remove a statement."""
         self._removed.add(statement)
 
     def removals(self) -> Iterator[Edit]:
-        """The edits that take statements out; a block that is left empty has ``pass``."""
+        """The edits that remove statements; a block that becomes empty has ``pass``."""
         for statement in self.statements:
             if statement in self._removed:
                 block = self._blocks[statement]
@@ -72,7 +72,7 @@ class Outline:
         before, after = first[: span.column - 1], last[span.end_column - 1 :]
         if text or before.strip() or after.strip().startswith(";"):
             return Edit(span, text or "pass")
-        if after.strip():  # a comment, which stays
+        if after.strip():  # a comment, which is kept
             blank = len(after) - len(after.lstrip())
             return Edit(Span(span.line, span.column, span.end_line, span.end_column + blank), "")
         if span.end_line < len(self._source.lines):

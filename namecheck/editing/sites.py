@@ -1,4 +1,4 @@
-"""Where a finding stands in the tree of its file, and the text that is put around what is there."""
+"""Finds the nodes of a finding in the tree of its file, and makes edits around them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INFIX: Final = (ast.BinOp, ast.Compare, ast.BoolOp)
 
 
 class Site:
-    """One file whose findings are to be put right, among the others of a run.
+    """One file with findings to fix, among the other files of a run.
 
     `files` finds and reads them, `imported` are those that some file of the run imports.
     """
@@ -40,8 +40,8 @@ class Site:
         self.imported = imported
 
     def row(self, operator: str) -> Operator | None:
-        """The row of an operator, also of one that works in place."""
-        from namecheck import operators  # which takes a while to load
+        """The row of an operator or of its in-place form."""
+        from namecheck import operators  # which is slow to import
 
         return operators.row_of(operator, self.settings.rows())
 
@@ -61,36 +61,36 @@ class Site:
             for child in ast.iter_child_nodes(node)
         }
 
-    # What stands there
+    # Reading the source
 
     def expression(self, span: Span) -> ast.expr | None:
-        """The outermost expression that takes up a span."""
+        """The outermost expression with exactly this span."""
         return self._nodes.get(span)
 
     def text(self, expression: ast.expr) -> str:
-        """An expression as it is written."""
+        """The source of an expression."""
         return self.source.segment(self.source.span(expression))
 
     def line(self, expression: ast.expr) -> str:
-        """An expression as it is written, on one line."""
+        """The source of an expression, on one line."""
         return " ".join(self.text(expression).split())
 
     def statement(self, node: ast.AST) -> ast.stmt | None:
-        """The innermost statement that a node is in."""
+        """The innermost statement that contains a node."""
         current: ast.AST | None = node
         while current is not None and not isinstance(current, ast.stmt):
             current = self._parents.get(current)
         return current
 
     def scope(self, node: ast.AST) -> Scope:
-        """The scope that a node is in."""
+        """The scope that contains a node."""
         current = self._parents.get(node)
         while current is not None and not isinstance(current, Scope):
             current = self._parents.get(current)
         return self.source.tree if current is None else current
 
     def assigned(self, assignee: ast.Name) -> ast.expr | None:
-        """What a assignee is given, where that is all it is given, and this its only use."""
+        """The value assigned to a variable, if it is assigned once and used only here."""
         scope = self.scope(assignee)
         same = [
             node
@@ -107,11 +107,11 @@ class Site:
         return None
 
     def value(self, expression: ast.expr | None) -> ast.expr | None:
-        """An expression, or what a variable is given for this use alone."""
+        """An expression, or the value that a variable holds for this use alone."""
         return self.assigned(expression) if isinstance(expression, ast.Name) else expression
 
     def ending(self, expression: ast.expr) -> Span | None:
-        """Where the attribute that ends an expression stands, or its call: ``.x``, ``.x(…)``."""
+        """The place of the attribute, or its call, that ends an expression: ``.x``, ``.x(…)``."""
         called = expression.func if isinstance(expression, ast.Call) else expression
         if not isinstance(called, ast.Attribute):
             return None
@@ -120,7 +120,7 @@ class Site:
         return at if self.source.segment(at).startswith(".") else None
 
     def written_behind(self, expression: ast.expr, text: str) -> Span | None:
-        """Where a text stands right behind an expression; None where another does."""
+        """The place of a text right after an expression; None where there is another text."""
         span = self.source.span(expression)
         line = self.source.lines[span.end_line - 1]
         if not line.startswith(text, span.end_column - 1):
@@ -128,7 +128,7 @@ class Site:
         return Span(*span.end, span.end_line, span.end_column + len(text))
 
     def quote(self, node: ast.AST) -> str:
-        """The quote that a text there is to have: not that of a string with interpolations."""
+        """The quote for a new string there: not that of a surrounding f-string."""
         current: ast.AST | None = node
         while current is not None and not isinstance(current, ast.JoinedStr):
             current = self._parents.get(current)
@@ -137,10 +137,10 @@ class Site:
         around = self.text(current)
         return "'" if around.lstrip("rRfF").startswith('"') else '"'
 
-    # What is put there
+    # Edits
 
     def behind(self, expression: ast.expr, text: str) -> tuple[Edit, ...]:
-        """The edits that put ``.x``, ``[…]`` or the like behind an expression."""
+        """The edits that append ``.x``, ``[…]`` or the like to an expression."""
         span = self.source.span(expression)
         start, end = Span(*span.start, *span.start), span.tail(0)
         if isinstance(expression, _CLOSED):
@@ -164,7 +164,7 @@ class Site:
         return Span(span.end_line, column, span.end_line, column)
 
     def argument(self, call_node: ast.Call, text: str) -> tuple[Edit, ...]:
-        """The edit that gives a call one more argument, behind the others."""
+        """The edit that appends an argument to a call."""
         written = [*call_node.args, *(keyword.value for keyword in call_node.keywords)]
         if not written:
             closing = self.source.span(call_node).tail(1)
@@ -173,11 +173,11 @@ class Site:
         return (Edit(last.tail(0), f", {text}"),)
 
     def replaced(self, expression: ast.expr, text: str) -> Edit:
-        """The edit that puts a text in place of an expression."""
+        """The edit that replaces an expression by a text."""
         return Edit(self.source.span(expression), text)
 
     def line_before(self, node: ast.AST, text: str) -> tuple[Edit, ...]:
-        """The edit that puts a statement before that of a node; none where it shares its line."""
+        """The edit that inserts a statement before a node's; none where that shares its line."""
         statement = self.statement(node)
         if statement is None:
             return ()
@@ -188,7 +188,7 @@ class Site:
         return (Edit(Span(span.line, 1, span.line, 1), f"{indent}{text}\n"),)
 
     def strings(self, node: ast.AST) -> Iterator[ast.Constant]:
-        """The strings that are written in an expression, those in calls within it left out."""
+        """The string literals in an expression, except those in calls."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Constant) and isinstance(child.value, str):
                 yield child
@@ -196,7 +196,7 @@ class Site:
                 yield from self.strings(child)
 
     def strings_everywhere(self) -> Iterator[ast.Constant]:
-        """All strings that are written in the file, those with interpolations left out."""
+        """All string literals of the file, except those with interpolations."""
         for node in self._nodes.values():
             within = isinstance(self._parents.get(node), ast.JoinedStr)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and not within:
@@ -204,13 +204,13 @@ class Site:
 
 
 def is_stable(expression: ast.expr) -> bool:
-    """Whether an expression may be written a second time: a variable, or an attribute of one."""
+    """Whether an expression may be repeated in the source: a variable, or an attribute of one."""
     if isinstance(expression, ast.Attribute):
         return is_stable(expression.value)
     return isinstance(expression, ast.Name)
 
 
 def quoted(word: str, like: str = '"') -> str:
-    """A name as a string, in quotes like those of a text."""
+    """A name as a string literal, with the quotes of a text."""
     mark = "'" if like.lstrip("rRuUbB").startswith("'") else '"'
     return f"{mark}{word}{mark}"

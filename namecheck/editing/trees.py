@@ -1,6 +1,6 @@
-"""The libcst tree of a document: nodes found by where an expression stands, edits made of nodes.
+"""The libcst tree of a document: finds nodes by span, and makes edits from changed nodes.
 
-What libcst writes is used for the changed expressions alone, so that all else stays as it is.
+Only the changed expressions take the code that libcst generates; the rest of the file is unchanged.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from namecheck.core.findings import Span
 from namecheck.editing.documents import Document
 from namecheck.editing.edits import Edit
 
-# What becomes of a node: it is given the node in which the changes below it are made, without the
-# parentheses around it, which stay. A tuple or a generator cannot do without: it has no change.
+# The change of a node. It takes the node with the changes of its descendants applied, without the
+# parentheses around it, which are kept. A tuple or a generator needs its parentheses: it has no
+# change.
 Change: TypeAlias = Callable[[libcst.BaseExpression], libcst.BaseExpression]
 
 
@@ -59,11 +60,11 @@ class Tree:
         return self._nodes.get(span)
 
     def span(self, cst: libcst.BaseExpression) -> Span:
-        """Where a cst stands."""
+        """The span of a libcst node."""
         return self._spans[cst]
 
     def edits(self, changes: Mapping[libcst.BaseExpression, Change]) -> tuple[Edit, ...]:
-        """The edits that make these changes: one for each that stands in no other."""
+        """The edits for these changes: one for each that is in no other."""
         changing = _Changing(changes, self.module.default_indent)
         self.module.visit(changing)
         return tuple(
@@ -73,7 +74,7 @@ class Tree:
 
 
 def _code(cst: libcst.BaseExpression, indent: str) -> str:
-    """The code of a cst in a block of some indentation, which its further lines have."""
+    """The code of a node in a block with some indentation, for its continuation lines."""
     statement = libcst.SimpleStatementLine([libcst.Expr(cst)])
     if not indent:
         return libcst.Module([]).code_for_node(statement).removesuffix("\n")
@@ -83,7 +84,7 @@ def _code(cst: libcst.BaseExpression, indent: str) -> str:
 
 
 class _Changing(libcst.CSTTransformer):
-    """Makes changes from the innermost to the outermost, and keeps the outermost results."""
+    """Applies changes from the innermost to the outermost, and keeps the outermost results."""
 
     def __init__(
         self, changes: Mapping[libcst.BaseExpression, Change], default_indent: str

@@ -32,7 +32,7 @@ LARGE_TREE: Final = 20_000_000
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a run: `unparsed` files name no dimension, and were not parsed either."""
+    """The result of a run; `unparsed` files name no dimension, and were not parsed."""
 
     findings: tuple[Finding, ...]
     files: int
@@ -50,7 +50,7 @@ class Result:
         return sum(register()[finding.code].kind is not Kind.NOTE for finding in self.findings)
 
     def replaced(self, findings: tuple[Finding, ...]) -> Result:
-        """The run with other findings."""
+        """The run with its findings replaced."""
         return replace(self, findings=findings)
 
     def joined(self, addition: Result) -> Result:
@@ -65,7 +65,7 @@ class Result:
 class Walk:
     """The files under some paths, each with the settings of its nearest pyproject.toml.
 
-    `adjust` puts the command line's options over the settings of a file. Raises `SettingsError`.
+    `adjust` overrides the settings of a file by the command line's options. Raises `SettingsError`.
     Paths that do not exist are collected in `missing`.
     """
 
@@ -141,7 +141,7 @@ class Walk:
 
 
 def _may_be_source(child: os.DirEntry[str]) -> bool:
-    """A regular file or any link: a broken link is reported when it is read."""
+    """Whether it is a regular file or any link: a broken link is reported when it is read."""
     return child.is_symlink() or child.is_file()
 
 
@@ -154,10 +154,10 @@ def check(
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
 ) -> Result:
-    """Check all files; `progress` is called with how many of how many are done.
+    """Check all files; `progress` is called with the number of checked files and of all files.
 
-    `jobs` is the number of processes, by default one for each processor. Files whose outcomes the
-    `cache` has are not checked again. An `overlay`, contents of files by location that replace
+    `jobs` is the number of processes, by default one for each processor. Files with an outcome in
+    the `cache` are not checked again. An `overlay`, contents of files by location that replace
     those on the disk, excludes a cache. With `counting` the tensor expressions are counted. The
     files that are read are added to `reads`.
     """
@@ -189,7 +189,7 @@ def _made(
     """The outcomes of files that are checked anew; they are added to the cache."""
     if not tasks:
         return ()
-    from namecheck.project import workers  # with the interpreter, which takes a while to load
+    from namecheck.project import workers  # with the interpreter, which is slow to import
 
     outcomes = workers.spread(tasks, progress, jobs, counting, overlay, reads)
     if cache is not None:

@@ -2,8 +2,8 @@
 
 An entry is the outcome of a file, or the fixes of its findings. It depends on namecheck itself, on
 the settings, on the contents of all files that were read for it, and on where modules were found:
-its `seal` is a digest of these, and an entry whose seal does not match is stale. A cache that
-cannot be used is left alone, with a note.
+its `seal` is a digest of these, and an entry whose seal does not match is stale. An unusable cache
+is ignored, with a note.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CREATE TABLE outcomes (
 """
 
 
-# Of the fixes of a file all but the latest.
+# Of the entries for the fixes of a file only the latest are kept.
 _FORGET: Final = """
 DELETE FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ? AND rowid NOT IN (
     SELECT rowid FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ?
@@ -46,12 +46,12 @@ DELETE FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ? AND rowid 
 )
 """
 
-# What reading a record raises that somebody else has written.
+# Errors from reading a record that another program may have written.
 _BROKEN: Final = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
 
 class Unusable(Exception):
-    """A cache that cannot be used; the message says why."""
+    """An unusable cache; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ _Record: TypeAlias = tuple[str, bytes, list[str], str, str]
 """A new entry: its file and its key, the files that were read, where modules were found, and its
 text."""
 
-# The fixes of a file are kept for so many different sets of files that were checked with it.
+# How many sets of files the fixes of a file are kept for.
 _FIXES: Final = b"fixes"
 _RUNS: Final = 4
 
 
 class Cache:
-    """The outcomes that a folder remembers; `notes` says why it could not be used."""
+    """The outcomes of earlier runs in a folder; `notes` says why the cache could not be used."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -99,7 +99,7 @@ class Cache:
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
-        """Turn an error of the cache into a note, and use the cache no more."""
+        """Turn an error of the cache into a note, and stop using the cache."""
         try:
             yield
         except (sqlite3.Error, OSError, Unusable, ValueError, TypeError) as error:
@@ -130,7 +130,7 @@ class Cache:
         return digests
 
     def get(self, tasks: Sequence[Task]) -> list[Outcome | None]:
-        """The outcomes of files, None for each that has to be found anew."""
+        """The outcomes of files, None for each that must be checked."""
         for task in tasks:
             self.contents.set_stamp(task.entry.location, task.entry.stamp)
         return [self._get(task) for task in tasks]
@@ -176,7 +176,7 @@ class Cache:
         return {}, Reads()
 
     def _run(self, entries: Sequence[Entry]) -> bytes:
-        """The key of the fixes of a run: which files it has, with which settings."""
+        """The key of the fixes of a run: its files and their settings."""
         if id(entries) not in self._runs:
             parts = (
                 part
@@ -192,7 +192,7 @@ class Cache:
         return self._runs[id(entries)]
 
     def _chosen(self, settings: Settings) -> bytes:
-        """A digest of the settings, with those that choose among findings."""
+        """A digest of the settings, with those that filter findings."""
         key = self._settings.get(id(settings))
         if key is None:
             text = repr(replace(settings, output_format="", color="", cache_dir=None))
@@ -218,7 +218,7 @@ class Cache:
     # Writing
 
     def put(self, outcomes: Sequence[tuple[Task, Outcome]]) -> None:
-        """Remember outcomes; not those of files that have changed in the meantime."""
+        """Store outcomes, except those of files that have changed in the meantime."""
         self._keep(
             (
                 task.entry.location,
@@ -235,7 +235,7 @@ class Cache:
     def put_fixes(
         self, entries: Sequence[Entry], fixes_by_file: Mapping[str, tuple[Fixes, Reads]]
     ) -> None:
-        """Remember the fixes of some files of a run, each with what was read for them."""
+        """Store the fixes of some files of a run, each with the files that were read for it."""
         key = self._run(entries)
         self._keep(
             (
@@ -261,7 +261,7 @@ class Cache:
                 connection.execute("COMMIT")
 
     def _settled(self, location: str, modules: set[str]) -> list[str] | None:
-        """The files that something depends on; None if it is not to be remembered."""
+        """The files that an entry depends on; None if it must not be stored."""
         uses = sorted({location} | modules)
         unchanged = self.contents.is_settled(location)
         old = (self.contents.is_old(use) and self.contents.is_settled(use) for use in uses)
@@ -297,7 +297,7 @@ class Cache:
 
 
 def _hold_own(connection: sqlite3.Connection) -> None:
-    """Hold that a database is of namecheck; an empty one becomes so."""
+    """Mark an empty database as namecheck's; raise for any other database."""
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
     if (application, version) == (_APPLICATION, _VERSION):
@@ -311,7 +311,7 @@ def _hold_own(connection: sqlite3.Connection) -> None:
 
 
 def _settings(settings: Settings) -> bytes:
-    """A digest of the settings that an outcome depends on: not those that choose among findings."""
+    """A digest of the settings that an outcome depends on: not those that filter findings."""
     rows = settings.rows()
     table = "" if rows is None else repr(sorted(rows.items()))
     python = repr(sys.version_info[:2])

@@ -1,4 +1,4 @@
-"""Digests of the contents of files: a file whose stamp is unchanged is not read again."""
+"""Digests of file contents: a file with an unchanged stamp is not read again."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _NOTHING: Final = b""
 class Contents:
     """The digests of files when they are first needed; `earlier` are those of an earlier run.
 
-    Each earlier one has the stamp of its file: size, times, inode. The digest of a file that cannot
-    be read is empty.
+    Each earlier digest has the stamp of its file: size, times, inode. The digest of a file that
+    cannot be read is empty.
     """
 
     def __init__(self, earlier: dict[str, tuple[str, bytes]] | None = None) -> None:
@@ -43,16 +43,16 @@ class Contents:
         return self._seen[location][1]
 
     def is_settled(self, location: str) -> bool:
-        """Whether a file is still what it was at the first look."""
+        """Whether a file is unchanged since the first look."""
         self.digest(location)
         return self._seen[location][0] == stamps.stamp(location)
 
     def is_old(self, location: str) -> bool:
-        """Whether a file was there, as it is, before this run began."""
+        """Whether a file has been unchanged since before this run."""
         return stamps.youngest(stamps.stamp(location)) < self._begun
 
     def stamps(self) -> Iterable[tuple[str, str, bytes]]:
-        """Location, stamp and digest of each file whose stamp can be trusted another time."""
+        """Location, stamp and digest of each file whose stamp a later run can trust."""
         now = time.time_ns()
         for location, (stamp, digest) in self._seen.items():
             if stamp and stamps.youngest(stamp) < now - stamps.YOUNG:

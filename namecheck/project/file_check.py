@@ -1,4 +1,4 @@
-"""One file is read, parsed and analysed; which of its findings are reported is decided later.
+"""Reads, parses and analyses one file; which findings are reported is decided later.
 
 A fault in the analysis of a file becomes the finding NC005 of that file.
 """
@@ -32,18 +32,18 @@ from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
 
 TOP: Final = Span(1, 1, 1, 1)
-# Characters of source from which on the files that were read are forgotten before the next.
+# After this many characters of source the cached files are dropped.
 _KEPT: Final = 8_000_000
-# How many answers of the rules are remembered over the files that name nothing.
+# How many rule results are cached across files that name no dimension.
 _REMEMBERED: Final = 20_000
 
 
 class Checker:
     """Checks files that import each other: a file that several import is analysed once.
 
-    While it is `counting`, each is checked by itself, and its expressions are counted. The
-    `overlay` has contents of files, by location, that replace those on the disk; the files that
-    are read are added to `reads`.
+    With `counting`, each file is checked by itself, and its expressions are counted. The `overlay`
+    has contents of files, by location, that replace those on the disk; the files that are read are
+    added to `reads`.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Checker:
     def _with_attributes(
         self, findings: tuple[Finding, ...], source: Source, settings: Settings
     ) -> tuple[Finding, ...]:
-        """The findings, and those about attributes in functions that no name leads to."""
+        """The findings, and those about attributes in functions that names do not make relevant."""
         key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
         if len(inferences) > _REMEMBERED:
@@ -205,7 +205,8 @@ def _depth(tree: ast.AST) -> int:
 def _fault(source: Source, error: Exception) -> Finding:
     """A fault of the analysis as a finding; one of the installation ends the run.
 
-    The analysis imports no file that it checks, so an `ImportError` is about our own modules.
+    The analysis imports no file that it checks, so an `ImportError` is about namecheck's own
+    modules.
     """
     if isinstance(error, TableError | ImportError):
         raise error

@@ -1,10 +1,10 @@
-"""The files of a project as its imports see them; modules are looked up, never imported.
+"""The files of a project as imports find them; modules are looked up, never imported.
 
-A dotted name is looked for from the folder that the importing file's package stands in, or its own
-folder if it is in no package; then from the folders above it that hold a ``conftest.py``; then
-from the root of the project and its ``src``. A folder without ``__init__.py`` is a package where
-no file and no real package has the name. The standard library and the libraries that namecheck
-knows are always themselves.
+A dotted name is searched from the folder that contains the importing file's package, or from its
+own folder if it is in no package; then from the folders above it that have a ``conftest.py``; then
+from the root of the project and its ``src``. A folder without ``__init__.py`` is a package if no
+file and no real package has the name. The standard library and the libraries that namecheck models
+are never searched in the project.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_e
 _LIBRARIES: Final = sys.stdlib_module_names.union(_KNOWN)
 _INIT: Final = "__init__.py"
 _ROOT_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
-# In the pattern of imports ~ stands for what may be between two words of a statement.
+# In the pattern of imports ~ matches whatever may be between two words of a statement.
 _BLANK: Final = rb"(?:[ \t]|\\\r?\n)"
 _STATEMENT: Final = (
     rb"[ \t]*(?:from~+(\.*)~*([\w.]*)~+import~*(\([^)]*\)|(?:\\\r?\n|[^\n#;])*)"
     rb"|import~+([\w.]+(?:~*(?:as~+\w+)?~*,~*[\w.]+)*))"
 ).replace(b"~", _BLANK)
 _IMPORT: Final = re.compile(rb"^" + _STATEMENT, re.MULTILINE)
-# To look for an import anywhere takes three times as long, and few files have one inside a line.
+# A search for imports anywhere takes three times as long, and few files have one inside a line.
 _INNER_IMPORT: Final = re.compile(rb"(?:^|[;:])" + _STATEMENT, re.MULTILINE)
 _INNER: Final = tuple(
     mark + word for mark in (b"; ", b";", b": ") for word in (b"from ", b"import ")
@@ -56,7 +56,7 @@ class Reads:
     lookups: dict[Query, str | None] = field(default_factory=dict)
 
     def join(self, reads: Reads) -> None:
-        """Add what else was read."""
+        """Add other reads."""
         self.locations |= reads.locations
         self.lookups |= reads.lookups
 
@@ -81,7 +81,7 @@ class ProjectFiles:
     # Sources
 
     def read(self, location: str) -> bytes | None:
-        """The contents of a file of Python; None for a folder and for what cannot be read."""
+        """The contents of a Python file; None for a folder and for an unreadable file."""
         data = self._overlay.get(location)
         if data is None and not location.endswith((".py", ".pyi")):
             return None
@@ -89,17 +89,17 @@ class ProjectFiles:
         return _contents(location) if data is None else data
 
     def put(self, location: str, source: Source) -> None:
-        """Keep a file that was read elsewhere."""
+        """Store a file that was read elsewhere."""
         self.characters += len(source.text)
         self._sources[location] = source
         self._matters[location] = syntax.names_something(source.text.encode("utf-8", "replace"))
 
     def known(self, location: str) -> Source | None:
-        """A file that is kept."""
+        """A file that is stored."""
         return self._sources.get(location)
 
     def source(self, location: str) -> Source | None:
-        """The file, None for a folder and for what cannot be read."""
+        """The parsed file; None for a folder and for an unreadable file."""
         if location not in self._sources:
             data = self.read(location)
             try:
@@ -148,7 +148,7 @@ class ProjectFiles:
         return ".".join(parts)
 
     def find(self, importer: str, level: int, name: str) -> str | None:
-        """What a module is to the file that imports it; None where it is not of the project."""
+        """The file or folder of a module that a file imports; None where it is not of the project."""
         if not level and name.partition(".")[0] in _LIBRARIES:
             return None
         location = self._reads.lookups[importer, level, name] = self._find(importer, level, name)
@@ -169,7 +169,7 @@ class ProjectFiles:
         return self._found[key]
 
     def member(self, package: str, name: str) -> str | None:
-        """The module of this name in a package."""
+        """The module with this name in a package."""
         if not package.endswith(".py"):
             return self.find(os.path.join(package, _INIT), 1, name)
         return self.find(package, 1, name) if os.path.basename(package) == _INIT else None
@@ -197,7 +197,7 @@ class ProjectFiles:
         return os.path.join(folder, _INIT) if _INIT in self._list(folder) else folder
 
     def _child(self, folder: str, name: str) -> str | None:
-        """The module, package or folder of a name in a folder."""
+        """The module, package or folder with this name in a folder."""
         listing = self._list(folder)
         inner = os.path.join(folder, name)
         if name in listing and _INIT in self._list(inner):
@@ -207,7 +207,7 @@ class ProjectFiles:
         return inner if name in listing and self._holds_python(inner) else None
 
     def _holds_python(self, folder: str, depth: int = 0) -> bool:
-        """Whether a folder has modules, or folders that do; a folder of data is no package."""
+        """Whether a folder contains modules at any depth; a folder of data is no package."""
         listing = self._list(folder)
         if any(name.endswith(".py") for name in listing):
             return True
@@ -220,7 +220,7 @@ class ProjectFiles:
     # Roots
 
     def _roots_of(self, folder: str) -> tuple[str, ...]:
-        """Where absolute imports of the files in a folder are looked for, in order."""
+        """The folders where absolute imports of a folder's files are searched, in order."""
         package = folder
         while _INIT in self._list(package) and os.path.dirname(package) != package:
             package = os.path.dirname(package)

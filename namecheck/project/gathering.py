@@ -1,4 +1,4 @@
-"""The outcomes of all files together: each finding once, where no comment suppresses it."""
+"""Merges the outcomes of all files: each finding once, unless a comment suppresses it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Gathering:
-    """The outcomes of a run, by the files that its findings stand in."""
+    """The outcomes of a run, by the files that contain the findings."""
 
     def __init__(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
         self._paths = {entry.location: entry.path for entry in entries}
@@ -70,7 +70,7 @@ class Gathering:
         return replace(statistics, losses=losses)
 
     def _shown(self, location: str) -> str:
-        """The path as the user wrote it; of a file that is not asked for, from here."""
+        """The path as the user typed it; for other files relative to the working folder."""
         path = self._paths.get(location)
         if path is None:
             here = os.path.join(os.getcwd(), "")
@@ -90,7 +90,7 @@ class Gathering:
 
 
 def _once(candidates: Iterable[tuple[bool, Finding]]) -> Iterator[Finding]:
-    """Each finding once: as its own file tells it, else by the shortest way to it."""
+    """Each finding once: from the check of its own file, else by the shortest chain of calls."""
     best: dict[object, Finding] = {}
     for _, finding in sorted(candidates, key=_way):
         note = register()[finding.code].kind is Kind.NOTE
@@ -105,7 +105,7 @@ def _way(candidate: tuple[bool, Finding]) -> tuple[object, ...]:
 
 
 def is_excluded(location: str, settings: Settings) -> bool:
-    """Whether a file, or a folder that it is in, is left out by the settings."""
+    """Whether the settings exclude a file, or a folder that contains it."""
     root = os.path.abspath(settings.root)
     path = location
     while path.startswith(os.path.join(root, "")):

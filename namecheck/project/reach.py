@@ -1,4 +1,4 @@
-"""Which files can matter: those that name dimensions, and those that import from such."""
+"""The files that matter: those that name dimensions, and those that import such files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scan(location: str, data: bytes | None, files: ProjectFiles) -> Scan:
 
 
 def leading(scans: dict[str, Scan], files: ProjectFiles) -> set[str]:
-    """The files that name dimensions or import, over any number of files, from such.
+    """The files that name dimensions or import such files, over any number of files.
 
     `scans` has the files that are checked; those that they import are read.
     """
@@ -34,13 +34,13 @@ def leading(scans: dict[str, Scan], files: ProjectFiles) -> set[str]:
 
 
 def depending(locations: Iterable[str], seeds: Iterable[str], files: ProjectFiles) -> set[str]:
-    """The files `seeds`, and those that import, over any number of files, from one of them."""
+    """The files `seeds`, and the files that import one of them, over any number of files."""
     scans = {location: scan(location, files.read(location), files) for location in locations}
     return _reached(seeds, _importers(scans, files))
 
 
 def _importers(scans: dict[str, Scan], files: ProjectFiles) -> dict[str, list[str]]:
-    """For each file those that import it; files without a scan are read and scanned."""
+    """For each file its importers; files without a scan are read and scanned."""
     importers: dict[str, list[str]] = {}
     pending: list[str] = [*scans]
     while pending:

@@ -1,4 +1,4 @@
-"""Outcomes and fixes as JSON text: a cache may hold what somebody else has written."""
+"""Outcomes and fixes as JSON text, validated, as another program may have written the cache."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lookups_text(resolved: Iterable[tuple[Query, str | None]]) -> str:
 
 @lru_cache(maxsize=256)
 def lookups_of(text: str) -> tuple[tuple[Query, str | None], ...]:
-    """The lookups of modules in a text, with their results; raises ValueError, TypeError."""
+    """Parse the lookups of modules with their results; raises ValueError, TypeError."""
     return tuple(((*query,), result) for query, result in json.loads(text))
 
 
@@ -47,7 +47,7 @@ def fixes_text(trial_results: Fixes) -> str:
 
 
 def fixes_of(text: str) -> Fixes:
-    """Fixes out of a text; raises ValueError, TypeError, KeyError."""
+    """Parse fixes; raises ValueError, TypeError, KeyError."""
     return {
         key: _fix_again(fix) if isinstance(fix, list) else fix
         for key, fix in json.loads(text).items()
@@ -109,7 +109,7 @@ def _facts(facts: Facts) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def outcome_of(text: str) -> Outcome:
-    """An outcome out of a text; raises ValueError, TypeError, KeyError."""
+    """Parse an outcome; raises ValueError, TypeError, KeyError."""
     record, comments = json.loads(text), None
     if "comments" in record:
         filename, listed, statements = record["comments"]

@@ -1,4 +1,4 @@
-"""Whether a run reports uses of the removed API: not where one of its files installs names."""
+"""Filters findings about the removed API: none if a file of the run installs names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMOVED_API: Final = "NC701"
 def reported(
     findings: Iterable[Finding], entries: Sequence[Entry], read: Callable[[str], bytes | None]
 ) -> tuple[Finding, ...]:
-    """The findings, without those of the removed API where a file of the run installs it.
+    """The findings, without those about the removed API if a file of the run installs it.
 
     The files are read only if there is such a finding.
     """

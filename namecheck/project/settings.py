@@ -1,8 +1,8 @@
 """The settings: ``[tool.namecheck]`` of a pyproject.toml, overridden by the command line.
 
-Patterns are those of a shell. One with a slash (``tests/*``) is matched against the path relative
-to the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone.
-A path that is given on the command line is checked even if a pattern excludes it.
+Patterns are those of a shell. A pattern with a slash (``tests/*``) is matched against the path
+relative to the pyproject.toml, one without (``build``, ``*_pb2.py``) against the name alone. A path
+on the command line is checked even if a pattern excludes it.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ ALWAYS_EXCLUDED: Final = (
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used; the message names the file and the key."""
+    """Invalid settings; the message names the file and the key."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is checked, and how it is reported.
+    """The settings: which files are checked, and how findings are reported.
 
-    `root` is the directory that patterns and paths are relative to. `syntax` says which files are
-    parsed though they name no dimension: all of them, none (``named``), or (``auto``) all but
-    those of very large trees. `attributes` says which files are checked for dtypes and the like:
-    those that name dimensions (``named``), or ``all`` that import torch. `torch` says which torch
-    is meant (``>=2.13``); without it, what the project depends on does.
+    `root` is the directory that patterns and paths are relative to. `syntax` says which files
+    without dimension names are parsed: all of them, none (``named``), or (``auto``) all but those
+    of very large trees. `attributes` says which files are checked for dtypes and other attributes:
+    those that name dimensions (``named``), or ``all`` that import torch. `torch` is the required
+    torch (``>=2.13``), by default that of the project's dependencies.
     """
 
     root: str = "."
@@ -71,17 +71,17 @@ class Settings:
 
     @property
     def removed_api(self) -> bool:
-        """Whether the torch that is meant has no named tensors any more."""
+        """Whether the required torch has no named tensors."""
         return requires(f"torch{self.torch}", _WITHOUT_NAMES)
 
     @property
     def checks_all(self) -> bool:
-        """Whether all files that import torch are checked for attributes."""
+        """Whether the attributes of all files that import torch are checked."""
         return self.attributes == "all"
 
     @cached_property
     def selected(self) -> frozenset[str]:
-        """The codes to report; those of files that cannot be checked count unless ignored."""
+        """The codes to report; those of unreadable files are included unless ignored."""
         always = {
             code.code
             for code in findings.register().values()
@@ -101,11 +101,11 @@ class Settings:
         return self.selected - ignored | {"NC005"}
 
     def excludes(self, path: str) -> bool:
-        """Whether a walk leaves out this file or directory."""
+        """Whether a walk excludes this file or directory."""
         return self._meets(path, self._excluded)
 
     def takes(self, path: str) -> bool:
-        """Whether a walk takes this file."""
+        """Whether a walk includes this file."""
         return self._meets(path, self._included) and not self.excludes(path)
 
     @cached_property
@@ -140,20 +140,20 @@ class Settings:
 
     @cached_property
     def inferences(self) -> dict[Hashable, Inference]:
-        """The answers of the rules, remembered over all files with these settings."""
+        """The cache of rule results, shared by all files with these settings."""
         return {}
 
     def rows(self) -> Mapping[str, Operator] | None:
-        """The operators, the user's over those of the table; None for the table alone.
+        """The operators, with the user's rows instead of some; None for the table alone.
 
-        Raises `SettingsError` on a file or a row that cannot be used.
+        Raises `SettingsError` for an invalid file or row.
         """
         tables = tuple((file, _text(file)) for file in self.extend_operators)
         return _rows(tables) if tables else None
 
 
 def _patterns(patterns: Sequence[str]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    """One pattern for names, and one for paths if any has a slash."""
+    """One pattern for names, and one for paths if any pattern has a slash."""
     bare = [_bare(pattern) for pattern in patterns]
     names = [translate(pattern) for pattern in bare if "/" not in pattern]
     paths = [translate(pattern) for pattern in bare if "/" in pattern]
@@ -207,8 +207,8 @@ def places(directory: str) -> Iterator[str]:
 def above(directory: str) -> Settings:
     """The settings of the nearest pyproject.toml, from a directory upward, that has a section.
 
-    A nearer one that has none tells which torch is meant, if it depends on one. Raises
-    `SettingsError`.
+    A nearer pyproject.toml without a section decides the required torch, if it depends on torch.
+    Raises `SettingsError`.
     """
     torch = ""
     for folder in (directory, *parents(directory)):
@@ -220,14 +220,14 @@ def above(directory: str) -> Settings:
 
 
 def of_directory(directory: str) -> Settings | None:
-    """The settings in the pyproject.toml of this very directory, if it has the section."""
+    """The settings in the pyproject.toml of exactly this directory, if it has the section."""
     path = os.path.join(directory, "pyproject.toml")
     data = _contents(path)
     return read(data, path) if b"namecheck" in data else None
 
 
 def torch_of_directory(directory: str) -> str:
-    """The versions of torch that the pyproject.toml of this very directory depends on, if any."""
+    """The torch versions that the pyproject.toml of exactly this directory depends on, if any."""
     data = _contents(os.path.join(directory, "pyproject.toml"))
     if b"torch" not in data:
         return ""
@@ -236,7 +236,7 @@ def torch_of_directory(directory: str) -> str:
     try:
         return _torch_of(tomllib.loads(data.decode()))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return ""  # without a section of ours it is not for us to tell
+        return ""  # errors in a file without a namecheck section are not namecheck's to report
 
 
 def _contents(path: str) -> bytes:
@@ -294,14 +294,14 @@ _BOUND: Final = re.compile(r"(?:>=?|<=?|==|~=|\^)\s*\d")
 
 
 def requires(requirement: str, version: tuple[int, int]) -> bool:
-    """Whether a requirement (``torch>=2.13,<3``) asks for this version of torch at least."""
+    """Whether a requirement (``torch>=2.13,<3``) needs at least this version of torch."""
     match = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
     lowest = _LOWEST.findall(match["versions"]) if match else ()
     return any((int(major), int(minor or 0)) >= version for major, minor in lowest)
 
 
 def _torch_of(pyproject: Mapping[str, Any]) -> str:
-    """The versions of torch that a project depends on, by its own pyproject.toml."""
+    """The torch versions that a project depends on, from its own pyproject.toml."""
     for requirement in _items(_within(pyproject, "project", "dependencies")):
         if isinstance(requirement, str) and (match := _REQUIREMENT.match(requirement)):
             return match["versions"].strip()
@@ -347,7 +347,7 @@ def _string(value: Any) -> str:
 
 
 def codes(words: Sequence[str]) -> tuple[str, ...]:
-    """Words that each mean a code, checked; raises ValueError on the first that does not."""
+    """Words that each name a code, checked; raises ValueError for the first that does not."""
     try:
         findings.matching(words)
     except KeyError as error:
@@ -356,7 +356,7 @@ def codes(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def no_code(word: str) -> str:
-    """What to say of a word that means no code."""
+    """The error message for a word that names no code."""
     import difflib
 
     names = [name for code in findings.register().values() for name in (code.code, code.name)]
@@ -372,7 +372,7 @@ def _codes_by_pattern(value: Any) -> Mapping[str, tuple[str, ...]]:
 
 
 def semantics(value: Any) -> Semantics:
-    """The semantics that a word means; raises ValueError."""
+    """The semantics with this name; raises ValueError."""
     return Semantics(_choice(tuple(each.value for each in Semantics))(value))
 
 

@@ -1,7 +1,7 @@
-"""Stamps of files: what is another when a file was written, without reading it.
+"""Stamps of files: they change when a file is written, and need no reading of it.
 
-A stamp is a text of size, inode and times. Two contents that are written one after the other, in
-the same tick of the clock of a file system, may have one stamp: a young one is not to be trusted.
+A stamp is a text of size, inode and times. Two contents that are written in the same tick of the
+file system's clock may have the same stamp: a young stamp cannot be trusted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ YOUNG: Final = 2_000_000_000
 
 
 def stamp(path: str) -> str:
-    """The stamp of a file; empty where it cannot be had."""
+    """The stamp of a file; empty where it is not available."""
     try:
         return stamp_of(os.stat(path))
     except OSError:
@@ -28,12 +28,12 @@ def stamp_of(status: os.stat_result) -> str:
 
 
 def youngest(stamp_text: str) -> int:
-    """The time at which a file with this stamp was last touched, in nanoseconds; 0 of none."""
+    """The time of the last change of a file with this stamp, in nanoseconds; 0 for no stamp."""
     return max(map(int, stamp_text.split()[2:]), default=0)
 
 
 def sources(package: str) -> Iterator[str]:
-    """The files that a package is made of: its modules and tables."""
+    """The source files of a package: its modules and tables."""
     with os.scandir(package) as entries:
         for entry in entries:
             if entry.name.endswith((".py", ".toml")):

@@ -1,4 +1,4 @@
-"""Comments that suppress findings, and those that suppress nothing."""
+"""Suppression comments: the findings that they suppress, and comments that suppress nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from namecheck.core.syntax import Source, Suppression
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """The suppression comments of a file, and which lines its statements have."""
+    """The suppression comments of a file, and the lines of its statements."""
 
     filename: str
     suppressions: tuple[Suppression, ...] = ()
@@ -30,7 +30,7 @@ class Comments:
 def suppress(
     comments: Comments, findings: Sequence[Finding], selected: frozenset[str]
 ) -> list[Finding]:
-    """The findings of a file that no comment suppresses, and one for each idle comment."""
+    """The findings that no comment suppresses, plus one for each unused comment."""
     used: set[tuple[Suppression, str | None]] = set()
     remaining = []
     for finding in findings:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One file to check; `location` is absolute, `refusal` says why it cannot even be opened.
+    """One file to check; `location` is absolute, `refusal` says why it cannot be opened.
 
     `stamp` is that of the file (`namecheck.project.stamps`) when the folder was read.
     """
@@ -44,8 +44,7 @@ class Task(NamedTuple):
 class Outcome:
     """The outcome of one file, before comments and settings choose among its findings.
 
-    All paths are absolute. A finding may stand in another file, which a call from this one led
-    to.
+    All paths are absolute. A finding may be in another file, reached by a call from this one.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -56,5 +55,5 @@ class Outcome:
 
 
 def reason_of(failure: OSError) -> str:
-    """The reason that the operating system gives."""
+    """The operating system's reason for an error."""
     return failure.strerror or str(failure)

@@ -1,7 +1,7 @@
-"""The files of a run, checked one after the other or, where it pays, on all processors.
+"""Checks the files of a run, in one process or, if that is faster, on all processors.
 
-A process that dies takes its files with it: they are checked again in ever smaller groups, each in
-a process of its own, until the file that kills it is alone, which becomes a finding NC005.
+When a worker process dies, its files are checked again in ever smaller groups, each in a new
+process, until the file that kills it is alone and becomes a finding NC005.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def spread(
 ) -> list[Outcome]:
     """The outcome of every task, in their order; `counting` also counts their expressions.
 
-    With an `overlay`, contents of files that replace those on the disk, there is one process; also
-    where the files that are read are to be collected in `reads`.
+    An `overlay`, contents of files that replace those on the disk, or the collection of the read
+    files in `reads`, requires a single process.
     """
     processes = jobs or _processors()
     alone = processes < 2 or bool(overlay) or reads is not None
@@ -97,7 +97,7 @@ def _ignore_interrupts() -> None:
 
 
 def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
-    """Runs of files, a few for each processor, and none too large."""
+    """Groups of tasks, a few for each processor, and none too large."""
     total = sum(task.entry.size + 1_000 for task in tasks)
     limit = min(_GROUP, total // (processors * _GROUPS_EACH))
     batches: list[list[Task]] = [[]]
@@ -118,7 +118,7 @@ def _check(group: list[Task], counting: bool) -> list[Outcome]:
 
 @cache
 def _checker(counting: bool) -> Checker:
-    """What a process keeps from one group to the next: the files that it has read."""
+    """The checker that a process keeps for all its groups, with the files that it has read."""
     return Checker(counting)
 
 

@@ -1,1 +1,1 @@
-"""What the command prints: findings, codes, operators, statistics, progress."""
+"""The output of the command: findings, codes, operators, statistics, progress."""

@@ -23,7 +23,7 @@ _LEAD: Final = 40
 
 
 def rows(fix: Fix, lines: Sequence[str], gutter: int, paint: Paint) -> Iterator[str]:
-    """The rows that show a fix: what it does, and the lines that it takes out and puts in."""
+    """The rows that show a fix: its description, and the lines that it removes and adds."""
     indent = " " * gutter
     head = paint("help", f"fix ({fix.applicability})")
     yield f"{indent} {paint('gutter', '=')} {head}: {visible(fix.message)}"
@@ -53,7 +53,7 @@ _ROLES: Final = {"-": "removed", "+": "added", "@": "gutter"}
 
 
 def applied(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
-    """The lines of a file after some edits, which do not overlap."""
+    """The lines of a file after some edits that do not overlap."""
     result = list(lines)
     for edit in sorted(edits, key=lambda edit: edit.span)[::-1]:
         span = edit.span
@@ -68,9 +68,9 @@ def applied(lines: Sequence[str], edits: Sequence[Edit]) -> list[str]:
 def _changed(
     old_lines: Sequence[str], new_lines: Sequence[str]
 ) -> Iterator[tuple[int, str, str, int]]:
-    """The lines that go and come, each with its number in its own state of the file.
+    """The removed and added lines, each with its number in its own version of the file.
 
-    With each goes how many of its letters are those of the line on the other side.
+    Each has the number of letters that it shares with its counterpart.
     """
     matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
@@ -82,13 +82,13 @@ def _changed(
 
 
 def _in_common(old_text: str, new_text: str) -> int:
-    """The number of letters with which both begin."""
+    """The length of the common prefix."""
     pairs = zip(old_text, new_text, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _window(text: str, column: int) -> str:
-    """The part of a long line around a column, at which it changes."""
+    """The part of a long line around the column of a change."""
     if len(text) <= WIDTH:
         return text
     start = 0 if column + _LEAD < WIDTH else column - _LEAD

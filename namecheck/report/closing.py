@@ -1,4 +1,4 @@
-"""The last lines for a reader: how many findings there are, and what was not parsed."""
+"""The last lines of the output: the number of findings, and of files that were not parsed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from namecheck.report.wording import counted
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """The last line: how many errors and notes in how many files."""
+    """The last line: the number of errors and notes in the number of files."""
     notes = sum(_is_note(finding) for finding in findings)
     errors = len(findings) - notes
     if not errors:

@@ -1,4 +1,4 @@
-"""The findings of a run of a program: each once, with how often it occurred."""
+"""The findings of a program run: each once, with its number of occurrences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _total(counts: Counts) -> str:
 
 
 def as_json(counts: Counts) -> str:
-    """An array of objects as `namecheck check` gives them, each with its `count`."""
+    """An array of objects as `namecheck check` prints them, each with its `count`."""
     items = json.objects([finding for finding, _ in counts])
     for item, (_, count) in zip(items, counts, strict=True):
         item["count"] = count

@@ -43,7 +43,7 @@ def _spelled(form: str, key: str) -> str:
 
 
 def support(operator: Operator) -> str:
-    """Whether native torch 2.12 took named tensors: yes, no, or only some overloads."""
+    """Whether native torch 2.12 supported named tensors: yes, no, or for some overloads."""
     overloads = range(max(len(operator.params), len(operator.aten), 1))
     refused = [bool(operator.refused_as(n, inplace=False, out=False)) for n in overloads]
     if not any(refused):
@@ -52,7 +52,7 @@ def support(operator: Operator) -> str:
 
 
 def differences(operator: Operator) -> list[str]:
-    """Where native torch, or the documents' table, says something else than the rule."""
+    """Where native torch, or the table of its documentation, differs from the rule."""
     sentences = []
     if operator.native_rule != operator.names:
         sentences.append(f"native rule: {operator.native_rule}")

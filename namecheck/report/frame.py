@@ -1,4 +1,4 @@
-"""The source lines of a finding, with what is to be said drawn under them.
+"""The source lines of a finding, with its labels drawn under them.
 
 ::
 
@@ -35,7 +35,7 @@ Paint = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A stretch of source and what is to be said of it; `primary` ones are the fault itself."""
+    """A stretch of source with a message; `primary` labels mark the fault itself."""
 
     span: Span
     text: str = ""
@@ -44,7 +44,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A label on one line, in columns of the display from 0."""
+    """A label on one line, in display columns from 0."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Stroke:
 
     @property
     def role(self) -> str:
-        """The colour that it is drawn in."""
+        """The role that decides its colour."""
         return "primary" if self.primary else "secondary"
 
 
@@ -75,7 +75,7 @@ def frame(lines: Sequence[str], labels: Iterable[Label], gutter: int, paint: Pai
 
 
 def _merged(labels: Iterable[Label]) -> Iterator[Label]:
-    """Several labels of one span as one."""
+    """Labels with the same span, merged."""
     by_span: dict[Span, list[Label]] = {}
     for label in labels:
         by_span.setdefault(label.span, []).append(label)
@@ -95,7 +95,7 @@ def _with_gaps(numbers: Sequence[int]) -> Iterator[tuple[int, int | None]]:
 
 
 class _Line:
-    """One line of source as displayed: tabs spread, wide letters counted, a window cut out."""
+    """One line of source for display: tabs expanded, wide letters counted, a window cut out."""
 
     def __init__(self, source: str, labels: Iterable[Label]) -> None:
         pieces = _pieces(source)
@@ -142,7 +142,7 @@ def _stroke(label: Label, source: str, edges: list[int]) -> Stroke:
 
 
 def visible(text: str) -> str:
-    """A text without letters that would steer the terminal or reorder the line."""
+    """A text without characters that control the terminal or reorder the line."""
     return "".join(piece if piece != "\t" else " " for piece, _ in _pieces(text))
 
 
@@ -152,12 +152,12 @@ def visible_lines(text: str) -> list[str]:
 
 
 def width_of(text: str) -> int:
-    """The columns that a text takes."""
+    """The number of columns of a text."""
     return len(text) if text.isascii() else sum(width for _, width in _pieces(text))
 
 
 def _pieces(text: str) -> list[tuple[str, int]]:
-    """Every letter as it is displayed, with its columns; a tab stays a tab."""
+    """Every character for display, with its columns; a tab stays a tab."""
     return [(letter, 1) if " " <= letter <= "~" else _piece(letter) for letter in text]
 
 
@@ -175,7 +175,7 @@ def _piece(letter: str) -> tuple[str, int]:
 
 
 def _strokes(strokes: Sequence[Stroke], paint: Paint) -> Iterator[str]:
-    """The row of carets, with the rightmost label behind it and the others below."""
+    """The row of carets, with the rightmost label after it and the others below."""
     ordered = sorted(strokes, key=lambda stroke: (stroke.start, -stroke.end))
     if not ordered:
         return
@@ -203,7 +203,7 @@ def _connectors(strokes: Iterable[Stroke], paint: Paint) -> _Row:
 
 
 def _hung(hanging: list[Stroke], paint: Paint) -> str:
-    """One row of labels, taken from the right of `hanging` while there is room between them."""
+    """One row of labels, taken from the right of `hanging` while they fit."""
     taken = [hanging.pop()]
     while hanging and hanging[-1].start + width_of(hanging[-1].text) + 2 <= taken[-1].start:
         taken.append(hanging.pop())
@@ -214,14 +214,14 @@ def _hung(hanging: list[Stroke], paint: Paint) -> str:
 
 
 class _Row:
-    """Letters put at columns, each with the colour of its role."""
+    """Characters at columns, each with the colour of its role."""
 
     def __init__(self, paint: Paint) -> None:
         self._paint = paint
         self._cells: dict[int, tuple[str, str]] = {}
 
     def put(self, column: int, text: str, role: str) -> None:
-        """Write a text from a column on, over what is there."""
+        """Write a text from a column on, over existing characters."""
         for piece, width in _pieces(text):
             self._cells[column] = (piece, role)
             for beyond in range(column + 1, column + width):
@@ -229,7 +229,7 @@ class _Row:
             column += width
 
     def show(self) -> str:
-        """The row, blanks between what was put."""
+        """The row as text, with blanks in the gaps."""
         parts: list[str] = []
         columns = sorted(self._cells)
         run, role = "", ""
@@ -246,6 +246,6 @@ class _Row:
 
 
 def widest(label_groups: Mapping[str, Sequence[Label]]) -> int:
-    """The digits of the greatest line number."""
+    """The number of digits of the largest line number."""
     numbers = [label.span.line for group in label_groups.values() for label in group]
     return len(str(max(numbers, default=1)))

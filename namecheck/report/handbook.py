@@ -20,7 +20,7 @@ def contents(paint: Painter) -> Iterator[str]:
 
 
 def page(code: Code, fixes: Sequence[str], paint: Painter) -> Iterator[str]:
-    """What a code means, what `check --fix` does about it, a bad and a good example."""
+    """The page of a code: its meaning, its fixes with `check --fix`, a bad and a good example."""
     yield (
         paint("bold", f"{code.code} {code.name}") + f" ({paint(code.kind.value, code.kind.value)})"
     )
@@ -42,7 +42,7 @@ def page(code: Code, fixes: Sequence[str], paint: Painter) -> Iterator[str]:
 
 
 def as_json(codes: Iterable[Code], fixes: Callable[[str], Sequence[str]]) -> str:
-    """Codes as data; `fixes` tells what is done about each."""
+    """Codes as data; `fixes` describes the fixes of each."""
     listed = [{**_object(code), "fixes": list(fixes(code.code))} for code in codes]
     return json.dumps(listed, indent=2, ensure_ascii=False)
 

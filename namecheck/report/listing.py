@@ -1,4 +1,4 @@
-"""The findings of a run with everything that an output format can show of them."""
+"""The findings of a run with all facts that an output format may print."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NO_FIXES: Final[Mapping[Finding, Fix]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Listing:
-    """A run of `namecheck check` as it is to be printed.
+    """A run of `namecheck check`, ready to be printed.
 
     `summary` is the last line, empty where the run is not complete; `unparsed` is the number of
     files that name no dimension and were not parsed; `refusals` is None where refused fixes were
-    not asked for.
+    not requested.
     """
 
     findings: Sequence[Finding]
@@ -47,7 +47,7 @@ class Listing:
 
 
 def reader(overlay: Mapping[str, bytes]) -> Reader:
-    """Reads the lines of files, each once; `overlay` are those that are not on the disk."""
+    """Reads the lines of files, each once; `overlay` has those that are not on the disk."""
 
     @cache
     def lines(filename: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Colours on texts, by what the text is for."""
+"""Colours of texts, by their role."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLORS: Final = {
 
 
 class Painter:
-    """Puts colours on texts, or leaves them plain."""
+    """Colours texts, or leaves them plain."""
 
     def __init__(self, colored: bool) -> None:
         self.colored = colored
@@ -35,7 +35,7 @@ class Painter:
         return f"\x1b[{_COLORS[role]}m{text}\x1b[0m"
 
     def seen_as(self, code_kind: Kind) -> Painter:
-        """The same, with the primary labels in the colour of a kind of code."""
+        """A painter that colours the primary labels by the kind of a code."""
         return _KindPainter(self.colored, code_kind)
 
 

@@ -1,4 +1,4 @@
-"""A line on a terminal that shows how far a long run has come."""
+"""A line on the terminal that shows the progress of a long run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EVERY: Final = 0.1
 
 
 class Progress:
-    """Writes ``Checking 1,203 of 2,883 files…`` over itself; nothing where no terminal is."""
+    """Writes ``Checking 1,203 of 2,883 files…`` over itself; nothing without a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

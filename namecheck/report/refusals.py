@@ -1,4 +1,4 @@
-"""Fixes that were tried and refused, under the finding that they were tried for.
+"""The fixes that were tried for a finding and refused, below the finding.
 
 ::
 
@@ -29,7 +29,7 @@ _SENTENCES: Final = {
 
 
 def rows(refusals: Sequence[Refusal], gutter: int, paint: Paint) -> Iterator[str]:
-    """Two rows for each refused fix: what it does, and why it was refused."""
+    """Two rows for each refused fix: its description, and the reason of the refusal."""
     indent = " " * gutter
     for refusal in refusals:
         head = paint("help", f"tried ({refusal.fix.applicability})")
@@ -51,7 +51,7 @@ def _brief(finding: Finding) -> str:
 
 
 def as_objects(refusals: Sequence[Refusal]) -> list[dict[str, Any]]:
-    """The same for programs."""
+    """The refused fixes as data."""
     return [
         {
             "applicability": refusal.fix.applicability,

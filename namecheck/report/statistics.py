@@ -1,4 +1,4 @@
-"""How much of the names is known, and what to annotate next."""
+"""How many names are known, and what to annotate next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BAR: Final = 30
 
 
 def as_text(statistics: Statistics, file_count: int, paint: Painter) -> Iterator[str]:
-    """A table of the tensor expressions, and of what lost most of their names."""
+    """A table of the tensor expressions, and of the calls that lost most of their names."""
     yield paint(
         "bold", f"{counted(statistics.total, 'tensor expression')} in {counted(file_count, 'file')}"
     )
@@ -48,7 +48,7 @@ def _rows(statistics: Statistics) -> tuple[tuple[str, int], ...]:
 
 
 def as_object(statistics: Statistics, file_count: int) -> dict[str, Any]:
-    """The same for programs."""
+    """The statistics as data."""
     return {
         "files": file_count,
         "expressions": statistics.total,

@@ -1,4 +1,4 @@
-"""Small things that several reports say alike."""
+"""Texts that several reports share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The verbs of the command: each module here is one, by the name of its file.
 
-A module enters itself by the constant `VERB`. It is imported when its verb is called or the help
-of the whole command is printed, so it imports only when it runs what takes long to load.
+A module registers itself by the constant `VERB`. It is imported when its verb is called or the help
+of the whole command is printed, so slow imports are inside its functions.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from namecheck.core.discovery import modules_in
 class Verb(NamedTuple):
     """A verb of the command.
 
-    `help` is its line in the help of the command. `add_arguments` declares its arguments on its
-    own parser; `run` carries it out and returns the exit status. The exceptions of an `unguarded`
-    verb are not turned into messages: they belong to the program that it runs.
+    `help` is its line in the help of the command. `add_arguments` declares its arguments on its own
+    parser; `run` runs it and returns the exit status. The exceptions of an `unguarded` verb are not
+    turned into messages: they belong to the program that it runs.
     """
 
     help: str

@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def _output_to_errors() -> Iterator[None]:
-    """What a script prints goes to standard error, and leaves standard output to the report."""
+    """The script's output goes to standard error; standard output is for the report."""
     sys.stdout.flush()
     output = os.dup(1)
     os.dup2(2, 1)

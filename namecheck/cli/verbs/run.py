@@ -84,7 +84,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace, process: int) -> None:
-    """Report at exit what was found; a process that was forked leaves that to its parent."""
+    """Report the findings at exit; a forked process leaves that to its parent."""
     if os.getpid() != process:
         return
     from namecheck.report import counts
@@ -103,5 +103,5 @@ def _report(arguments: argparse.Namespace, process: int) -> None:
             print(line, file=sys.stderr)
 
 
-# What the program does, and what it raises, is not for us to report.
+# The program reports its own output and its own errors.
 VERB: Final = Verb("run a program with its names checked", _add_arguments, _run, unguarded=True)

@@ -1,6 +1,6 @@
 """Runs code on abstract values: branches join, loops reach a fixed point, calls are inferred.
 
-`check` is what the command, the mypy plugin and the tests enter by. No user code is imported.
+The command, the mypy plugin and the tests call `check`. No user code is imported.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _RECURSION_LIMIT = 12_000
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the analysis of one file says: its findings and notes, and its revealed dims."""
+    """The result of analysing one file: its findings, its notes, and its revealed dims."""
 
     findings: tuple[Finding, ...]
     reveals: tuple[Reveal, ...] = ()
@@ -82,9 +82,9 @@ def check(
 ) -> Analysis:
     """Analyse one file; with `reveal` the dims of every tensor-valued expression are kept.
 
-    `files` finds what it imports. `inferences` remembers what the rules answered; files checked in
-    the same semantics with the same table may share it. Raises RecursionError for code nested too
-    deeply to descend into.
+    `files` finds the files that it imports. `inferences` caches the results of the rules; files
+    checked in the same semantics with the same table may share it. Raises RecursionError for code
+    nested too deeply to descend into.
     """
     recorder = Recorder() if reveal else None
     found = Alone(source) if files is None else files
@@ -107,7 +107,7 @@ def new_workspace(
 ) -> Workspace:
     """The files of a project, none of them run yet.
 
-    With `removed_api` the use of what torch 2.13 has no more is told: NC701.
+    With `removed_api`, NC701 reports uses of the API that torch 2.13 removed.
     """
     table = operators.table() if rows is None else rows
     chosen = [lint for lint in lints.discovered() if removed_api or not lint.on_request]
@@ -115,9 +115,9 @@ def new_workspace(
 
 
 def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Uses]:
-    """What is found from one file, and what that depends on; raises as `check` does.
+    """The findings from one file, and what they depend on; raises as `check` does.
 
-    A finding may stand in another file, which a call has led to.
+    A finding may be in another file, reached by a call.
     """
     with _deep_recursion():
         program, uses = project.run(location)
@@ -125,7 +125,7 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
     findings = list(told_once(interpreter))
     places = {(finding.filename, finding.span) for finding in findings}
     for lint in interpreter.listeners.every:
-        # Where code contradicts, that it is odd as well is not worth a second finding.
+        # A lint is not worth a second finding where the code has a contradiction.
         findings += (
             finding
             for finding in lint.findings(interpreter.source)
@@ -140,7 +140,7 @@ def briefly(
     rows: Mapping[str, Operator] | None,
     inferences: Inferences,
 ) -> tuple[Finding, ...]:
-    """What is found of attributes in one file, each function run by itself; raises as `check`."""
+    """The findings about attributes in one file, each function run by itself; raises as `check`."""
     interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
     program = Program(interpreter)
     with _deep_recursion():
@@ -156,7 +156,7 @@ def run(
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
 ) -> Program:
-    """Run one file, and hand back its variables with the findings."""
+    """Run one file, and return its variables with the findings."""
     project = new_workspace(Alone(source), semantics, rows, inferences)
     with _deep_recursion():
         return project.run(source.filename)[0]
@@ -170,10 +170,10 @@ def observe(
     rows: Mapping[str, Operator] | None = None,
     inferences: Inferences | None = None,
 ) -> Observations:
-    """Run one file as a program, and tell what each of its expressions gives, file by file.
+    """Run one file as a program, and return the values of its expressions, file by file.
 
-    `finder` finds the files that it imports. Functions that the program does not call are not
-    run. Raises RecursionError as `check` does.
+    `finder` finds the files that it imports. Functions that the program does not call are not run.
+    Raises RecursionError as `check` does.
     """
     recorder = Recorder()
     files = run_program(source, recorder, finder, semantics, rows, inferences)

@@ -35,10 +35,10 @@ MakeImports: TypeAlias = Callable[[Interpreter], Imports]
 
 
 class Assembly:
-    """The interpreter of one file: it has all that the protocol `Interpreter` names.
+    """The interpreter of one file: it implements the protocol `Interpreter`.
 
-    What a part offers under a verb is bound here once, so that a call through the protocol costs
-    what a call of the part itself does.
+    Each verb is bound once to the method of the part that implements it, so that a call through the
+    protocol costs as much as a call of the part itself.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class Assembly:
 
     @property
     def source(self) -> Source:
-        """The file whose code is being run."""
+        """The current file."""
         return self.file.source
 
     def made_of(self, ingredients: Iterable[Value], reason: str, kind: str | None = None) -> Opaque:
-        """A fresh opaque value; a foreign or a failed one if one of these is."""
+        """A fresh opaque value; foreign or failed if one of these is."""
         made = self.fresh(reason, kind)
         sources = [value for value in ingredients if is_foreign(value) or has_failed(value)]
         return Opaque(MadeOf(made, tuple(sources)), kind) if sources else made
 
     def can_matter(self, function: FunctionValue) -> bool:
-        """Whether a function can matter to names."""
+        """Whether a function can affect names."""
         files = self.context.files
         if self.budget.brief:
             return files.tells_of_attributes(function.node)

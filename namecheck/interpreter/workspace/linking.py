@@ -1,4 +1,4 @@
-"""Imports between the files of a project: what is bound is read when its name is read."""
+"""Imports between the files of a project: an imported file runs when the bound name is read."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.workspace import Module, Workspace
 
-# Under this name a frame has the modules of which all names were imported.
+# The frame variable that lists the modules of star imports.
 _STARS: Final = "*"
-# The names that were followed already, by the files that they were looked for in.
+# The names that are being resolved, by the files that were searched.
 Seen: TypeAlias = set[tuple[str, str]]
 
 
 class Links(Imports):
-    """Binds what import statements bind to the files of a project."""
+    """Binds imported names to the files of a project."""
 
     def __init__(self, interpreter: Interpreter, workspace: Workspace) -> None:
         super().__init__(interpreter, nothing_found)
@@ -41,7 +41,7 @@ class Links(Imports):
     # Statements
 
     def run_file(self, frame: Frame, store: Store) -> list[Store]:
-        """Run the top level of a file; what only a type checker imports is bound before."""
+        """Run the top level of a file; imports for type checkers only are bound before."""
         for node in _for_type_checkers(self.interpreter.source.tree.body):
             if isinstance(node, ast.Import):
                 self.run_import(node, store, frame)
@@ -76,7 +76,7 @@ class Links(Imports):
             self._bind(alias.asname or alias.name, value, store, frame)
 
     def file_of(self, source: Source, level: int, module: str, member: str = "") -> Source | None:
-        """The file that a module is to a file, or the module of this name in that package."""
+        """The file of a module that a file imports, or of a module of that package."""
         location = self._workspace.find(source, level, module)
         if location is not None and member:
             location = self._workspace.member(location, member)
@@ -104,13 +104,13 @@ class Links(Imports):
         return None if module is None else module.environment
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
-        """What the file or folder at a location has under a name."""
+        """The value of a name in the file or folder at a location."""
         if not self._workspace.is_location(path):
             return None
         return self._named(path, name, store, set()) or External(f"{path}.{name}")
 
     def resolve(self, value: Value, store: Store) -> Value:
-        """What a variable really holds: the file that an imported name stands in is run."""
+        """The value of a variable: the file of an imported name is run."""
         return self._resolved(value, store, set())
 
     def _resolved(self, value: Value, store: Store, seen: Seen) -> Value:
@@ -126,7 +126,7 @@ class Links(Imports):
         return value
 
     def starred(self, environment: Environment, name: str, store: Store) -> Value | None:
-        """What a module has under a name from those of which it imported all."""
+        """The value of a name that a module has from a star import."""
         return self._starred(environment, name, store, set())
 
     def _starred(
@@ -148,7 +148,7 @@ class Links(Imports):
         return names is None or name in names
 
     def _named(self, location: str, name: str, store: Store, seen: Seen) -> Value | None:
-        """What a module has under a name; what is asked for a second time is not there."""
+        """The value of a name in a module; a name that is already being resolved is missing."""
         source = self._workspace.source(location)
         inner = self._workspace.member(location, name)
         if inner is not None and not (source and name in self.interpreter.scope(source.tree).local):
@@ -160,7 +160,7 @@ class Links(Imports):
         if module is None:
             return None
         held = self._cell(module, name, store)
-        if held == Imported(location, name):  # ``from . import module``, in a package itself
+        if held == Imported(location, name):  # ``from . import module``, in the package itself
             return None if inner is None else External(inner)
         if isinstance(held, Imported):
             return self._named(held.module, held.name, store, seen)

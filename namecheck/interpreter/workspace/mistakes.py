@@ -1,7 +1,7 @@
-"""Findings put together: one mistake is told once.
+"""Merges findings, so that one mistake is reported once.
 
-It may show at several places of one statement, in sizes where a call gives them and in names where
-only annotations do, and in another way when a loop comes round.
+A mistake may show at several places of one statement: in sizes where a call fixes them, in names
+where only annotations do, and differently in a second run of a loop.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Statement: TypeAlias = tuple[str, tuple[int, int]]
 
 
 def told_once(interpreter: Interpreter) -> Iterator[Finding]:
-    """What was found, but of each statement that about the same names only the first.
+    """The findings, but for each statement only the first about the same names.
 
-    What tells it in names comes before what tells it in sizes.
+    Findings about names come before those about sizes.
     """
     sources = {source.filename: source for source in interpreter.context.files.sources.values()}
     by_statement: dict[Statement, dict[Key, frozenset[str]]] = {}

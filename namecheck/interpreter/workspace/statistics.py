@@ -1,4 +1,4 @@
-"""How much of the names in a file is known, and where it is lost."""
+"""How many names in a file are known, and where they are lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SIGNS: Final[Mapping[type[ast.AST], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An operator or a call that was given names, and gave fewer: how often, and where first."""
+    """An operator or a call that lost names of its operands: how often, and where first."""
 
     times: int
     filename: str
@@ -39,7 +39,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The tensor expressions of some files: how many have names known in full, in part, not."""
+    """The tensor expressions of some files: how many have all names known, some, or none."""
 
     full: int = 0
     part: int = 0
@@ -52,7 +52,7 @@ class Statistics:
         return self.full + self.part + self.none
 
     def joined(self, statistics: Statistics) -> Statistics:
-        """Of both; a loss is shown where the first of them has it."""
+        """The sum of both; a loss keeps the place of the first."""
         losses = dict(self.losses)
         for word, loss in statistics.losses.items():
             known = losses.get(word, Loss(0, loss.filename, loss.line))
@@ -65,12 +65,12 @@ class Statistics:
         )
 
     def worst(self, count: int) -> list[tuple[str, Loss]]:
-        """What lost names most often."""
+        """The calls that lost names most often."""
         return sorted(self.losses.items(), key=lambda item: (-item[1].times, item[0]))[:count]
 
 
 def collect(recorder: Recorder, source: Source) -> Statistics:
-    """The statistics of one file, of what was recorded while it was analysed."""
+    """The statistics of one file, from the records of its analysis."""
     found = {
         node: reduce(join, record.seen) if record.seen else UNKNOWN
         for node, record in recorder.records(source)
@@ -104,7 +104,7 @@ def _is_empty(tensor: Tensor) -> bool:
 
 
 def _given(expression: ast.expr) -> Iterator[ast.expr]:
-    """What an operator or a call is given."""
+    """The operands of an operator or a call."""
     if isinstance(expression, ast.BinOp):
         yield from (expression.left, expression.right)
     elif isinstance(expression, ast.Subscript):
@@ -117,7 +117,7 @@ def _given(expression: ast.expr) -> Iterator[ast.expr]:
 
 
 def _word(expression: ast.expr, is_tensor: bool) -> str | None:
-    """What an operator or a call is told by; None for what loses nothing that was a tensor."""
+    """The name of an operator or a call; None for one that loses no tensor."""
     if isinstance(expression, ast.Call):
         if isinstance(expression.func, ast.Name) and expression.func.id in _BUILTINS:
             return None

@@ -1,6 +1,6 @@
 """The output formats of `namecheck check`: each module here is one, by the name of its file.
 
-A module enters itself by the constant `FORMAT`; it is imported when its format is asked for.
+A module registers itself by the constant `FORMAT`; it is imported when its format is requested.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Format(NamedTuple):
     """An output format.
 
-    `lines` gives what is printed of a run. `fix_budget` is how many bytes may be checked again to
-    find the fixes that are shown with the findings; with 0 the format shows none.
+    `lines` returns the output for a run. `fix_budget` is the number of bytes that may be checked
+    again to find the fixes that are shown with the findings; with 0 the format shows none.
     """
 
     lines: Callable[[Listing], Iterator[str]]

@@ -21,9 +21,9 @@ def texts(
     fixes: Mapping[Finding, Fix] = NO_FIXES,
     refused: Refusals | None = None,
 ) -> Iterator[str]:
-    """Every finding with its source lines, one text with a blank line at its end each.
+    """Every finding with its source lines, as one text each, with a blank line at the end.
 
-    The `refused` fixes that were tried for a finding stand below it.
+    The `refused` fixes that were tried for a finding follow it.
     """
     for finding in findings:
         rows = [*_rows(finding, reader, paint)]
@@ -83,5 +83,5 @@ def _lines(listing: Listing) -> Iterator[str]:
     yield from closing(listing)
 
 
-# One or two seconds' work.
+# One or two seconds of work.
 FORMAT: Final = Format(_lines, fix_budget=200_000)

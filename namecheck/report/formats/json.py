@@ -1,4 +1,4 @@
-"""``json``: the findings as data, of the shape that ruff gives."""
+"""``json``: the findings as data, in ruff's JSON structure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def objects(
 ) -> list[dict[str, Any]]:
     """An object for each finding, with `kind`, `help`, `marks`, `related` and `fix`.
 
-    Where refused fixes are asked for, it has `refused` too.
+    If refused fixes are requested, it has `refused` too.
     """
     items = []
     for finding in findings:
@@ -64,7 +64,7 @@ def text(payload: object) -> str:
 
 
 def _lines(listing: Listing) -> Iterator[str]:
-    """An array of objects; with statistics an object that holds both."""
+    """An array of objects; with statistics an object that contains both."""
     items = objects(listing.findings, listing.fixes, listing.refusals)
     if listing.statistics is None:
         yield text(items)
@@ -75,5 +75,5 @@ def _lines(listing: Listing) -> Iterator[str]:
     yield text({"findings": items, "statistics": counts})
 
 
-# More than a reader would wait for: programs do.
+# A person would not wait this long, but programs do.
 FORMAT: Final = Format(_lines, fix_budget=2_000_000)
