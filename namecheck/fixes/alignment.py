@@ -1,4 +1,4 @@
-"""An operand is lined up with another that has all of its names."""
+"""Aligns an operand with another that has all of its names."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def align_operand(finding: Finding, site: Site) -> Iterator[Proposal]:
     for own, model in permutations(sorted(given, key=lambda one: not _is_stable(one, site)), 2):
         if own.names is None or model.names is None or len(own.names) >= len(model.names):
             continue
-        if (own, model.names) in tried:  # of those that are alike one will do
+        if (own, model.names) in tried:  # of several equal ones, one is enough
             continue
         tried.add((own, model.names))
         if own.labelled and model.labelled:
@@ -137,7 +137,7 @@ def _is_stable(own: Given, site: Site) -> bool:
 
 
 def _by_new_dims(own: Given, model: Given, site: Site) -> Iterator[Proposal]:
-    """All ways to lay the dims of one along dims of the other that have their names."""
+    """All ways to align the dims of one operand with dims of the other that have their names."""
     node = site.expression(own.span)
     if node is None or own.names is None or model.names is None or None in own.names:
         return

@@ -1,4 +1,4 @@
-"""A misspelt name in the order that an alignment asks for is replaced by the tensor's own."""
+"""Corrects a misspelt name in the order that an alignment requests."""
 
 from __future__ import annotations
 

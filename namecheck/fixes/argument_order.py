@@ -1,4 +1,4 @@
-"""The dims of an argument are brought into the order that is declared."""
+"""Brings the dims of an argument into the declared order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def reorder_argument(finding: Finding, site: Site) -> Iterator[Proposal]:
 
 
 def _orders(own: Given, quote: str) -> Iterator[str]:
-    """The ways to bring the dims of a tensor into another order: by their labels, or two alone."""
+    """The ways to reorder the dims of a tensor: by their labels, or by swapping two."""
     names = own.names or ()
     if own.labelled:
         for order in permutations(names):

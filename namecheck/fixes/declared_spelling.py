@@ -1,4 +1,4 @@
-"""Of two names that meet and are nearly the same, the rarer one is spelt like the other."""
+"""Corrects the rarer of two names that clash and are nearly the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from namecheck.editing.sites import Site
 from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
 from namecheck.fixes.shared.spelling import nearest_word
 
-# Shorter names are not taken for misspelt ones where two meet: `n` and `m` are two dims.
+# Shorter names are not misspellings of each other: `n` and `m` are two dims.
 _LONG: Final = 4
 
 
@@ -89,7 +89,7 @@ def spell_rarer_name(finding: Finding, site: Site) -> Iterator[Proposal]:
 
 
 def _places(word: str, site: Site) -> Iterator[Edit]:
-    """The places in the strings of a file at which a name stands, as edits that change nothing."""
+    """The occurrences of a name in the strings of a file, as edits that change nothing."""
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
     for string in site.strings_everywhere():
         span = site.source.span(string)

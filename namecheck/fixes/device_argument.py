@@ -1,4 +1,4 @@
-"""A tensor that is made on the CPU is made on the device of the other operand."""
+"""Creates a tensor on the device of the other operand, instead of on the CPU."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def make_on_device(finding: Finding, site: Site) -> Iterator[Proposal]:
 
 
 def _makes(call_node: ast.Call, site: Site) -> bool:
-    """Whether a call makes a tensor on the device that it is given, and is given none."""
+    """Whether a call creates a tensor and accepts a device, but passes none."""
     row = site.row(ast.unparse(call_node.func).removeprefix("torch."))
     has_device = any(keyword.arg in ("device", None) for keyword in call_node.keywords)
     takes = row is not None and any(p.name == "device" for s in row.signatures for p in s)

@@ -1,4 +1,4 @@
-"""An operand that is on the CPU is moved to the device of the other."""
+"""Moves an operand from the CPU to the device of the other."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def move_to_device(finding: Finding, site: Site) -> Iterator[Proposal]:
     """Moves the operand that is on the CPU to the device of the other: `.to(x.device)`."""
     for node, device in operands_on_host(finding, site):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".cpu", ".to")):
-            continue  # it was moved there on purpose
+            continue  # it was moved there deliberately
         call = f".to({device})"
         text = site.line(node)
         yield Proposal(f"Move `{text}`: `{call}`.", site.behind(node, call))

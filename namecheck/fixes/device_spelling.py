@@ -1,4 +1,4 @@
-"""A misspelt device is corrected."""
+"""Corrects a misspelt device."""
 
 from __future__ import annotations
 

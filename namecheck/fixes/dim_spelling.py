@@ -1,4 +1,4 @@
-"""A misspelt name of a dim is replaced by the tensor's own."""
+"""Corrects a misspelt name of a dim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of two operands that must have one dtype, the one of the lower kind is cast."""
+"""Casts one of two operands that must have the same dtype: the one of the lower kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A misspelt dtype, or a string in place of one, is replaced by the dtype of torch."""
+"""Corrects a misspelt dtype, or replaces a string by a dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The letters behind the arrow of an einsum are brought into the order that is declared."""
+"""Brings the output letters of an einsum into the declared order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A factor of a product whose last two dims are swapped is transposed."""
+"""Transposes a factor of a product whose last two dims are swapped."""
 
 from __future__ import annotations
 

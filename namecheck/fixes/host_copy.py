@@ -1,4 +1,4 @@
-"""A tensor is copied to the CPU before NumPy sees it."""
+"""Copies a tensor to the CPU before NumPy reads it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from namecheck.fixes.shared.devices import WITHOUT_DATA
     ),
 )
 def copy_to_host(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Copies a tensor to the CPU before NumPy sees it: `.cpu()`.
+    """Copies a tensor to the CPU before NumPy reads it: `.cpu()`.
 
-    It is safe, as what is there already is not copied.
+    It is safe, because a tensor on the CPU is not copied.
     """
     given = finding.facts.given[:1] if finding.facts else ()
     for own in given:

@@ -1,4 +1,4 @@
-"""A comment that suppresses nothing goes: an idle code from its brackets, or the whole comment."""
+"""Removes an unused suppression: an unused code from its brackets, or the whole comment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
     ),
 )
 def take_out(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Removes the idle code from the comment, or the whole suppression if no other code is left."""
+    """Removes the unused code from the comment, or the whole suppression if it is the only code."""
     idle = finding.facts.words if finding.facts else ()
     span = finding.span
     brackets = _BRACKETS.search(site.source.segment(span))
@@ -55,7 +55,7 @@ def take_out(finding: Finding, site: Site) -> Iterator[Proposal]:
 
 
 def _removal(span: Span, site: Site) -> Edit:
-    """The edit that takes a suppression out, and the line, the blanks or the sign with it."""
+    """The edit that removes a suppression, with its line, the blanks or the sign."""
     line = site.source.lines[span.line - 1]
     before, behind = line[: span.column - 1], line[span.end_column - 1 :]
     if behind.strip():

@@ -1,4 +1,4 @@
-"""The name of a dim is replaced by its index, where native torch takes nothing else."""
+"""Replaces the name of a dim by its index, where native torch accepts no name."""
 
 from __future__ import annotations
 

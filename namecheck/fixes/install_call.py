@@ -1,4 +1,4 @@
-"""Names are put back on a torch that has none any more, in the file that a program starts from."""
+"""Restores names on a torch without them, in the file that a program starts from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reduction keeps its dim, so that its result can be broadcast against its input."""
+"""Keeps the dim of a reduction, so that its result can be broadcast against its input."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _of_operands(reduced: Sequence[Given], site: Site) -> Iterator[ast.Call]:
 
 
 def _lacks_dims(own: Given, model: Given) -> bool:
-    """Whether an operand has some of the names of another, and not all of its dims."""
+    """Whether an operand has some of the names of another, and fewer dims."""
     if own.names is None or model.names is None or len(own.names) >= len(model.names):
         return False
     return set(own.names) <= set(model.names)
@@ -152,7 +152,7 @@ def _related(finding: Finding, site: Site) -> Iterator[ast.Call]:
 
 
 def _reductions(expression: ast.expr, site: Site, hops: int) -> Iterator[ast.Call]:
-    """The reductions in an expression, and in what the variables in it were given for it alone."""
+    """The reductions in an expression, and in the values of variables that are used only in it."""
     for inner in ast.walk(expression):
         if isinstance(inner, ast.Call) and _reduces(inner, site):
             yield inner
@@ -163,7 +163,7 @@ def _reductions(expression: ast.expr, site: Site, hops: int) -> Iterator[ast.Cal
 
 
 def _reduces(call_node: ast.Call, site: Site) -> bool:
-    """Whether a call has dims to reduce, by its name and its arguments."""
+    """Whether a call reduces dims, by its name and its arguments."""
     row = site.row(called_name(call_node))
     keeps = row is not None and any(_KEEPDIM in line for line in row.params)
     starred = any(isinstance(argument, ast.Starred) for argument in call_node.args)

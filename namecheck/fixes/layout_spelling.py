@@ -1,4 +1,4 @@
-"""A misspelt layout or memory format is corrected."""
+"""Corrects a misspelt layout or memory format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory format for another number of dims is replaced by the one for this number."""
+"""Replaces a memory format by that for the tensor's number of dims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tensor that is put together with others is given the dim that it lacks."""
+"""Adds the dim that a tensor lacks to be concatenated with others."""
 
 from __future__ import annotations
 

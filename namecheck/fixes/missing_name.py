@@ -1,4 +1,4 @@
-"""The one dim without a name is named before the tensor is aligned."""
+"""Names the only unnamed dim of a tensor before it is aligned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of two operands with the same labels the second is given the order of the first."""
+"""Reorders the dims of the second of two operands with the same labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dim that an operator is given by its index is replaced by another one."""
+"""Replaces the dim that an operator takes by its index."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def take_another_dim(finding: Finding, site: Site) -> Iterator[Proposal]:
 def _calls(finding: Finding, site: Site) -> Iterator[ast.Call]:
     """The calls whose dim may be the wrong one: the call of the finding, or the softmax before it.
 
-    Where weights are summed over a dim that is given as well, either may be the wrong one.
+    Where the weights are summed over an explicit dim, either dim may be the wrong one.
     """
     facts = finding.facts
     if finding.code == _OF_SOFTMAX:
@@ -143,7 +143,7 @@ def _calls(finding: Finding, site: Site) -> Iterator[ast.Call]:
 
 
 def _dim(call_node: ast.Call, site: Site) -> ast.expr | None:
-    """The argument of a call to an operator that says over which dim it works."""
+    """The dim argument of a call to an operator."""
     row = site.row(called_name(call_node))
     if row is None or any(isinstance(argument, ast.Starred) for argument in call_node.args):
         return None

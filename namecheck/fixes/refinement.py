@@ -1,4 +1,4 @@
-"""The names of a tensor are refined before it is written to in place."""
+"""Refines the names of a tensor before it is written to in place."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _is_in_place(operator: str) -> bool:
 def _unified(
     names_of_target: tuple[str | None, ...] | None, names_of_operand: tuple[str | None, ...] | None
 ) -> tuple[str | None, ...] | None:
-    """The names of a tensor filled in from another's; None where they differ, or do not fit."""
+    """The names of a tensor, completed from another's; None where they differ, or do not fit."""
     if (
         names_of_target is None
         or names_of_operand is None

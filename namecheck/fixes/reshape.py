@@ -1,4 +1,4 @@
-"""A view that cannot be had is replaced by a reshape."""
+"""Replaces an impossible view by a reshape."""
 
 from __future__ import annotations
 

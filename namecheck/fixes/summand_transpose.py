@@ -1,4 +1,4 @@
-"""The second of two operands whose last two dims are swapped is transposed."""
+"""Transposes the second of two operands whose last two dims are swapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A view that scrambles its dims takes them in their order, and a transposition follows."""
+"""Splits dims in place by a view, and transposes afterwards."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def transpose_after_view(finding: Finding, site: Site) -> Iterator[Proposal]:
 
 
 def _sizes(call_node: ast.Call) -> list[ast.expr]:
-    """The sizes that a view is asked for, as they are written; none that must keep their order."""
+    """The size arguments of a view, as source; none if they must keep their order."""
     if call_node.keywords:
         return []
     sizes = call_node.args

@@ -1,4 +1,4 @@
-"""Dims that a view merges are brought side by side by a transposition before it."""
+"""Transposes before a view, so that the dims to merge are adjacent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from namecheck.fixes.shared.declaration import Example, Proposal, Safety, fix
     ),
 )
 def transpose_before_view(finding: Finding, site: Site) -> Iterator[Proposal]:
-    """Brings the dims to merge side by side before the view: `.transpose()`."""
+    """Makes the dims to merge adjacent before the view: `.transpose()`."""
     call, given = site.expression(finding.span), finding.facts.given if finding.facts else ()
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return

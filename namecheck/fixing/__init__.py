@@ -1,1 +1,1 @@
-"""Fixes proposed, tried, offered and written."""
+"""Proposes, tries, offers and writes fixes."""

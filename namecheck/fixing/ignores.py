@@ -1,4 +1,4 @@
-"""Comments that suppress what is left: ``# namecheck: ignore[NC101]`` at the end of its line."""
+"""Adds suppression comments for remaining findings: ``# namecheck: ignore[NC101]``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_COMMENTS: Final = ("NC010", "NC011")
 
 
 def added(document: Document, findings: Sequence[Finding]) -> Fix | None:
-    """The comments for these findings; None where there is none that a comment suppresses."""
+    """The comments for these findings; None where no comment can suppress one of them."""
     try:
         source = document.source
     except Refused:
@@ -33,14 +33,14 @@ def added(document: Document, findings: Sequence[Finding]) -> Fix | None:
 
 
 class _Lines:
-    """The lines of a file at whose end a comment can stand."""
+    """The lines of a file that a comment can be appended to."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._closed = set(_inside_strings(source.text))
 
     def line(self, span: Span) -> int | None:
-        """The first of the lines on which a suppression of a finding is read, that is free."""
+        """The first line that is free, of those where a suppression of a finding is read."""
         first, last = self._source.statement_lines(span.line)
         numbers: list[int] = [*range(span.line, span.end_line + 1), last, first]
         for line in numbers:
@@ -50,14 +50,14 @@ class _Lines:
 
 
 def _inside_strings(text: str) -> Iterator[int]:
-    """The lines whose end is within a string."""
+    """The lines that end inside a string."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.STRING or tokenize.tok_name[token.type].startswith("FSTRING"):
             yield from range(token.start[0], token.end[0])
 
 
 def _edit(source: Source, line: int, codes: list[str]) -> Edit:
-    """The edit that puts codes behind a line, into the brackets that are there already if any."""
+    """The edit that adds codes to a line, in the existing brackets, if any."""
     there = next((one for one in source.suppressions if _is_on(one, line)), None)
     if there is not None and there.words is not None:
         end = there.span.end_column - 1

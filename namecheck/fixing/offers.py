@@ -1,4 +1,4 @@
-"""The fixes that are shown with findings; those that a cache remembers are not tried again."""
+"""The fixes that are shown with findings; fixes in the cache are not tried again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from namecheck.project.records import digest_of
 if TYPE_CHECKING:
     from namecheck.project.cache import Cache
 
-# Bytes that are checked for one finding before its fix is given up: ten or twenty seconds.
+# How many bytes may be checked for one finding before its fix is given up: ten or twenty seconds.
 PATIENCE: Final = 2_000_000
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The fixes that hold for the findings of a run; `untried` findings came too late."""
+    """The fixes that hold for the findings of a run; `untried` findings exceeded the budget."""
 
     fixes: Mapping[Finding, Fix]
     untried: int
@@ -34,10 +34,10 @@ def offer(
     overlay: Mapping[str, bytes] = NOTHING,
     cache: Cache | None = None,
 ) -> Offer:
-    """The fixes of findings in these files; begun for none once `limit` bytes were checked.
+    """The fixes of findings in these files; no new one is tried after `limit` checked bytes.
 
     `overlay` has contents of files, by location, in place of those on the disk; the `cache`, which
-    must not be used with it, has what was tried before.
+    must not be used with it, has earlier trials.
     """
     kept = _Kept(entries, cache, min(limit, PATIENCE))
     untried = [finding for finding in findings if not kept.knows(finding)]
@@ -52,7 +52,7 @@ def offer(
 def explain(
     entries: Sequence[Entry], findings: Sequence[Finding], overlay: Mapping[str, bytes] = NOTHING
 ) -> tuple[dict[Finding, Fix], dict[Finding, tuple[Refusal, ...]]]:
-    """The fixes of all findings, and those that were refused; none is taken from a cache.
+    """The fixes of all findings, and the refused fixes; none comes from a cache.
 
     `overlay` has contents of files, by location, in place of those on the disk.
     """
@@ -70,7 +70,7 @@ def explain(
 class _Kept:
     """The outcomes of trials, those of the cache among them, by the files of the findings.
 
-    An outcome is the fix; None where none holds; or the bytes that were checked in vain.
+    An outcome is the fix; None where none holds; or the number of bytes that were checked in vain.
     """
 
     def __init__(self, entries: Sequence[Entry], cache: Cache | None, patience: int) -> None:
@@ -91,7 +91,7 @@ class _Kept:
         return self._known[location]
 
     def knows(self, finding: Finding) -> bool:
-        """Whether a finding was tried as long as it may be, or its file was not asked for."""
+        """Whether a finding needs no trial: its outcome is final, or its file was not requested."""
         location = self._locations.get(finding.filename)
         if location is None:
             return True
@@ -100,12 +100,12 @@ class _Kept:
         return key in fixes and not (isinstance(fix, int) and fix < self.patience)
 
     def fix(self, finding: Finding) -> Fix | int | None:
-        """The outcome for a finding; a number where it is not known whether a fix holds."""
+        """The outcome for a finding; a number where it is unknown whether a fix holds."""
         location = self._locations.get(finding.filename)
         return None if location is None else self._of(location)[0].get(digest_of(finding), 0)
 
     def learn(self, finding: Finding, fix: Fix | int | None, reads: Reads) -> None:
-        """Keep the outcome of a trial, and which files were read for it."""
+        """Store the outcome of a trial, and the files that were read for it."""
         location = self._locations[finding.filename]
         fixes, known = self._of(location)
         fixes[digest_of(finding)] = fix
@@ -113,7 +113,7 @@ class _Kept:
         self._fresh.add(location)
 
     def put(self) -> None:
-        """Put the new outcomes into the cache."""
+        """Write the new outcomes to the cache."""
         if self._cache is not None and self._fresh:
             made = {location: self._known[location] for location in sorted(self._fresh)}
             self._cache.put_fixes(self.entries, made)
@@ -122,7 +122,7 @@ class _Kept:
 def _try(
     kept: _Kept, findings: Sequence[Finding], limit: int, overlay: Mapping[str, bytes]
 ) -> None:
-    """Try the fixes of findings, until so many bytes were checked."""
+    """Try the fixes of findings, until this many bytes were checked."""
     from namecheck.fixing.proposals import Proposals
     from namecheck.fixing.registry import fixers
     from namecheck.fixing.trials import Trials

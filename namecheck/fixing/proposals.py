@@ -1,4 +1,4 @@
-"""Which fixes hold: each is tried, in memory, before it is offered."""
+"""Decides which fixes hold: each is tried in memory before it is offered."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _OF_COMMENTS: Final = frozenset({"NC010"})
 
 Stretch: TypeAlias = tuple[Point, Point]
 
-# How many findings one fix may mend, each of which shows when the one before it is gone.
+# How many findings one fix may remove, each of which appears after the previous one is gone.
 _LINKS: Final = 4
 
 
 @dataclass(frozen=True)
 class State:
-    """A file as some fixes have left it."""
+    """A file after some fixes."""
 
     document: Document
     shifts: tuple[Shift, ...] = ()
     fixes: tuple[Fix, ...] = ()
 
     def after(self, fix: Fix) -> State | Refusal:
-        """The file after one more fix, or why there is no such file."""
+        """The file after one more fix, or the reason why there is no such file."""
         try:
             document = applied(self.document, fix.edits)
             document.source  # noqa: B018 - it is parsed by being asked for
@@ -52,7 +52,7 @@ class State:
 class Attempt:
     """The result of trying the fixes of a finding.
 
-    `fix` is the one that holds, `refusals` are those that were tried before it and do not hold.
+    `fix` is the one that holds, `refusals` are the earlier ones that do not hold.
     """
 
     fix: Fix | None = None
@@ -60,18 +60,18 @@ class Attempt:
 
     @property
     def given_up(self) -> bool:
-        """Whether too much would have to be checked for the fixes that remain."""
+        """Whether the remaining fixes need too much checking."""
         return any(refusal.reason is Reason.TOO_LONG for refusal in self.refusals)
 
 
 class _TooLong(Exception):
-    """Too much would have to be checked for a fix."""
+    """A fix needs too much checking."""
 
 
 class Proposals:
-    """The fixes that hold, for findings in files with the contents that the trials have.
+    """The fixes that hold, for findings in files with the contents of the trials.
 
-    For one finding, a trial is begun as long as no more than `patience` bytes were checked for it.
+    For one finding, a trial is started only if at most `patience` bytes were checked for it.
     """
 
     def __init__(self, trials: Trials, patience: int) -> None:
@@ -83,13 +83,13 @@ class Proposals:
         self._known: dict[tuple[str, bytes], tuple[frozenset[Stretch], Reads]] = {}
 
     def renew(self, location: str, document: Document) -> None:
-        """Take a file for what fixes have made of it."""
+        """Replace a file by the result of fixes."""
         self._documents[location] = document
         self._trials.overlay[location] = document.data
         self._before.clear()
 
     def document(self, location: str) -> Document | None:
-        """A file as it is now; None where it cannot be read or rewritten."""
+        """The current file; None where it cannot be read or rewritten."""
         if location not in self._documents:
             data = self._trials.overlay.get(location)
             try:
@@ -100,7 +100,7 @@ class Proposals:
         return self._documents[location]
 
     def findings(self, locations: Collection[str]) -> tuple[Finding, ...]:
-        """What is found in some files as they are now."""
+        """The current findings in some files."""
         key = frozenset(locations)
         if key not in self._before:
             self._before[key] = self._trials.noted(lambda: self._trials.findings(key, {}))
@@ -109,7 +109,7 @@ class Proposals:
         return found
 
     def attempt(self, finding: Finding) -> Attempt:
-        """Try the fixes of a finding: none holds where it is not clear which one is meant."""
+        """Try the fixes of a finding: none holds where it is unclear which one is meant."""
         location = self._trials.location(finding.filename)
         document = None if location is None else self.document(location)
         if location is None or document is None or finding.code not in fixers():
@@ -142,7 +142,7 @@ class Proposals:
         return None if spoilt or any(come(before, after, shifts)) else state
 
     def known(self, document: Document) -> frozenset[Stretch]:
-        """Where the tensors stand, in one file by itself, of which all dims are known."""
+        """The places of the tensors in one file, checked by itself, whose dims are all known."""
         key = document.location, document.data
         if key not in self._known:
             self._known[key] = self._trials.noted(lambda: self._revealed(document))
@@ -162,7 +162,7 @@ class Proposals:
         return frozenset((one.span.start, one.span.end) for one in shown if _is_known(one.dims))
 
     def site(self, document: Document) -> Site:
-        """The tree of a file, as fixes look at it."""
+        """The tree of a file, in the form that fixes use."""
         key = document.location, document.data
         known = self._sites.get(key)
         if known is None:
@@ -173,7 +173,7 @@ class Proposals:
 
 
 def _is_known(shown: str) -> bool:
-    """Whether neither a name nor the number of the dims is open."""
+    """Whether all names and the number of the dims are known."""
     return not any(word.startswith(("?", "...")) for word in shown.split(" "))
 
 
@@ -186,7 +186,7 @@ def _stays_known(stretch: Stretch, state: State, stretches: frozenset[Stretch]) 
 
 
 def _bared(stretch: Stretch, document: Document) -> Stretch:
-    """A stretch without the parentheses around it: they are no part of an expression."""
+    """A stretch without its parentheses, which are no part of an expression."""
     (line, column), (end_line, end_column) = stretch
     text = document.source.segment(Span(*stretch[0], *stretch[1]))
     if not (text.startswith("(") and text.endswith(")")):
@@ -195,7 +195,7 @@ def _bared(stretch: Stretch, document: Document) -> Stretch:
 
 
 class _Trial:
-    """The search for what mends one finding; `refusals` are its own fixes that do not hold."""
+    """The search for a fix of one finding; `refusals` are its own fixes that do not hold."""
 
     def __init__(
         self, proposals: Proposals, trials: Trials, location: str, finding: Finding
@@ -209,13 +209,13 @@ class _Trial:
 
     @cached_property
     def _files(self) -> frozenset[str]:
-        """Files from which the finding is found."""
+        """The files from which the finding is reached."""
         around = self._trials.around(self._first)
         found = stays(self._first, self._proposals.findings(around), {})
         return around if found else self._trials.everywhere
 
     def mended(self, state: State, finding: Finding, links: int) -> State | None:
-        """What the first kind of fix that holds makes of the file; None if several do.
+        """The file after the first kind of fix that holds; None if several proposals hold.
 
         Raises `_TooLong`.
         """
@@ -238,7 +238,7 @@ class _Trial:
         return None
 
     def _tried(self, state: State, fix: Fix, links: int) -> State | Refusal:
-        """The file after a fix and after those of the findings that it uncovers, if all hold."""
+        """The file after a fix and after fixes of the findings that it uncovers, if all hold."""
         if self._trials.spent - self._begun > self._proposals.patience:
             self.refusals.append(Refusal((*state.fixes, fix)[0], Reason.TOO_LONG))
             raise _TooLong
@@ -259,9 +259,9 @@ class _Trial:
         return Refusal(fix, Reason.BRINGS, new) if further is None else further
 
     def _is_followed(self, state: State) -> bool:
-        """Whether all is known of the file that was known before.
+        """Whether the analysis knows as much about the file as before.
 
-        Else the finding may be gone for the reason alone that the change is not understood.
+        Otherwise the finding may be gone only because the change is not understood.
         """
         before = self._proposals.document(self._location)
         if before is None or self._first.code in _OF_COMMENTS:

@@ -1,7 +1,7 @@
-"""The fixes that there are, by the codes that they serve: every module of `namecheck.fixes` is one.
+"""The registry of fixes, by code: every module of `namecheck.fixes` is one fix.
 
-Where more than one proposal of a fix holds, it is not clear which is meant, and none is offered.
-The fixes of a code are tried in their order.
+Where several proposals of a fix hold, it is unclear which is meant, and none is offered. The fixes
+of a code are tried in their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from namecheck.fixes.shared.declaration import Fixer
 
 
 class FixError(Exception):
-    """A fix that is declared wrongly; the message names its module and what is wrong."""
+    """An invalid declaration of a fix; the message names its module and the mistake."""
 
 
 @cache
@@ -29,7 +29,7 @@ def fixers() -> Mapping[str, tuple[Fixer, ...]]:
 
 
 def described(code: str) -> tuple[str, ...]:
-    """What the fixes of a code do, a sentence each."""
+    """The descriptions of the fixes of a code, a sentence each."""
     return tuple(fixer.summary for fixer in fixers().get(code, ()))
 
 
@@ -45,7 +45,7 @@ def discover(package: ModuleType) -> Iterator[Fixer]:
 
 
 def by_code(all_fixers: Iterable[Fixer]) -> Mapping[str, tuple[Fixer, ...]]:
-    """Fixes by the codes that they serve; raises `FixError` where one is declared wrongly."""
+    """Fixes by code; raises `FixError` for an invalid declaration."""
     table: defaultdict[str, list[Fixer]] = defaultdict(list)
     for fixer in sorted(all_fixers, key=lambda one: (one.precedence, one.name)):
         _check(fixer)

@@ -1,6 +1,6 @@
-"""All fixes of a run put together: each file to a fixed point, then all files checked as one.
+"""Applies all fixes of a run: each file to a fixed point, then all files checked together.
 
-Fixes that clash are left to the next round; what spoils something in another file is undone.
+Fixes that clash wait for the next round; a change that causes a finding in another file is undone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from namecheck.fixing.trials import Shift, Trials, come, is_note
 from namecheck.project import Entry
 from namecheck.project.files import NOTHING
 
-# How often a file, and the whole, is gone over.
+# How many rounds a file, and the whole run, may take.
 _ROUNDS: Final = 10
 _PASSES: Final = 3
 
@@ -36,11 +36,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Mending:
-    """What fixes make of a run.
+    """The result of applying fixes to a run.
 
-    `fixed` findings are gone, `left` are those that stay, of which unsafe fixes would mend
-    `unsafe` more; `ignored` are suppressed by new comments. `undone` has the files whose fixes
-    together would have brought findings, with these.
+    `fixed` findings are gone, `left` are those that remain; unsafe fixes would remove `unsafe` of
+    them. `ignored` are suppressed by new comments. `undone` has the files whose fixes together
+    would have caused findings, with these findings.
     """
 
     changes: tuple[Change, ...]
@@ -53,7 +53,7 @@ class Mending:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Which changes are wanted: safe fixes, unsafe ones too, comments for what is left."""
+    """The requested changes: safe fixes, unsafe ones too, comments for remaining findings."""
 
     safe: bool = True
     unsafe: bool = False
@@ -66,7 +66,7 @@ def mend(
     wishes: Wishes,
     overlay: Mapping[str, bytes] = NOTHING,
 ) -> Mending:
-    """Mend what was found in these files; nothing is written.
+    """Fix the findings in these files; nothing is written.
 
     `overlay` has contents of files, by location, in place of those on the disk.
     """
@@ -75,7 +75,7 @@ def mend(
 
 @dataclass
 class _File:
-    """A file that is being changed: as it was, as it is, and how its places have moved."""
+    """A file that is being changed: before, now, and how its positions have moved."""
 
     before: Document
     shifts: list[Shift] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Mender:
         self._unsafe: dict[str, int] = {}
 
     def mended(self) -> Mending:
-        """Go over all files until nothing changes any more."""
+        """Go over all files until nothing changes."""
         unfixed = self._findings
         if self._wishes.safe or self._wishes.unsafe:
             for _ in range(_PASSES):
@@ -128,7 +128,7 @@ class _Mender:
     # Fixes
 
     def _pass(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...] | None:
-        """Mend every file by itself; what is left then, None where nothing has changed."""
+        """Fix every file by itself; the remaining findings, None where nothing has changed."""
         changed = [
             location
             for location, of_file in self._by_file(findings)
@@ -145,7 +145,7 @@ class _Mender:
         yield from by_location.items()
 
     def _mend_file(self, location: str, of_file: Sequence[Finding]) -> bool:
-        """Mend one file to a fixed point, as far as can be seen from it and those that call it."""
+        """Fix one file to a fixed point, judged from it and from the files that call it."""
         around = frozenset({location}).union(*map(self._trials.around, of_file))
         changed = False
         for _ in range(_ROUNDS):
@@ -160,7 +160,7 @@ class _Mender:
         return changed
 
     def _wanted(self, location: str, of_file: Sequence[Finding]) -> list[tuple[Finding, Fix]]:
-        """The fixes of the kinds that are wanted; of the others the number is kept."""
+        """The fixes of the requested kinds; the others are only counted."""
         fixes = [
             (one, fix) for one in of_file if (fix := self._proposals.attempt(one).fix) is not None
         ]
@@ -169,7 +169,7 @@ class _Mender:
         return wanted
 
     def _combined(self, location: str, wanted: Sequence[tuple[Finding, Fix]]) -> State | None:
-        """The file after all fixes that go together; None where there is none."""
+        """The file after all compatible fixes; None where there is none."""
         state = self._together(location, wanted)
         if state is not None or len(wanted) < 2:
             return state
@@ -199,10 +199,10 @@ class _Mender:
         file.shifts += state.shifts
         self._proposals.renew(location, state.document)
 
-    # The whole
+    # The whole run
 
     def _checked(self) -> tuple[Finding, ...]:
-        """What is left in all files; what has come by a change undoes that change."""
+        """The remaining findings in all files; a change that causes a new finding is undone."""
         while True:
             after = self._after()
             shifts = {
@@ -217,7 +217,7 @@ class _Mender:
                 self._undo(location, spoilt)
 
     def _after(self) -> tuple[Finding, ...]:
-        """What is found in all files; those of which it cannot be another are not checked again."""
+        """The findings in all files; files that cannot be affected are not checked again."""
         places = {os.path.abspath(finding.filename) for finding in self._findings}
         files = self._trials.depending(places | self._changed.keys())
         return self._trials.findings(files, {})
@@ -229,7 +229,7 @@ class _Mender:
     # Comments
 
     def _ignoring(self, unfixed: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        """Put comments to what is left, where they suppress it and nothing has come by them."""
+        """Add comments for the remaining findings, if they suppress them and cause no new ones."""
         for location, of_file in self._by_file(unfixed):
             document = self._proposals.document(location)
             if document is None:

@@ -1,6 +1,6 @@
-"""Trials: files are checked as they would be after a change.
+"""Trials: checks files as they would be after a change.
 
-A change holds if the findings that it is for are gone and no other has come. Notes do not count.
+A change holds if the findings that it is for are gone and there is no new one. Notes do not count.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Work = TypeVar("Work")
 
 
 class Trials:
-    """Checks files of a run with the contents that they have in `overlay`, or would have.
+    """Checks files of a run with their contents in `overlay`, or with changed contents.
 
-    `spent` is how many bytes were checked so far, `reads` what was read for it.
+    `spent` is the number of bytes checked so far, `reads` the files that were read for it.
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -37,24 +37,24 @@ class Trials:
         self._imported: tuple[frozenset[str], Reads] | None = None
 
     def entry(self, location: str) -> Entry:
-        """A file that was asked for."""
+        """A requested file."""
         return self._entries[location]
 
     def location(self, filename: str) -> str | None:
-        """The file that a finding stands in, None for one that was not asked for."""
+        """The file of a finding, None for one that was not requested."""
         return self._locations.get(filename)
 
     @property
     def everywhere(self) -> frozenset[str]:
-        """All files that were asked for."""
+        """All requested files."""
         return frozenset(self._entries)
 
     def depending(self, changed: Collection[str]) -> frozenset[str]:
-        """The files that were asked for in which what is found may depend on some."""
+        """The requested files whose findings may depend on some files."""
         return self.everywhere & depending(self.everywhere, changed, self.files())
 
     def noted(self, work: Callable[[], Work]) -> tuple[Work, Reads]:
-        """What comes of some work, and what was read for it."""
+        """The result of a function, and the files that were read for it."""
         outer, self.reads = self.reads, Reads()
         try:
             return work(), self.reads
@@ -62,11 +62,11 @@ class Trials:
             self.reads = outer
 
     def files(self) -> ProjectFiles:
-        """The files of the project, with the contents that they have here."""
+        """The files of the project, with their contents in the trial."""
         return ProjectFiles(self.overlay, self.reads)
 
     def imported(self) -> frozenset[str]:
-        """The files that some file that was asked for imports, as they were at first."""
+        """The files that some requested file imports, in their original state."""
         if self._imported is None:
             self._imported = self.noted(self._all_imported)
         found, reads = self._imported
@@ -86,7 +86,7 @@ class Trials:
     def findings(
         self, locations: Collection[str], changed: Mapping[str, bytes]
     ) -> tuple[Finding, ...]:
-        """What is found in these files, notes left out, with the contents of some changed."""
+        """The findings in these files, except notes, with the contents of some changed."""
         overlay = {**self.overlay, **changed}
         entries = [
             _resized(entry, overlay)
@@ -109,9 +109,9 @@ def is_note(finding: Finding) -> bool:
 
 
 class Shift:
-    """Where the places of a text are after some edits.
+    """The positions of a text after some edits.
 
-    A place at which something is inserted may come before it or behind it.
+    A position at which text is inserted may be before it or after it.
     """
 
     def __init__(self, before: Document, edits: Sequence[Edit], after: Document) -> None:
@@ -128,7 +128,7 @@ class Shift:
         ]
 
     def points(self, points: Iterable[Point]) -> frozenset[Point]:
-        """The lines and columns where what began at one of these may begin now."""
+        """The lines and columns to which these start positions may have moved."""
         return frozenset(
             self._point(moved)
             for line, column in points
@@ -163,7 +163,7 @@ Shifts: TypeAlias = Mapping[str, Sequence[Shift]]
 
 
 def come(earlier: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -> Iterator[Finding]:
-    """The findings that were not there before; `shifts` are those of the files that changed."""
+    """The new findings; `shifts` are those of the files that changed."""
     known = Counter(key for finding in earlier for key in _keys(finding, shifts))
     for finding in after:
         if not known[_key(finding)]:
@@ -171,7 +171,7 @@ def come(earlier: Iterable[Finding], after: Iterable[Finding], shifts: Shifts) -
 
 
 def stays(finding: Finding, after: Iterable[Finding], shifts: Shifts) -> bool:
-    """Whether a finding is still there."""
+    """Whether a finding is still present."""
     keys = _keys(finding, shifts)
     return any(_key(other) in keys for other in after)
 

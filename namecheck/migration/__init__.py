@@ -1,1 +1,1 @@
-"""The way off the named tensors that torch 2.13 has no more."""
+"""Migrates code off the named tensors that torch 2.13 removed."""

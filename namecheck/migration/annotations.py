@@ -1,4 +1,4 @@
-"""Annotations ``Annotated[Tensor, "N C"]`` for names that go, with the imports they need."""
+"""Annotations ``Annotated[Tensor, "N C"]`` that replace names, with the imports they need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Names = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """A place that can say the dims of a variable; `whole`: nothing else is left of it."""
+    """A place that can state the dims of a variable; `whole`: only the annotation remains of it."""
 
     statement: ast.stmt
     target: ast.expr
@@ -26,7 +26,7 @@ class _Note:
 
 
 class Annotations:
-    """The annotations that one file is given: one for each target in a scope."""
+    """The annotations to add to one file: one for each target in a scope."""
 
     def __init__(self, source: Source, outline: Outline, wanted: bool) -> None:
         self._source = source
@@ -72,7 +72,7 @@ class Annotations:
         return not _is_annotated(scope, assignee.id)
 
     def assertion(self, statement: ast.stmt, assignee: ast.expr, names: Names) -> None:
-        """Annotate the parameter of an assertion, where it has no annotation."""
+        """Annotate the parameter in an assertion, if it has no annotation."""
         scope = self._outline.scopes[statement]
         if not isinstance(assignee, ast.Name) or not any(names) or not self._annotated_name:
             return
@@ -106,7 +106,7 @@ class Annotations:
             yield Edit(insertion_point(self._source), text + ("\n" * self._is_apart()))
 
     def _is_apart(self) -> bool:
-        """Whether the imports that follow are of another section than that of `typing`."""
+        """Whether the following imports belong to another section than that of `typing`."""
         first = next(iter(leading_imports(self._source.tree)), None)
         if isinstance(first, ast.ImportFrom):
             return (first.module or "").split(".")[0] not in sys.stdlib_module_names
@@ -134,7 +134,7 @@ def _is_annotated(scope: Scope, name: str) -> bool:
 
 
 def _is_bound(scope: Scope, name: str, statement: ast.stmt) -> bool:
-    """Whether a statement may find another value than the one that a parameter came with."""
+    """Whether a statement may see another value than the one that a parameter was passed."""
     return statement not in scope.body or any(
         isinstance(node, ast.Name)
         and node.id == name
@@ -145,9 +145,9 @@ def _is_bound(scope: Scope, name: str, statement: ast.stmt) -> bool:
 
 
 def _vocabulary(tree: ast.Module) -> tuple[str, str, tuple[str, ...]]:
-    """What ``Annotated`` and ``Tensor`` are called in a file, and the imports that it lacks.
+    """The local names of ``Annotated`` and ``Tensor`` in a file, and the imports that it lacks.
 
-    Nothing, where ``Annotated`` is something else there.
+    None where ``Annotated`` has another meaning there.
     """
     annotated = tensor = ""
     for node in tree.body:

@@ -1,4 +1,4 @@
-"""One file that uses names, compiled to plain torch: names become indices and annotations."""
+"""Compiles a file that uses names to plain torch: names become indices and annotations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from namecheck.migration.side_effects import reshapes
 
 @dataclass(frozen=True, slots=True, order=True)
 class LeftPlace:
-    """A place that is left as it was, and why."""
+    """A place that is not rewritten, and the reason."""
 
     span: Span
     source: str
@@ -34,7 +34,7 @@ class LeftPlace:
 
 @dataclass(slots=True)
 class Compiled:
-    """The edits of one file, how many places they rewrite, and which places are left."""
+    """The edits of one file, the number of rewritten places, and the places that are left."""
 
     edits: list[Edit] = field(default_factory=list)
     sites: int = 0
@@ -42,12 +42,12 @@ class Compiled:
 
 
 class Compilation:
-    """Takes the names out of one file."""
+    """Removes the names from one file."""
 
     def __init__(self, observed_file: ObservedFile, *, annotate: bool) -> None:
         self._file = observed_file
         self._source = observed_file.source
-        # Whether it makes a difference which variables are the same tensor.
+        # Whether the identity of tensors between variables matters.
         self._tells_apart = any(
             reshapes(one, observed_file.rows) for one in observed_file.applications()
         )
@@ -79,9 +79,10 @@ class Compilation:
         return result
 
     def _begins_gradient(self, node: ast.AST) -> bool:
-        """Whether it has the gradient of a tensor with names, which may be another's too, kept.
+        """Whether a call retains the gradient of a named tensor, which may be another object's too.
 
-        Or it asks where in the graph a tensor is: another of the same elements is no leaf.
+        Or it asks for the place of a tensor in the graph: another tensor with the same elements is
+        no leaf.
         """
         if isinstance(node, ast.Attribute) and node.attr in _OF_GRAPHS:
             return True
@@ -115,7 +116,7 @@ class Compilation:
                 self._leave(use, reason)
 
     def _replace(self, expression: ast.expr, replacement: Replacement) -> None:
-        """Rewrite a place; a call that may do more than give a value does not go with it."""
+        """Rewrite a place; a call with side effects is not removed with it."""
         for choice in (replacement, replace(replacement, beside=replacement.text is not None)):
             discarded = list(choice.discarded(expression))
             if all(map(self._file.is_pure, discarded)):
@@ -129,7 +130,7 @@ class Compilation:
         self._result.left.append(LeftPlace(span, self._source.segment(span), reason))
 
     def _has_gone(self, span: Span) -> bool:
-        """Whether a place stood in an expression that goes."""
+        """Whether a place was in an expression that was removed."""
         return any(gone.start <= span.start and span.end <= gone.end for gone in self._gone)
 
     # Statements
@@ -159,7 +160,7 @@ class Compilation:
         stripped = self._bare(assigned)
         same = ast.unparse(stripped) == ast.unparse(assignee) and not self._tells_apart
         if not same and isinstance(assignee, ast.Attribute) and isinstance(stripped, ast.Attribute):
-            self._alias(assigned)  # a module would have a parameter under two names
+            self._alias(assigned)  # a module would have the same parameter under two names
         dims = replacement.dims
         if dims is not None and _can_be_annotated(dims):
             names = _labels(dims)
@@ -184,7 +185,7 @@ class Compilation:
             self._result.sites += 1
 
     def _assertion(self, statement: ast.Assert) -> None:
-        """``assert x.names == ("N", "C")`` goes, and says what to annotate."""
+        """``assert x.names == ("N", "C")`` is removed, and becomes an annotation."""
         test = statement.test
         self._message(statement)
         if not (isinstance(test, ast.Compare) and [type(op) for op in test.ops] == [ast.Eq]):
@@ -204,7 +205,7 @@ class Compilation:
         self._result.sites += 1
 
     def _message(self, statement: ast.Assert) -> None:
-        """``assert "N" in x.names, x.names``: a message is not reached where all is well."""
+        """``assert "N" in x.names, x.names``: the message runs only if the assertion fails."""
         replacements = {
             ast.unparse(node): self._replacements[node]
             for node in ast.walk(statement.test)
@@ -220,7 +221,7 @@ class Compilation:
                 self._result.left = [place for place in self._result.left if place.span != span]
 
     def _forget(self, statement: ast.stmt) -> None:
-        """What stands inside of a statement that goes is no site of its own."""
+        """Skip the places inside a removed statement."""
         for node in ast.walk(statement):
             self._replacements.pop(node, None)
         span = self._source.span(statement)
@@ -235,13 +236,13 @@ class Compilation:
         self._outline.remove(statement)
 
     def _drop(self, gone: ast.AST) -> None:
-        """The places in what goes are rewritten with it."""
+        """Rewrite the places in a removed expression together with it."""
         for node in ast.walk(gone):
             if self._replacements.pop(node, None) is not None:
                 self._result.sites += 1
 
     def _alias(self, node: ast.AST) -> None:
-        """What goes leaves another tensor of the same elements, if it was called on a variable."""
+        """A removed call on a variable leaves another tensor with the same elements."""
         replacement = self._replacements.get(node)
         if replacement is None or replacement.suffix != "" or not isinstance(node, ast.Call):
             return
@@ -256,7 +257,7 @@ class Compilation:
         return replacement is not None and replacement.suffix == ""
 
     def _bare(self, expression: ast.expr) -> ast.expr:
-        """An expression without the calls that go."""
+        """An expression without the removed calls."""
         while self._goes(expression):
             assert isinstance(expression, ast.Call)
             assert isinstance(expression.func, ast.Attribute)
@@ -284,7 +285,7 @@ class Compilation:
         yield from tree.edits(changes)
 
     def _quoted(self, expression: ast.expr, replacement: Replacement) -> Replacement:
-        """Inside of an f-string the other quotes are written."""
+        """Use the other quotes inside an f-string."""
         if self._outline.quotes.get(expression) != "'":
             return replacement
         text = replacement.text and replacement.text.replace("'", '"')
@@ -321,5 +322,5 @@ def _contradicts(application: Application, names: Names) -> bool:
 
 
 def _can_be_annotated(dims: Dims) -> bool:
-    """Whether an annotation can say the names: an axis is not declared for a dim of size 1."""
+    """Whether an annotation can state the names: an axis is not declared for a dim of size 1."""
     return dims.complete and any(_labels(dims)) and all(dim.size != 1 for dim in dims.prefix)

@@ -1,4 +1,4 @@
-"""Replacements of calls and attributes, made of nodes of libcst."""
+"""Replacements of calls and attributes, as libcst nodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from namecheck.migration.replacements import ALIAS, PLACE, SIZES, VALUES, Replac
 
 
 def change_of(replacement: Replacement) -> Change:
-    """The change that puts a replacement in place of a call or an attribute."""
+    """The change that replaces a call or an attribute."""
 
     def change(cst: libcst.BaseExpression) -> libcst.BaseExpression:
         if replacement.text is not None and replacement.beside:
@@ -29,14 +29,14 @@ def change_of(replacement: Replacement) -> Change:
 
 
 def _beside(cst: libcst.BaseExpression, text: str) -> libcst.BaseExpression:
-    """A value for a call or an attribute whose receiver is evaluated all the same."""
+    """A value that replaces a call or an attribute whose receiver is still evaluated."""
     read = cst.func if isinstance(cst, libcst.Call) else cst
     assert isinstance(read, libcst.Attribute)
     return _in_place(f"(named, {text})[1]", read.value)
 
 
 def _followed(lookup: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
-    """What a method was looked up on, with others called on it in place of it."""
+    """The receiver of a method, with other methods called on it instead."""
     if not suffix:
         return lookup.value
     if suffix == ALIAS:
@@ -81,7 +81,7 @@ def with_arguments(cst_call: libcst.Call, argument_texts: Mapping[Key, str | Non
 
 
 def _sizes(pairs: libcst.BaseExpression) -> libcst.BaseExpression:
-    """The sizes of pairs of names and sizes, with what changes in them."""
+    """The sizes of pairs of names and sizes, with some of them replaced."""
     if isinstance(pairs, (libcst.Tuple, libcst.List)):
         seconds = [_second(element) for element in pairs.elements]
         if None not in seconds:
@@ -96,7 +96,7 @@ def _sizes(pairs: libcst.BaseExpression) -> libcst.BaseExpression:
 
 
 def _in_place(text: str, cst: libcst.BaseExpression) -> libcst.BaseExpression:
-    """An expression with another one in place of ``named``."""
+    """An expression that replaces ``named``."""
     return libcst.parse_expression(text).visit(_InPlaceOf("named", cst))  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""What stands for names of dims where there are none: indices, permutations and new dims."""
+"""The replacements of dim names without names: indices, permutations and new dims."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from namecheck.rules.naming import is_ellipsis
 
 
 class Unsettled(Exception):
-    """What replaces a place is not the same, or not known, each time; the message says why."""
+    """The replacement of a place varies, or is unknown; the message says why."""
 
 
 def complete(dims: Dims) -> Dims:
@@ -22,7 +22,7 @@ def complete(dims: Dims) -> Dims:
 
 
 def places(word: Any, dims: Dims) -> tuple[int | None, int | None]:
-    """Where a dim stands, from the left and from the right; the index that it is, if it is one."""
+    """The position of a dim, from the left and from the right; for an index, itself."""
     if isinstance(word, int) and not isinstance(word, bool):
         rank = dims.rank
         if rank is None:
@@ -45,7 +45,7 @@ def places(word: Any, dims: Dims) -> tuple[int | None, int | None]:
 
 
 def indices(value: Any, dims: Dims, *, unordered: bool) -> tuple[str, ...]:
-    """What may replace a name or an index, or a list of them, in any order if `unordered`."""
+    """The possible replacements of a name, an index, or a list; in any order if `unordered`."""
     if not isinstance(value, (tuple, list)):
         return tuple(str(index) for index in places(value, dims) if index is not None)
     pairs = [places(word, dims) for word in value]
@@ -60,7 +60,7 @@ def indices(value: Any, dims: Dims, *, unordered: bool) -> tuple[str, ...]:
 
 
 def ends(flattened: Sequence[Any], dims: Dims, *, by_keyword: bool) -> Iterator[str]:
-    """What may replace a list of names that stand side by side: the first and the last of them."""
+    """The possible replacements of a list of adjacent names: the first and the last of them."""
     pairs = [places(word, dims) for word in (flattened[0], flattened[-1])]
     for side in range(2):
         start, end = (pair[side] for pair in pairs)
@@ -73,7 +73,7 @@ def _tuple(numerals: Sequence[str]) -> str:
 
 
 def alignment(dims: Dims, layout: Sequence[Any]) -> str:
-    """The methods that bring dims into an order of names, in which there may be new ones."""
+    """The methods that bring dims into an order of names, which may contain new ones."""
     place = next((i for i, word in enumerate(layout) if is_ellipsis(word)), None)
     if place is not None and _is_in_place(dims, layout[:place], layout[place + 1 :]):
         return ""
@@ -96,7 +96,7 @@ def alignment(dims: Dims, layout: Sequence[Any]) -> str:
 
 
 def _is_in_place(dims: Dims, front: Sequence[Any], back: Sequence[Any]) -> bool:
-    """Whether the dims that are named before and after an Ellipsis stand there already."""
+    """Whether the dims named before and after an Ellipsis are already there."""
     last = dims.suffix if dims.open else dims.prefix
     first = [naming.word(dim.name) for dim in dims.prefix]
     words = [naming.word(dim.name) for dim in last]

@@ -1,4 +1,4 @@
-"""``import namecheck`` and ``namecheck.install()`` in the files that a program starts from."""
+"""Adds ``import namecheck`` and ``namecheck.install()`` to the files that a program starts from."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from namecheck.project.settings import parents
 def install_edit(
     source: Source, observations: Observations, files: ProjectFiles, *, shared: bool = False
 ) -> Edit | None:
-    """The edit that puts names on torch; none where that is done, or not this file's business.
+    """The edit that installs names on torch; none where another file has to, or it is done.
 
-    It is the business of a file that uses the API when it is imported or run, of one whose tests
-    use it, and of one with a part under ``if __name__ == "__main__"``. The call stands behind the
-    imports, if none of them can need it: one of a file that names dimensions may, and
-    ``from torch import …`` takes functions as they are then. With `shared` another file may have
-    put the names there before.
+    It belongs in a file that uses the API when it is imported or run, in one whose tests use it,
+    and in one with a part under ``if __name__ == "__main__"``. The call follows the imports, if
+    none of them can need it: one of a file that names dimensions may, and ``from torch import …``
+    binds functions as they are then. With `shared` another file may have installed the names
+    before.
     """
     if is_installed(source, files) or not _starts(source, observations):
         return None
@@ -42,7 +42,7 @@ def install_edit(
     return Edit(Span(line, end, line, end), text)
 
 
-# What installs the names; twice in a process is an error.
+# The installing call; a second one in the same process is an error.
 _CALLS: Final = {
     False: ("namecheck.install()",),
     True: ("if not namecheck.installed():", "    namecheck.install()"),
@@ -50,12 +50,12 @@ _CALLS: Final = {
 
 
 def is_shared(location: str, imported: AbstractSet[str]) -> bool:
-    """Whether a file may be in a process with another that installs: it is imported, or a test."""
+    """Whether another file may install in the same process: this one is imported, or a test."""
     return is_test(location) or location in imported
 
 
 def is_installed(source: Source, files: ProjectFiles) -> bool:
-    """Whether a file puts names on torch, or, of tests, a ``conftest.py`` that pytest imports."""
+    """Whether a file installs names, or, for tests, a ``conftest.py`` that pytest imports."""
     if installs(source.tree):
         return True
     folders = parents(source.filename) if is_test(source.filename) else ()
@@ -72,7 +72,7 @@ def _imports_namecheck(tree: ast.Module) -> bool:
 
 
 def _starts(source: Source, observations: Observations) -> bool:
-    """Whether names are used by running the file as a program, or its tests."""
+    """Whether running the file as a program, or its tests, uses names."""
     return has_main(source.tree) or any(
         is_of_names(application) for application in observations.run_by(source.filename)
     )
@@ -90,7 +90,7 @@ def has_main(tree: ast.Module) -> bool:
 
 
 def _may_need(importing: ast.Import | ast.ImportFrom, source: Source, files: ProjectFiles) -> bool:
-    """Whether what an import brings, or runs, depends on the names being on torch."""
+    """Whether the result or the code of an import depends on names on torch."""
     if isinstance(importing, ast.ImportFrom):
         if not importing.level and (importing.module or "").split(".")[0] == "torch":
             return any(

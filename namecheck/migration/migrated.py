@@ -1,4 +1,4 @@
-"""The files of a migration: as they come in, and what becomes of each."""
+"""The files of a migration: before and after."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from namecheck.project import Entry
 
 
 class InputFile(NamedTuple):
-    """A file of a run that is migrated, with its contents."""
+    """A file of a migration, with its contents."""
 
     entry: Entry
     document: Document
@@ -19,10 +19,10 @@ class InputFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Migrated:
-    """One file before and after, how many places are rewritten, and which are left.
+    """One file before and after, the number of rewritten places, and the places that are left.
 
-    `failure` is why the file could not be analysed, or not be changed; `waits` means that it uses
-    names, and that no file is seen that puts them on torch.
+    `failure` is the reason why the file could not be analysed or changed; `waits` means that it
+    uses names, and that no file is known that installs them on torch.
     """
 
     path: str
@@ -35,5 +35,5 @@ class Migrated:
 
     @property
     def changed(self) -> bool:
-        """Whether it becomes another."""
+        """Whether the file changes."""
         return self.after is not None and self.after != self.before

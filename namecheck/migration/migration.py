@@ -1,4 +1,4 @@
-"""The way off the named tensors that torch 2.13 has no more, over the files of a project."""
+"""Migrates the files of a project off the named tensors that torch 2.13 removed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from namecheck.project.tasks import Task
 
 
 class Road(enum.Enum):
-    """Where a migration leads: to plain torch, or to namecheck's own named tensors."""
+    """The target of a migration: plain torch, or namecheck's own named tensors."""
 
     TORCH = "torch"
     NAMECHECK = "namecheck"
 
 
 def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> list[Migrated]:
-    """What becomes of files on a road; those that use no names are left out. Nothing is written.
+    """Migrate files; those that use no names are left out. Nothing is written.
 
     With `unsafe`, names that operators keep are not stripped for these operators.
     """
@@ -58,7 +58,7 @@ def migrate(entries: Sequence[Entry], road: Road, *, unsafe: bool = False) -> li
 
 
 def write(one: Migrated) -> Migrated:
-    """Write a file that changes; one that cannot be written has a failure then."""
+    """Write a file that changes; a file that cannot be written gets a failure."""
     if not one.changed or one.before is None or one.after is None:
         return one
     try:
@@ -70,7 +70,7 @@ def write(one: Migrated) -> Migrated:
 
 
 def _read(task: Task) -> Document | None:
-    """A file that names dimensions, or leads to such; raises `Refused` and OSError."""
+    """A file that names dimensions, or leads to such files; raises `Refused` and OSError."""
     with open(task.entry.location, "rb", buffering=0) as file:
         data = file.readall()
     if not (task.leads or syntax.names_something(data)):
@@ -90,7 +90,7 @@ def _reason(problem: Refused | OSError) -> str:
 def _reached(
     entries: Sequence[Entry], input_files: Sequence[InputFile], observations: Observations
 ) -> Iterator[InputFile]:
-    """The files that name nothing themselves, and are handed tensors that have names."""
+    """The files without names of their own that receive named tensors."""
     read = {entry.location for entry, _ in input_files}
     for entry in entries:
         location = entry.location

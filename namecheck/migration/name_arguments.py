@@ -1,4 +1,4 @@
-"""The arguments of applied operators: which of them are names, and of which tensor's dims.
+"""The name arguments of applied operators, and the tensors whose dims they name.
 
 Which parameters take names is read from the signatures of the table.
 """
@@ -21,7 +21,7 @@ from namecheck.operators.signatures import Parameter
 
 Rows: TypeAlias = Mapping[str, Operator] | None
 
-# An argument of a call as the analysis has it: by its place (0 may be the receiver), or by keyword.
+# An argument of a call in the analysis: by position (0 may be the receiver), or by keyword.
 Key: TypeAlias = int | str
 
 NEW_NAMES: Final = frozenset({"names", "out_dim", "outdim"})
@@ -40,7 +40,7 @@ _TEXT: Final = frozenset({"any", "str"})
 
 
 def is_of_names(application: Application) -> bool:
-    """Whether a call needs tensors that have names: torch 2.13 refuses it."""
+    """Whether a call needs named tensors: torch 2.13 refuses it."""
     words = dict(application.keywords)
     if operators.key_of(application.operator) in _OF_NAMES or words.keys() & NEW_NAMES:
         return True
@@ -48,7 +48,7 @@ def is_of_names(application: Application) -> bool:
 
 
 def is_name(value: Any, application: Application) -> bool:
-    """Whether an argument is the name of a dim of the tensor, or has one in it."""
+    """Whether an argument is the name of a dim of the tensor, or contains one."""
     texts = [value] if isinstance(value, str) else value if isinstance(value, (tuple, list)) else ()
     texts = [text for text in texts if isinstance(text, str)]
     if not texts:
@@ -58,7 +58,7 @@ def is_name(value: Any, application: Application) -> bool:
 
 
 def takes_names(application: Application, rows: Rows) -> bool:
-    """Whether a dim is given by its name, or new names are given."""
+    """Whether a dim is passed by name, or new names are passed."""
     return has_names(application) and any(
         key in NEW_NAMES or (_has_text(value) and (parameter is None or is_dim(parameter)))
         for key, value, parameter in arguments_of(application, rows)
@@ -66,7 +66,7 @@ def takes_names(application: Application, rows: Rows) -> bool:
 
 
 def may_take_names(application: Application, rows: Rows) -> bool:
-    """Whether a dim of a tensor that has names may be given by its name: it is not known."""
+    """Whether a dim of a named tensor may be passed by name: the argument is unknown."""
     dims = first_dims(application)
     if dims is None or not has_unknown(application) or dims.named() is not Answer.YES:
         return False
@@ -77,12 +77,12 @@ def may_take_names(application: Application, rows: Rows) -> bool:
 
 
 def has_unknown(application: Application) -> bool:
-    """Whether nothing is known of an argument."""
+    """Whether an argument is unknown."""
     return UNKNOWN in application.given or UNKNOWN in dict(application.keywords).values()
 
 
 def has_names(application: Application) -> bool:
-    """Whether there are texts among the arguments that were given here, or new names."""
+    """Whether there are texts among the arguments of this call, or new names."""
     keyed: list[tuple[Key, Any]] = [*enumerate(application.given), *application.keywords]
     return any(
         key in NEW_NAMES or _has_text(value)
@@ -92,7 +92,7 @@ def has_names(application: Application) -> bool:
 
 
 def is_early(key: Key, application: Application) -> bool:
-    """Whether an argument was given beforehand, where a layer or a partial function was made."""
+    """Whether an argument was passed earlier, where a layer or a partial function was made."""
     begun = application.begun
     if begun is None:
         return False
@@ -123,13 +123,13 @@ def arguments_of(
 
 
 def _of_layer(parameter: Parameter) -> Parameter:
-    """A parameter of a constructor, which takes whatever its layer does."""
+    """A parameter of a constructor; it takes the same values as the layer's."""
     dims = parameter.name in _OF_LAYERS
     return replace(parameter, kinds=frozenset({"dim", "name"})) if dims else parameter
 
 
 def reference_dims(application: Application) -> Dims:
-    """The dims that names are looked up in, of the first tensor; raises `Unsettled`."""
+    """The dims in which names are looked up, those of the first tensor; raises `Unsettled`."""
     dims = first_dims(application)
     if dims is None:
         raise Unsettled("what it is applied to is not known")
@@ -137,7 +137,7 @@ def reference_dims(application: Application) -> Dims:
 
 
 def first_dims(application: Application) -> Dims | None:
-    """The dims of the first tensor that a call is given; None where there is none."""
+    """The dims of the first tensor argument of a call; None where there is none."""
     for value in (*application.given, *(value for _, value in application.keywords)):
         first = value[0] if isinstance(value, (tuple, list)) and value else value
         if isinstance(first, Many):

@@ -1,4 +1,4 @@
-"""Uses of names as the text alone shows them, where the analysis observed no tensor."""
+"""Uses of names visible in the text alone, where the analysis observed no tensor."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 from namecheck import operators
 from namecheck.migration.observations import Observed
 
-# Only tensors have these.
+# Attributes that only tensors have.
 _OF_TENSORS: Final = frozenset({"refine_names", "align_to", "align_as", "has_names", "rename_"})
-# Keywords of other things that are renamed.
+# Keywords for names of other things than dims.
 _OF_TABLES: Final = frozenset({"axis", "columns", "copy", "index", "inplace", "level", "mapper"})
 
 
 def uses_names(tree: ast.AST) -> bool:
-    """Whether a file can give names to tensors as torch 2.12 did, for all that its text shows."""
+    """Whether the text of a file shows uses of the named tensors of torch 2.12."""
     return any(map(_gives_names, ast.walk(tree)))
 
 
@@ -29,7 +29,7 @@ def _gives_names(node: ast.AST) -> bool:
 
 
 def may_be_left(tree: ast.AST) -> bool:
-    """Whether an earlier run may have left places in a file: its annotations say the names."""
+    """Whether an earlier run may have left places in a file: its annotations have the names."""
     subscripts = [node for node in ast.walk(tree) if isinstance(node, ast.Subscript)]
     annotations = [node for each in subscripts if _annotates(each) for node in ast.walk(each.slice)]
     words = {word for node in annotations for word in _text(node).split()}
@@ -50,7 +50,7 @@ def _text(node: ast.AST) -> str:
 
 
 def own_names(tree: ast.AST) -> frozenset[str]:
-    """The classes and functions of a file, and what it imports from elsewhere than torch."""
+    """The classes and functions of a file, and its imports from other modules than torch."""
     defined: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
@@ -66,7 +66,7 @@ def doubt(
     labels: frozenset[str],
     defined: frozenset[str],
 ) -> str | None:
-    """Why a place is left that uses the names of a tensor; None where it does not.
+    """The reason to leave a place that uses the names of a tensor; None where it does not.
 
     `labels` are the names that tensors have in the file, `defined` what it defines itself.
     """
@@ -100,7 +100,7 @@ def _uses_names(use: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:
 
 
 def _makes(call_node: ast.Call, labels: frozenset[str], defined: frozenset[str]) -> bool:
-    """Whether it makes a layer, or a partial function, of a name."""
+    """Whether it makes a layer, or a partial function, from a name."""
     called = call_node.func
     word = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     if word.startswith("partial"):
@@ -152,7 +152,7 @@ def _is_name(expression: ast.expr) -> bool:
 
 
 def may_be_tensor(expression: ast.expr) -> bool:
-    """Whether an expression may well be a tensor: no module that handles files."""
+    """Whether an expression may well be a tensor, and not for instance a module for files."""
     return not (
         isinstance(expression, ast.Name) and expression.id in ("os", "self", "cls", "shutil")
     )

@@ -1,9 +1,8 @@
-"""What the analysis observed at the calls and attributes of files, each time it reached them.
+"""The applications that the analysis observed at the calls and attributes of files.
 
 Every file is run as a program, with the files that it imports; then its functions are called as
-unknown code might, those of tests too. What a program calls is settled by the programs: a function
-that one of them calls need not suit callers of which nothing is known. What none calls is settled
-by the tests, if they do.
+unknown code might, those of tests too. The programs decide about the functions that they call:
+these need not suit unknown callers. The tests decide about functions that only they call.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from namecheck.project.settings import Settings
 
 @dataclass(slots=True)
 class Observed:
-    """What was applied at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
+    """The applications at one expression: by `programs`, `tests`, and by calls from `elsewhere`."""
 
     programs: Applications = field(default_factory=Applications)
     tests: Applications = field(default_factory=Applications)
@@ -32,22 +31,22 @@ class Observed:
 
     @property
     def is_run(self) -> bool:
-        """Whether a program reaches it, or a test."""
+        """Whether a program or a test reaches it."""
         return self.decisive is not self.elsewhere
 
     @property
     def decisive(self) -> Applications:
-        """Those that all have to be settled."""
+        """The applications that must all be settled."""
         return next(filter(_is_reached, (self.programs, self.tests)), self.elsewhere)
 
     @property
     def further(self) -> Sequence[Application]:
-        """Those that must not contradict, where they are settled."""
+        """The applications that must not contradict, where they are settled."""
         each = [*self.tests.each, *self.elsewhere.each]
         return [one for one in each if one not in self.decisive.each] if self.is_run else ()
 
     def always(self, holds: Callable[[Application], bool]) -> bool:
-        """Whether only operators are applied here, at least one, and this holds of each."""
+        """Whether only operators are applied here, at least one, and each has this property."""
         decisive = self.decisive
         return bool(decisive.each) and not decisive.otherwise and all(map(holds, decisive.each))
 
@@ -68,7 +67,7 @@ NOTHING_OBSERVED: Final = Observed()
 class Observations:
     """What is observed in some files, by location.
 
-    With `doubts`, what was not observed may be a tensor that has names.
+    With `doubts`, an unobserved value may be a named tensor.
     """
 
     def __init__(self, files: ProjectFiles | None = None, *, doubts: bool = True) -> None:
@@ -80,23 +79,23 @@ class Observations:
         self._findings: dict[str, dict[tuple[Span, str], Finding]] = {}
 
     def at(self, location: str, position: Position) -> Observed:
-        """What was observed at one place."""
+        """The applications at one place."""
         places = self._observed.get(os.path.realpath(location), {})
         return places.get(position, NOTHING_OBSERVED)
 
     def in_file(self, location: str) -> Iterator[Application]:
-        """All that was applied in a file."""
+        """All applications in a file."""
         for observed in self._observed.get(os.path.realpath(location), {}).values():
             yield from observed.programs.each
             yield from observed.tests.each
             yield from observed.elsewhere.each
 
     def run_by(self, location: str) -> Sequence[Application]:
-        """What running a file as a program applied, or its tests."""
+        """The applications of running a file as a program, or its tests."""
         return self._run_by.get(location, ())
 
     def contradictions(self, location: str) -> Sequence[Finding]:
-        """The contradictions in a file, with those that the program expects and catches."""
+        """The contradictions in a file, including those that the program expects and catches."""
         return tuple(self._findings.get(os.path.realpath(location), {}).values())
 
     @property
@@ -116,11 +115,11 @@ class Observations:
         return frozenset(name for t in tensors for name in t.names if isinstance(name, str))
 
     def fault(self, location: str) -> str | None:
-        """Why a file could not be analysed; None where it could."""
+        """The reason why a file could not be analysed; None where it could."""
         return self._faults.get(location)
 
     def put(self, source: Source) -> None:
-        """Use a file for what is imported by its name."""
+        """Use a file for imports of its name."""
         self._files.put(source.filename, source)
 
     def observe(self, source: Source, settings: Settings) -> None:

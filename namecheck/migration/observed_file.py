@@ -1,4 +1,4 @@
-"""One file of a migration, with what was observed at its expressions."""
+"""One file of a migration, with the applications observed at its expressions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class ObservedFile:
         self._bound = bound_names(document.source.tree)
 
     def at(self, expression: ast.expr) -> Observed:
-        """What was observed at an expression."""
+        """The applications at an expression."""
         return self.observations.at(self.location, position(expression))
 
     def applied(self, expression: ast.expr) -> Applications:
-        """What was applied at an expression in the runs that decide."""
+        """The applications at an expression in the decisive runs."""
         return self.at(expression).decisive
 
     def applications(self) -> Iterator[Application]:
-        """All that was applied in the file."""
+        """All applications in the file."""
         return self.observations.in_file(self.location)
 
     def is_pure(self, expression: ast.expr) -> bool:
-        """Whether an expression does nothing but give a value."""
+        """Whether an expression has no side effects."""
         return is_pure(expression, self.applied, self.rows, self._bound)

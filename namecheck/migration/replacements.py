@@ -1,4 +1,4 @@
-"""What replaces the calls and attributes of named tensors where no tensor has names."""
+"""The replacements of calls and attributes of named tensors."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from namecheck.migration.dim_indices import Unsettled
 from namecheck.migration.name_arguments import Key, Rows, reference_dims
 from namecheck.migration.observations import Observed
 
-# In place of an argument: of pairs of names and sizes, or of a dict of them, the sizes are left.
+# In place of an argument: the sizes of pairs of names and sizes, or of a dict of them.
 SIZES: Final = "sizes"
 VALUES: Final = "values"
 
 
-# In place of a name that is not always the same: of where it stands in the literal names.
+# In place of a name that varies: its position in the literal names.
 PLACE: Final = ".index(named)"
 
 
-# In place of methods that are called on: what is another tensor of the same elements.
+# In place of methods: another tensor with the same elements.
 ALIAS: Final = "[...]"
 
 
 @dataclass(frozen=True)
 class Replacement:
-    """What replaces a call or an attribute.
+    """The replacement of a call or an attribute.
 
-    It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`
-    the receiver is still evaluated); or it keeps its form, and its `arguments`, as they are counted
-    in the source, are replaced (by SIZES, VALUES: the sizes are left; by what ends with PLACE: with
-    themselves in it), or removed where there is no text.
-    `dims` are those of the result where it had names that go.
+    It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`,
+    the receiver is still evaluated). Or it keeps its form, and its `arguments`, as they are counted
+    in the source, are replaced (SIZES, VALUES: by their sizes; a text that ends with PLACE: by the
+    text with themselves in it), or removed where there is no text. `dims` are those of a result
+    that had names.
     """
 
     text: str | None = None
@@ -49,7 +49,7 @@ class Replacement:
     beside: bool = False
 
     def discarded(self, expression: ast.expr) -> Iterator[ast.expr]:
-        """The expressions in the call, or under the attribute, that are gone afterwards."""
+        """The expressions in the call, or under the attribute, that are removed."""
         if self.text is not None and not self.beside:
             read = expression.func if isinstance(expression, ast.Call) else expression
             yield read.value if isinstance(read, ast.Attribute) else read
@@ -68,7 +68,7 @@ class Replacement:
 
 
 def replacement_of(expression: ast.expr, observed: Observed, rows: Rows) -> Replacement | None:
-    """What replaces a place; None where nothing needs to. Raises `Unsettled`."""
+    """The replacement of a place; None where none is needed. Raises `Unsettled`."""
     decisive = observed.decisive
     if not decisive.each:
         return None
@@ -95,7 +95,7 @@ def replacement_of(expression: ast.expr, observed: Observed, rows: Rows) -> Repl
 
 @dataclass(frozen=True)
 class _Options:
-    """What may stand for each argument (nothing: it goes), best first; or the whole result."""
+    """The options for each argument (nothing: it is removed), best first; or the whole result."""
 
     arguments: Mapping[Key, tuple[str | None, ...]]
     text: str | None = None
@@ -106,7 +106,7 @@ class _Options:
 def _agreed(
     requests: Sequence[_Options], counted: Sequence[Application], plan: _Plan
 ) -> Replacement | None:
-    """What all times agree on; None where they do not."""
+    """The option that all applications have in common; None where there is none."""
     whole = {(one.text, one.suffix) for one in requests}
     if len(whole) > 1:
         return None
@@ -126,7 +126,7 @@ def _agreed(
 
 
 def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
-    """The place of a name in the layout, if all times have one layout, and a name of it."""
+    """The position of a name in the layout, if all applications share the layout and a name."""
     layouts = {reference_dims(one) for one in each}
     names = [dict([*enumerate(one.given), *one.keywords]).get(key) for one in each]
     [labels, *others] = {dims.names if dims.complete else () for dims in layouts}
@@ -137,7 +137,7 @@ def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
 
 
 def _differences(each: Sequence[Application]) -> str:
-    """How the times differ: in the names that are given, or in the dims of the tensor."""
+    """How the applications differ: in the names passed, or in the dims of the tensor."""
     names = dict.fromkeys(", ".join(map(repr, name_arguments.texts_of(one))) for one in each)
     if len(names) > 1:
         return f"names: {'; '.join(filter(None, names))}"
@@ -150,7 +150,7 @@ def _named_alike(dims: Dims | None, others: Dims | None) -> bool:
 
 
 class _Plan:
-    """One call or attribute, and what its applications ask for."""
+    """One call or attribute, and the options for each of its applications."""
 
     def __init__(self, expression: ast.expr, rows: Rows) -> None:
         self._node = expression
@@ -158,7 +158,7 @@ class _Plan:
         self._offset = 0
 
     def of(self, application: Application) -> _Options | None:
-        """What one application asks for; None for nothing."""
+        """The options of one application; None where nothing changes."""
         key = operators.key_of(application.operator)
         special = _SPECIAL.get(key)
         if special is None and not (
@@ -172,15 +172,15 @@ class _Plan:
         if special is not None:
             return special(self, application)
         options = self._arguments(application)
-        # What was given where a layer was made is rewritten there.
+        # Arguments of a layer's constructor are rewritten there.
         beforehand = application.begun is not None and not options.arguments
         return None if beforehand else options
 
     def place(self, key: Key) -> Key:
-        """An argument as it is counted in the source."""
+        """The index of an argument in the source."""
         return key - self._offset if isinstance(key, int) else key
 
-    # Calls that go
+    # Calls that are removed
 
     def dropped(self, application: Application) -> _Options:
         """``refine_names``, ``rename``: the tensor itself."""
@@ -188,7 +188,7 @@ class _Plan:
         return _Options({}, suffix="", dims=_dims(application.result))
 
     def literal(self, application: Application) -> _Options:
-        """``names``, ``has_names()``: what they give."""
+        """``names``, ``has_names()``: their values as literals."""
         value = application.result
         if isinstance(value, bool):
             return _Options({}, text=repr(value))
@@ -215,7 +215,7 @@ class _Plan:
                 raise Unsettled("it is no plain call of a method")
 
     def _take(self, application: Application) -> None:
-        """Find out how arguments are counted in the source."""
+        """Work out how arguments are counted in the source."""
         node = self._node
         if not isinstance(node, ast.Call):
             raise Unsettled("it is no plain call")
@@ -224,7 +224,7 @@ class _Plan:
         begun, starred = application.begun, _first_star(node) < len(node.args)
         given, possible = {name for name, _ in application.keywords}, (0, 1) if method else (0,)
         if begun is not None and application.early:
-            # What a partial function is of is its first argument.
+            # The first argument of a partial function is the function.
             possible = (0 if application.operator.startswith("nn.") else -1,)
             given, self._offset = {*begun.words}, begun.args - len(node.args)
         elif not starred:
@@ -236,7 +236,7 @@ class _Plan:
             raise Unsettled("its arguments are not all written there")
 
     def _is_written(self, key: Key, application: Application) -> bool:
-        """Whether an argument is given in this call, and is not what its method is called on."""
+        """Whether an argument is in this call, and is not the receiver of its method."""
         receiver = isinstance(key, int) and key < self._offset
         return name_arguments.is_early(key, application) == application.early and not receiver
 
@@ -257,7 +257,7 @@ class _Plan:
         return _Options(replacing, dims=options.dims)
 
     def unflattened(self, application: Application) -> _Options | None:
-        """``unflatten``: of sizes with names the sizes are left."""
+        """``unflatten``: of sizes with names the sizes are kept."""
         has_names = name_arguments.has_names(application)
         options = self._arguments(application) if has_names else _Options({})
         assert isinstance(self._node, ast.Call)
@@ -272,7 +272,7 @@ class _Plan:
         return _Options(replacing, dims=options.dims) if replacing else None
 
     def _reduces(self, application: Application) -> bool:
-        """Whether it makes no difference in which order several dims are given."""
+        """Whether the order of several dims does not matter."""
         row = operators.row_of(application.operator, self._rows)
         return row is not None and any(
             parameter.name == "keepdim" for signature in row.signatures for parameter in signature
@@ -325,7 +325,7 @@ _SPECIAL: Final[Mapping[str, Callable[[_Plan, Application], _Options | None]]] =
 
 
 def _first_star(call_node: ast.Call) -> int:
-    """How many arguments are written before one with a star."""
+    """The number of arguments before one with a star."""
     stars = (i for i, argument in enumerate(call_node.args) if isinstance(argument, ast.Starred))
     return next(stars, len(call_node.args))
 

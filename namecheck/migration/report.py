@@ -1,4 +1,4 @@
-"""What a migration did, or would do, as text and as json."""
+"""The result of a migration, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def differences(files: Sequence[Migrated]) -> Iterator[tuple[str, Document, Docu
 
 
 def as_text(files: Sequence[Migrated], paint: Paint, *, applied: bool) -> Iterator[str]:
-    """What is left of each file and why; then how much was rewritten."""
+    """The places left in each file and the reasons; then the number of rewritten places."""
     for one in files:
         if one.failure is not None:
             yield f"{one.path}: {paint('primary', 'not migrated')}: {visible(one.failure)}"

@@ -1,8 +1,8 @@
-"""Removes round trips of names that are not needed, as the operators in between keep the names.
+"""Removes round trips of names where the operators in between keep the names.
 
-``x.rename(None).flip(0).refine_names(*x.names)`` is ``x.flip(0)``, if that has these very names:
-the file is analysed again with the names left on, and has to give them at the call that restores
-them, every time, with no contradiction anywhere that was not there.
+``x.rename(None).flip(0).refine_names(*x.names)`` is ``x.flip(0)``, if that has exactly these names:
+the file is analysed again without the strip. Every evaluation must have these names at the call
+that restores them, and there must be no new contradiction.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Again: TypeAlias = Callable[[Source], Observations]
 
 
 class RoundTripRemoval:
-    """The round trips of one file that go; `again` observes the files with it changed."""
+    """The round trips of one file to remove; `again` observes the files with it changed."""
 
     def __init__(self, observed_file: ObservedFile, again: Again) -> None:
         self._file = observed_file
         self._again = again
 
     def edits(self) -> tuple[Edit, ...]:
-        """The edits that leave these calls out; raises `ValueError` where libcst cannot parse."""
+        """The edits that remove these calls; raises `ValueError` where libcst cannot parse."""
         removed = self._removed()
         if not removed:
             return ()
@@ -56,7 +56,7 @@ class RoundTripRemoval:
         return (*edits, *outline.removals())
 
     def _removed(self) -> set[ast.Call]:
-        """The calls that strip names, and those that restore them, that are not needed."""
+        """The unneeded calls that strip names, and those that restore them."""
         if any(map(self._tells_apart, self._file.applications())):
             return set()
         each = list(round_trips(self._file))
@@ -71,14 +71,14 @@ class RoundTripRemoval:
         return set()
 
     def _tells_apart(self, application: Application) -> bool:
-        """Whether it makes a difference to a call which variables are the same tensor."""
+        """Whether the identity of tensors between variables matters to a call."""
         named = operators.key_of(application.operator) in ("rename_", "names=")
         return named or reshapes(application, self._file.rows)
 
     def _needed(
         self, strips: AbstractSet[ast.Call], restores: Mapping[ast.Call, Strips]
     ) -> set[ast.Call]:
-        """The strips without which other names come to be, or a contradiction."""
+        """The strips without which other names, or a contradiction, would result."""
         source = self._file.source
         again = self._again(_without(source, strips))
         needed = {
@@ -103,7 +103,7 @@ class RoundTripRemoval:
 
 
 def _gives_the_same(observed: Observed, stripped: Observed) -> bool:
-    """Whether a call gives names that are there already, and are those of before."""
+    """Whether a call restores names that are present already, and equal those of before."""
     names = {_names(one) for one in observed.decisive.each}
     return observed.always(_gives_what_is_there) and names == {
         _names(one) for one in stripped.decisive.each
@@ -137,7 +137,7 @@ def _around(line: int, restores: Mapping[ast.Call, Strips]) -> Strips:
 
 
 def _without(source: Source, calls: AbstractSet[ast.Call]) -> Source:
-    """The file with what methods are called on in place of the calls; all stands where it stood."""
+    """The file with the calls replaced by their receivers; all positions are preserved."""
     copies: dict[int, Any] = {}
     tree = copy.deepcopy(source.tree, copies)
     without = _Without({copies[id(call)] for call in calls})
@@ -156,11 +156,11 @@ class _Without(ast.NodeTransformer):
         return call_node
 
 
-# Which statements go with the calls
+# Statements that are removed with the calls
 
 
 def _idle_statements(outline: Outline, removed: AbstractSet[ast.Call]) -> Iterator[ast.stmt]:
-    """The statements that do nothing any more: ``y = y``, ``names = x.names``."""
+    """The statements that have no effect any more: ``y = y``, ``names = x.names``."""
     for statement in outline.statements:
         if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
             continue
@@ -190,7 +190,7 @@ def _reads_names(expression: ast.expr) -> bool:
 
 
 def _is_unused(name: str, scope: Scope, removed: AbstractSet[ast.Call]) -> bool:
-    """Whether a variable of a function was used for calls that go, and for nothing else."""
+    """Whether a variable of a function is used only in removed calls."""
     if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     going = {

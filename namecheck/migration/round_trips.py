@@ -2,8 +2,8 @@
 
 A data-flow analysis of one scope: the environment holds for each variable the calls that stripped
 the names of its value, or of what that was made of. It follows branches, loops and handlers as long
-as nothing is done with the tensors but to give them to operators. Where one goes elsewhere (a
-return, an attribute, a container, a function), the call that stripped its names is needed.
+as the tensors are only operands of operators. Where one goes elsewhere (a return, an attribute, a
+container, a function), the call that stripped its names is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from namecheck.migration.observations import Observed
 from namecheck.migration.observed_file import ObservedFile
 from namecheck.migration.side_effects import reshapes
 
-# The calls that stripped the names of a value, or of what it was made of.
+# The calls that stripped the names of a value, or of its operands.
 Strips: TypeAlias = frozenset[ast.Call]
 Environment: TypeAlias = Mapping[str, Strips]
 Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -38,14 +38,14 @@ _OF_ANY: Final = frozenset({"device", "dtype", "is_cuda", "layout", "ndim", "sha
 
 @dataclass
 class RoundTrips:
-    """Those of one scope: the calls that restore names, and the strips that are needed."""
+    """The round trips of one scope: the calls that restore names, and the needed strips."""
 
     restores: dict[ast.Call, Strips] = field(default_factory=dict)
     needed: set[ast.Call] = field(default_factory=set)
 
     @property
     def strips(self) -> set[ast.Call]:
-        """The calls that stripped names which all that was made of it is given back."""
+        """The calls that stripped names which everything computed from them gets back."""
         return {strip for strips in self.restores.values() for strip in strips} - self.needed
 
 
@@ -66,13 +66,13 @@ class _Flow:
         self._file = observed_file
         self._shared = frozenset(_shared(scope))
         self._environment: dict[str, Strips] = {}
-        # The environments in which the loops are left early, and in which a handler may start.
+        # The environments of early exits of the loops, and those in which a handler may start.
         self._exits: list[list[Environment]] = []
         self._raised: list[list[Environment]] = []
         self._result = RoundTrips()
 
     def round_trips(self) -> RoundTrips:
-        """Follow the statements of the scope; a variable of a module is there for others."""
+        """Follow the statements of the scope; other scopes may read a variable of a module."""
         body = self._scope.body
         if isinstance(body, ast.expr):
             self._need(self._of(body))
@@ -201,7 +201,7 @@ class _Flow:
             self._need(strips, *map(self._of, _expressions(assignee)))
 
     def _augmented(self, assignee: ast.expr, assigned: ast.expr) -> None:
-        """``y += z``: what is written to keeps its names, as all of its dims have one."""
+        """``y += z``: the target keeps its names, since all its dims have one."""
         strips = self._of(assigned)
         if isinstance(assignee, ast.Name) and assignee.id in self._environment:
             self._bind(assignee, self._environment[assignee.id] | strips)
@@ -211,7 +211,7 @@ class _Flow:
     # Expressions
 
     def _of(self, node: ast.AST) -> Strips:
-        """The calls that stripped the names of what an expression is made of."""
+        """The calls that stripped the names of an expression's operands."""
         if isinstance(node, ast.Name):
             return self._environment.get(node.id, _NONE)
         if isinstance(node, ast.Call):
@@ -244,7 +244,7 @@ class _Flow:
         return self._applied(call_node, receiver | passed)
 
     def _applied(self, expression: ast.expr, strips: Strips) -> Strips:
-        """What an operator gives; what is given to anything else can be followed no more."""
+        """The result of an operator; operands of anything else are not followed further."""
         if not strips:
             return _NONE
         observed = self._file.at(expression)
@@ -311,7 +311,7 @@ def _has_tensor(value: Any) -> bool:
 
 
 def _shared(scope: Scope) -> Iterator[str]:
-    """The variables that inner scopes read, or that are of outer ones."""
+    """The variables that inner scopes read, or that belong to outer scopes."""
     for node in ast.walk(scope):
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             yield from node.names
@@ -320,7 +320,7 @@ def _shared(scope: Scope) -> Iterator[str]:
 
 
 def _expressions(node: ast.AST) -> Iterator[ast.AST]:
-    """What is evaluated in a node; an inner scope is not, here."""
+    """The expressions that are evaluated in a node, except those of an inner scope."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.expr, ast.keyword, ast.comprehension, ast.FormattedValue)):
             yield from () if isinstance(child, ast.Lambda) else (child,)

@@ -1,4 +1,4 @@
-"""Side effects: which expressions only give a value, and which calls reshape a tensor in place."""
+"""Side effects: expressions without any, and calls that reshape a tensor in place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def is_pure(expression: ast.expr, applied: Applied, rows: Rows, bound: Collection[str]) -> bool:
-    """Whether an expression only gives a value: no call but of operators that draw nothing.
+    """Whether an expression has no side effects: its only calls are of deterministic operators.
 
     `bound` are the names that the file binds itself: none of these is a builtin.
     """
@@ -47,12 +47,12 @@ _BUILTINS: Final = frozenset(
     {"dict", "enumerate", "int", "len", "list", "range", "reversed", "set", "str", "tuple", "zip"}
 )
 _OF_TEXTS: Final = frozenset({"capitalize", "format", "join", "lower", "split", "strip", "upper"})
-# What is no text has methods of these names as well: threads are joined.
+# Methods of these names are not only those of texts: threads are joined.
 _OF_OTHERS: Final = frozenset({"format", "join"})
 
 
 def _is_of_texts(call_node: ast.Call, bound: Collection[str]) -> bool:
-    """A builtin, or a method of a text, that names are often written with."""
+    """Whether it is a builtin, or a method of a text, that is common in code about names."""
     if isinstance(call_node.func, ast.Name):
         return call_node.func.id in _BUILTINS and call_node.func.id not in bound
     if not isinstance(call_node.func, ast.Attribute) or call_node.func.attr not in _OF_TEXTS:
@@ -67,9 +67,9 @@ def _is_of_texts(call_node: ast.Call, bound: Collection[str]) -> bool:
 
 
 def bound_names(tree: ast.AST) -> frozenset[str]:
-    """The names that a file binds anywhere, those of methods with a dot in front.
+    """The names that a file binds anywhere, those of methods with a leading dot.
 
-    All builtins are among them where an import may bring one.
+    They include all builtins where an import may rebind one.
     """
     return frozenset(name for node in ast.walk(tree) for name in _bound_by(node))
 
@@ -101,7 +101,7 @@ def _only_computes(operator: str, rows: Rows) -> bool:
 
 
 def reshapes(application: Application, rows: Rows) -> bool:
-    """Whether a call changes in place which dims its tensor has, or may: `out` without names."""
+    """Whether a call may change the dims of its tensor in place: `out` without names."""
     out = dict(application.keywords).get("out")
     if isinstance(out, Tensor) and _may_resize(out, application.result):
         return True
@@ -112,7 +112,7 @@ def reshapes(application: Application, rows: Rows) -> bool:
 
 
 def _may_resize(out: Tensor, result: Any) -> bool:
-    """Whether what is written to may have other sizes from then on, as none with names may."""
+    """Whether the target may have other sizes from then on, as one without names may."""
     if out.dims.named() is Answer.YES or not isinstance(result, Tensor):
         return False
     sizes = [[dim.size for dim in each.prefix] for each in (out.dims, result.dims)]

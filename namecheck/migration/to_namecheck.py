@@ -1,4 +1,4 @@
-"""The road to namecheck's own named tensors: names are put back on torch where programs start."""
+"""The migration to namecheck's own named tensors: names are installed where programs start."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def to_namecheck(
 def _without_round_trips(
     input_file: InputFile, input_files: Sequence[InputFile], observations: Observations
 ) -> tuple[Edit, ...]:
-    """The edits that leave the names on, if they bring no finding."""
+    """The edits that remove round trips, if they cause no finding."""
     entry, document = input_file
 
     def again(changed: Source) -> Observations:

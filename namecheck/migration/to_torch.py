@@ -1,4 +1,4 @@
-"""The road to plain torch: the names are compiled away, file by file."""
+"""The migration to plain torch: the names are compiled away, file by file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from namecheck.migration.verification import Draft
 
 
 def to_torch(input_files: Sequence[InputFile], observations: Observations) -> Iterator[Migrated]:
-    """Each file without names; whether it brings findings is asked with all others as they become.
+    """Each file without names; its findings are checked with all other files migrated.
 
-    Annotations are left out where they bring findings.
+    Annotations are left out where they cause findings.
     """
     drafts: dict[str, Draft] = {}
     compiled: list[InputFile] = []
@@ -42,7 +42,7 @@ def to_torch(input_files: Sequence[InputFile], observations: Observations) -> It
 def _settled(
     input_file: InputFile, observations: Observations, drafts: dict[str, Draft]
 ) -> Migrated:
-    """The file as it becomes; as it is where it would bring findings."""
+    """The migrated file; unchanged where it would cause findings."""
     entry, document = input_file
     draft = drafts[entry.location]
     if draft.after == document and not draft.left:
@@ -54,7 +54,7 @@ def _settled(
         fault = verification.fault(entry, known, drafts)
     if fault:
         drafts[entry.location] = Draft(document)
-        # What is left may be what brings the findings.
+        # The places that are left may be the cause of the findings.
         return Migrated(entry.path, document, document, left=draft.left, failure=fault)
     after = without_unused(document, draft.after)
     return Migrated(entry.path, document, after, draft.sites, draft.left)

@@ -1,4 +1,4 @@
-"""Private constants that held names, and that nothing uses any more."""
+"""Private constants that contained names and are unused now."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from namecheck.editing.outline import Outline
 
 
 def without_unused(before: Document, after: Document) -> Document:
-    """The document without the constants of names whose last use has gone from it.
+    """The document without the constants of names whose last use was removed.
 
-    Only those with an underscore in front: others may be used by other files. Raises `Refused`
-    where what has become of it is no Python.
+    Only those with a leading underscore: other files may use the rest. Raises `Refused` where the
+    result is no Python.
     """
     reads_before, reads_after = _reads(before), _reads(after)
     outline = Outline(after.source)
@@ -30,7 +30,7 @@ def without_unused(before: Document, after: Document) -> Document:
 
 
 def _reads(document: Document) -> Counter[str]:
-    """How often each variable is read, or bound otherwise than by a plain assignment."""
+    """How often each variable is read, or bound by anything but a plain assignment."""
     return Counter(
         node.id
         for node in ast.walk(document.source.tree)

@@ -1,4 +1,4 @@
-"""Whether files as they would become still parse, and bring no finding that was not there."""
+"""Checks that migrated files still parse, and have no new finding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from namecheck.project import Entry
 
 @dataclass(frozen=True)
 class Draft:
-    """What a file would become, how many places are rewritten, and which are left."""
+    """A file after the migration, the number of rewritten places, and those that are left."""
 
     after: Document
     sites: int = 0
@@ -26,15 +26,15 @@ class Draft:
 
 
 def findings(entry: Entry, drafts: Mapping[str, Draft]) -> tuple[Finding, ...]:
-    """The findings of a file, with those contents of files, by location, that they would have."""
+    """The findings of a file, with the contents that files, by location, would have."""
     overlay = {location: draft.after.data for location, draft in drafts.items()}
     return project.check([entry], jobs=1, overlay=overlay).findings
 
 
 def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft]) -> str:
-    """What is wrong with a draft, given the findings of before; empty where nothing is.
+    """The mistake in a draft, given the earlier findings; empty where there is none.
 
-    What is left may be wrong from now on, as there are no more names where they came from.
+    A place that is left may be wrong from now on, as its names are gone.
     """
     try:
         sources = {
@@ -59,7 +59,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
 
 
 def _called(text: str) -> str:
-    """The method or attribute that an expression ends with, or the expression."""
+    """The method or attribute at the end of an expression, or the expression."""
     try:
         node: ast.AST = ast.parse(f"({text})", mode="eval").body
     except SyntaxError:

@@ -148,7 +148,7 @@ class ProjectFiles:
         return ".".join(parts)
 
     def find(self, importer: str, level: int, name: str) -> str | None:
-        """The file or folder of a module that a file imports; None where it is not of the project."""
+        """The file or folder of a module that a file imports; None for one outside the project."""
         if not level and name.partition(".")[0] in _LIBRARIES:
             return None
         location = self._reads.lookups[importer, level, name] = self._find(importer, level, name)

@@ -52,7 +52,7 @@ def test_the_order_of_the_fixes_of_a_code() -> None:
 
 def test_the_first_paragraph_of_the_docstring_is_the_summary() -> None:
     assert registry.described("NC403") == (
-        "Copies a tensor to the CPU before NumPy sees it: `.cpu()`.",
+        "Copies a tensor to the CPU before NumPy reads it: `.cpu()`.",
     )
     assert registry.described("NC001") == ()
 

@@ -1,1 +1,1 @@
-"""What several fixes share: how a fix is declared, operands, similar words, transpositions."""
+"""Helpers of several fixes: how a fix is declared, operands, similar words, transpositions."""

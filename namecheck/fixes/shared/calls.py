@@ -1,4 +1,4 @@
-"""What calls are written with: the name that is called, and the views that have a copying twin."""
+"""Calls in the source: the name of the callee, and views that have a copying counterpart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COPYING: Final = {"view": "reshape", "view_as": "reshape_as"}
 
 
 def called_name(call_node: ast.Call) -> str:
-    """The last word of what is called: ``sum`` of ``x.sum()`` and ``torch.sum(x)``."""
+    """The last word of the callee: ``sum`` for ``x.sum()`` and ``torch.sum(x)``."""
     function = call_node.func
     if isinstance(function, ast.Attribute):
         return function.attr

@@ -1,4 +1,4 @@
-"""How a function becomes a fix: ``@fix(…)`` says which codes it serves, and shows it at work."""
+"""Declares a function as a fix: ``@fix(…)`` lists the codes of its findings, and its examples."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Safety(enum.Enum):
     """When a fix is safe, so that ``--fix`` writes it without ``--unsafe-fixes``.
 
-    A fix is safe where it changes nothing of what runs (``ALWAYS``), or where the program cannot
-    run past the finding, whoever calls it, and the fix can mean nothing else: where the names of
-    the operands are settled (``SETTLED``, see `Facts.settled`).
+    A fix is safe where it does not change what the program computes (``ALWAYS``), or where the
+    program cannot run past the finding, whoever calls it, and the fix has a single meaning: where
+    the names of the operands are settled (``SETTLED``, see `Facts.settled`).
     """
 
     ALWAYS = "always"
@@ -29,9 +29,9 @@ class Safety(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Edits that may remove a finding, and what they do, in a sentence.
+    """Edits that may remove a finding, and a sentence that describes them.
 
-    One that is not `certain` is unsafe, though the names of the operands are settled.
+    A proposal that is not `certain` is unsafe, even if the names of the operands are settled.
     """
 
     message: str
@@ -44,10 +44,10 @@ Propose: TypeAlias = "Callable[[Finding, Site], Iterator[Proposal]]"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A program with a finding, and what fixes make of it: the fix's test.
+    """A program with a finding, and the program after the fix: the fix's test.
 
-    `code` is that of the finding; by default the only one that the fix serves. `safe` says whether
-    the fix is safe in this program. `semantics` and `torch` are the settings of these names.
+    `code` is that of the finding; by default the only code of the fix. `safe` says whether the fix
+    is safe in this program. `semantics` and `torch` are the settings of these names.
     """
 
     before: str
@@ -59,18 +59,18 @@ class Example:
 
     @property
     def programs(self) -> tuple[str, str]:
-        """The two programs, without the indentation that they have in the file of the fix."""
+        """The two programs, without their indentation in the file of the fix."""
         before, after = (textwrap.dedent(text).lstrip("\n") for text in (self.before, self.after))
         return before, after
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixer:
-    """One fix, as it is declared.
+    """One declared fix.
 
-    `codes` are those of the findings that it may remove; of the fixes for one code those of lower
-    `precedence` are tried first. One that `searches` tries many ways: it is for the finding itself,
-    never for one that shows once another is gone.
+    `codes` are those of the findings that it may remove; of the fixes for one code those with lower
+    `precedence` are tried first. A fix that `searches` tries many ways: it is used for the original
+    finding only, never for one that appears after another fix.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Fixer:
     propose: Propose
 
     def fixes(self, finding: Finding, site: Site) -> Iterator[Fix]:
-        """The fixes that are proposed for a finding; a trial decides which of them holds."""
+        """The proposals for a finding; a trial decides which of them holds."""
         for proposal in self.propose(finding, site):
             yield Fix(proposal.message, self._is_safe(finding, proposal), proposal.edits)
 
@@ -102,7 +102,7 @@ def fix(
 ) -> Callable[[Propose], Fixer]:
     """Declare a function as the fix of its module.
 
-    The first sentence of its docstring is what ``namecheck rule CODE`` prints.
+    ``namecheck rule CODE`` prints the first sentence of its docstring.
     """
 
     def declare(propose: Propose) -> Fixer:

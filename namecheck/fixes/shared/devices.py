@@ -1,4 +1,4 @@
-"""Operands that are on the CPU where another is elsewhere."""
+"""Operands on the CPU while another operand is on another device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WITHOUT_DATA: Final = ("", "meta", HOST)
 
 
 def operands_on_host(finding: Finding, site: Site) -> Iterator[tuple[ast.expr, str]]:
-    """The operands that are on the CPU, each with how the device of another is written."""
+    """The operands on the CPU, each with the source for the other operand's device."""
     given = finding.facts.given if finding.facts else ()
     yielded: set[Given] = set()
     for own, model in permutations(given, 2):

@@ -1,4 +1,4 @@
-"""Operands that must line up, as they broadcast or are joined, and their alignment by name."""
+"""Operands that must be aligned to be broadcast or concatenated, and their alignment by name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ JOINS: Final = ("cat", "stack", "hstack", "vstack", "dstack")
 
 
 def operands(finding: Finding, site: Site, rules: tuple[str, ...]) -> Sequence[Given]:
-    """The operands of an operator that follows one of these rules; none of another operator."""
+    """The operands of an operator with one of these rules; none for another operator."""
     facts = finding.facts
     row = site.row(facts.operator) if facts else None
     return facts.given if facts and row is not None and row.names.startswith(rules) else ()
 
 
 def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> Iterator[Proposal]:
-    """Give an operand the order of another that has all of its names, by ``align_as``."""
+    """Reorder an operand as another that has all of its names, by ``align_as``."""
     node, other = site.expression(own.span), site.expression(model.span)
     if node is None or other is None or own.names is None or model.names is None:
         return
@@ -43,7 +43,7 @@ def align_by_labels(own: Given, model: Given, site: Site, *, certain: bool) -> I
 
 
 def _in_place_of_another(expression: ast.expr, call: str, site: Site) -> tuple[Edit, ...]:
-    """The edit that puts an alignment in place of one that ends an expression."""
+    """The edit that replaces the alignment at the end of an expression."""
     ending = site.ending(expression)
     if ending is None:
         return ()
@@ -52,5 +52,5 @@ def _in_place_of_another(expression: ast.expr, call: str, site: Site) -> tuple[E
 
 
 def appended(what: str, insertion: tuple[Edit, ...], code: str, *, certain: bool) -> Proposal:
-    """A proposal to put some code behind an operand."""
+    """A proposal to append code to an operand."""
     return Proposal(f"{' '.join(what.split())}: `{code}`.", insertion, certain)

@@ -1,4 +1,4 @@
-"""Words that are nearly the same, and the strings of a call in which they stand."""
+"""Similar words, and the strings of a call that contain them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from namecheck.editing.sites import Site, quoted
 
 
 def string_edits(expression: ast.expr, word: str, nearest: str, site: Site) -> Iterator[Edit]:
-    """The edits that put one word in place of another, in the strings of an expression."""
+    """The edits that replace a word in the strings of an expression."""
     for string in site.strings(expression):
         text = site.text(string)
         if string.value == word and text.strip("\"'") == word:
@@ -18,7 +18,7 @@ def string_edits(expression: ast.expr, word: str, nearest: str, site: Site) -> I
 
 
 def nearest_word(word: str, vocabulary: Collection[str]) -> str | None:
-    """The one word that is nearly this one; None where there is none, or more than one."""
+    """The only similar word; None where there is none, or more than one."""
     same = [other for other in vocabulary if other.lower() == word.lower()]
     if len(same) == 1:
         return same[0]

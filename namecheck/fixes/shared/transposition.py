@@ -1,4 +1,4 @@
-"""An operand whose last two dims are swapped: ``.mT``, or without the swap that ends it."""
+"""Swaps the last two dims of an operand: ``.mT``, or removes the swap at its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def transposed(own: Given, site: Site) -> Iterator[Proposal]:
 
 
 def _ends_transposed(expression: ast.expr, rank: int) -> bool:
-    """Whether the last thing that an expression does is to swap its last two dims."""
+    """Whether the last operation of an expression swaps its last two dims."""
     if isinstance(expression, ast.Attribute):
         return expression.attr == "mT" or (expression.attr == "T" and rank == 2)
     if (
@@ -43,7 +43,7 @@ def _ends_transposed(expression: ast.expr, rank: int) -> bool:
 
 
 def _without_swap(expression: ast.expr, site: Site) -> Iterator[Proposal]:
-    """The expression without the transposition that ends it."""
+    """The expression without the transposition at its end."""
     ending = site.ending(expression)
     if ending is not None:
         rest = " ".join(site.text(expression).removesuffix(site.source.segment(ending)).split())
