@@ -14,8 +14,12 @@ k  mypy with the plugin, cold and warm, beside mypy without it
 l  files of torch.nn that name nothing, checked for attributes, beside parsing them and a walk
 m  a look for what is to be migrated in the source distribution of transformers, beside a check
 n  programs full of names, with the rules for dtypes and their kin and without
+o  generated projects of 1,000 to 100,000 lines: whether the cost of a line stays the same
+p  hostile programs, each under limits of time and memory
+q  lines per second and runs of function bodies in the projects under ``--project FOLDER``
 
-Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs.
+Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs, in
+processor time. ``--only WORD`` picks some of the programs of p.
 It needs an environment with namecheck and ruff installed, and fetches what it compares with by
 pip into a folder that ``--keep`` can preserve.
 """
@@ -23,7 +27,6 @@ pip into a folder that ``--keep`` can preserve.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import subprocess
@@ -32,81 +35,24 @@ import tarfile
 import tempfile
 import time
 import venv
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import attributes, checks, plugin, projects, shim
+from tests.benchmarks import hostile, linear, plugin, projects, real_projects
+from tests.benchmarks.processes import (
+    Run,
+    check,
+    in_turns,
+    measure,
+    report,
+    report_alone,
+    tool,
+)
 from tests.benchmarks.programs import pair, straight_line
 
-BESIDE_PYTHON: Final = Path(sys.executable).parent
-MEBIBYTE: Final = 1 << 20
 SMALL_PROGRAMS: Final = 200
 LENGTHS: Final = (1_000, 10_000, 100_000)
-
-
-@dataclass(frozen=True)
-class Run:
-    """One finished process: wall-clock seconds, peak memory of its largest process in MiB."""
-
-    seconds: float
-    mebibytes: float
-
-
-def measure(command: Sequence[str]) -> Run:
-    """Run a command without its output; an exit code above 1 is a failure."""
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - begin
-    code = os.waitstatus_to_exitcode(status)
-    process.returncode = code
-    assert process.stderr is not None
-    with process.stderr as stderr:
-        if code not in (0, 1):
-            raise SystemExit(f"{' '.join(command)}: exit code {code}\n{stderr.read().decode()}")
-    return Run(seconds, usage.ru_maxrss * 1024 / MEBIBYTE)
-
-
-def in_turns(
-    ours: Sequence[str], theirs: Sequence[str], rounds: int
-) -> tuple[list[Run], list[Run]]:
-    """Both commands by turns, after one round that warms the file cache."""
-    measure(ours), measure(theirs)
-    first: list[Run] = []
-    second: list[Run] = []
-    for _ in range(rounds):
-        first.append(measure(ours))
-        second.append(measure(theirs))
-    return first, second
-
-
-def report(title: str, ours: Sequence[Run], name: str, theirs: Sequence[Run]) -> None:
-    """Medians of both sides and of the ratio of neighbouring runs."""
-    ratios = [a.seconds / b.seconds for a, b in zip(ours, theirs, strict=True)]
-    print(f"{title}, {len(ours)} runs each by turns, medians")
-    for who, runs in (("namecheck", ours), (name, theirs)):
-        seconds = statistics.median(run.seconds for run in runs)
-        peak = max(run.mebibytes for run in runs)
-        print(f"  {who:<15} {seconds:8.3f} s   peak {peak:6.0f} MiB")
-    print(
-        f"  ratio           {statistics.median(ratios):8.2f}     "
-        f"({min(ratios):.2f} to {max(ratios):.2f})"
-    )
-
-
-def tool(name: str) -> str:
-    """The path of a command installed beside this Python."""
-    path = BESIDE_PYTHON / name
-    if not path.exists():
-        raise SystemExit(f"{name} is not installed beside {sys.executable}")
-    return str(path)
-
-
-def check(*paths: Path) -> list[str]:
-    """The command that checks these paths; it keeps no cache."""
-    return [tool("namecheck"), "check", "--no-cache", *map(str, paths)]
 
 
 def transformers(folder: Path) -> Path:
@@ -177,14 +123,6 @@ def mypy_plugin(folder: Path, rounds: int) -> None:
         report(f"(k) mypy, warm, {title}", warm[0], "without", warm[1])
 
 
-def report_alone(title: str, runs: Sequence[Run]) -> None:
-    """The median and the best of some runs."""
-    seconds = statistics.median(run.seconds for run in runs)
-    best = min(run.seconds for run in runs)
-    peak = max(run.mebibytes for run in runs)
-    print(f"{title}: {seconds:.3f} s (best {best:.3f}), peak {peak:.0f} MiB")
-
-
 def migration(folder: Path, rounds: int) -> None:
     """m: what of the source distribution of transformers is to be migrated to plain torch."""
     tree = transformers(folder)
@@ -237,21 +175,43 @@ def line_cost(folder: Path, rounds: int) -> None:
         print(f"  {length:>7,} lines {seconds:9.3f} s {each:7.1f} µs a line, peak {peak:5.0f} MiB")
 
 
+def with_torch(name: str, rounds: int, folder: Path | None = None) -> None:
+    """A benchmark of a module that imports torch.
+
+    That happens here: a process that is started counts the memory of the one that starts it.
+    """
+    from tests.benchmarks import attributes, checks, shim
+
+    if name == "annotated attention":
+        assert folder is not None
+        checks.annotated_attention(folder, rounds)
+        return
+    chosen: dict[str, Callable[[int], None]] = {
+        "small operators": shim.small_operators,
+        "transformer block": shim.transformer_block,
+        "memory": shim.memory,
+        "attributes everywhere": attributes.everywhere,
+        "attributes among names": attributes.among_names,
+    }
+    chosen[name](rounds)
+
+
 BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "a": large_tree,
     "b": small_programs,
     "c": start_up,
     "d": line_cost,
-    "e": lambda folder, rounds: shim.small_operators(rounds),
-    "f": lambda folder, rounds: shim.transformer_block(rounds),
-    "g": checks.annotated_attention,
-    "h": lambda folder, rounds: shim.memory(rounds),
+    "e": lambda folder, rounds: with_torch("small operators", rounds),
+    "f": lambda folder, rounds: with_torch("transformer block", rounds),
+    "g": lambda folder, rounds: with_torch("annotated attention", rounds, folder),
+    "h": lambda folder, rounds: with_torch("memory", rounds),
     "i": warm_tree,
     "j": one_edit,
     "k": mypy_plugin,
-    "l": lambda folder, rounds: attributes.everywhere(rounds),
+    "l": lambda folder, rounds: with_torch("attributes everywhere", rounds),
     "m": migration,
-    "n": lambda folder, rounds: attributes.among_names(rounds),
+    "n": lambda folder, rounds: with_torch("attributes among names", rounds),
+    "o": linear.run,
 }
 
 
@@ -265,14 +225,23 @@ def main() -> None:
     parser.add_argument("which", nargs="*", metavar="LETTER")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each side (default: 5)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="folder for what is fetched")
+    parser.add_argument("--only", default="", metavar="WORD", help="programs of p with this word")
+    parser.add_argument(
+        "--project", action="append", type=Path, metavar="FOLDER", help="an unpacked package, for q"
+    )
     options = parser.parse_args()
-    if unknown := set(options.which) - set(BENCHMARKS):
+    benchmarks: dict[str, Callable[[Path, int], None]] = {
+        **BENCHMARKS,
+        "p": lambda folder, rounds: hostile.run(folder, options.only),
+        "q": lambda folder, rounds: real_projects.run(options.project or []),
+    }
+    if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")
     folder: Path = options.keep or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        for letter in options.which or BENCHMARKS:
-            BENCHMARKS[letter](folder.resolve(), options.rounds)
+        for letter in options.which or benchmarks:
+            benchmarks[letter](folder.resolve(), options.rounds)
     finally:
         if options.keep is None:
             shutil.rmtree(folder)
