@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import ClassValue, External, Instance, Value
 
 
-def mro(cls: ClassValue) -> Iterator[Value]:
+def mro(cls: ClassValue) -> tuple[Value, ...]:
     """The class and its bases, depth first, each once and after the classes derived from it."""
-    linear: list[Value] = []
-
-    def visit(base: Value) -> None:
-        if base in linear:
-            linear.remove(base)
-        linear.append(base)
-        if isinstance(base, ClassValue):
-            for inner in base.bases:
-                visit(inner)
-
-    visit(cls)
-    yield from linear
+    return cls.linear
 
 
 def attribute(cls: ClassValue, name: str, store: Store) -> Value | None:

@@ -356,7 +356,9 @@ class ClassValue:
     """A class of the program; its attributes are in the store under its address.
 
     `style` is one of plain, dataclass, namedtuple, typeddict, enum; `fields` are the annotated
-    names with their defaults, or the members of an enum; `frame` is the scope around it.
+    names with their defaults, or the members of an enum; `environment` is the scope around it.
+    `linear` is made of the bases, never passed: the class and its bases, in the order in which an
+    attribute is looked up.
     """
 
     address: Address
@@ -366,6 +368,17 @@ class ClassValue:
     fields: tuple[tuple[str, Value | None], ...] = field(default=(), compare=False)
     style: str = field(default="plain", compare=False)
     environment: Environment | None = field(default=None, compare=False)
+    linear: tuple[Value, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # A base of several classes stands behind all of them: the last time it is met counts. It
+        # is made of the orders of the bases, so that diamonds over diamonds stay cheap.
+        met: dict[Value, None] = {}
+        for base in self.bases:
+            for inner in base.linear if isinstance(base, ClassValue) else (base,):
+                met.pop(inner, None)
+                met[inner] = None
+        object.__setattr__(self, "linear", (self, *met))
 
 
 @dataclass(frozen=True, slots=True)
