@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from namecheck.revealing import reveal_names
 from namecheck.version import VERSION as __version__
 
+# To mypy this name is that of `typing`, which takes longer to import than ``namecheck --version``.
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
+    from namecheck.revealing import reveal_names
     from namecheck.runtime import (
         NameMismatch,
         checked,
@@ -36,7 +38,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs torch on first access: importing torch takes seconds."""
-    if name in __all__:
-        return getattr(importlib.import_module("namecheck.runtime"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """What runs on torch is loaded when it is asked for: torch takes seconds to import."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = "namecheck.revealing" if name == "reveal_names" else "namecheck.runtime"
+    return getattr(import_module(home), name)

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
 
-from namecheck.cli import verbs
-from namecheck.cli.console import FOUND, INTERRUPTED, WRONG, Usage
 from namecheck.version import VERSION, table_version
+
+# To mypy this name is that of `typing`, which takes longer to import than ``namecheck --version``.
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from namecheck.cli.verbs import Verb
+
+_OBJECTS_BETWEEN_COLLECTIONS = 20_000
+"""Garbage in cycles is rare here: the usual 700 are a tenth of a start, and free nothing."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     words = sys.argv[1:] if argv is None else argv
+    if list(words) == ["--version"]:
+        print(_versions())
+        return 0
+    if argv is None:
+        import gc
+
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+    from namecheck.cli import verbs
+    from namecheck.cli.console import WRONG
+
     names = verbs.names()
     parser = _parser([words[0]] if words and words[0] in names else names)
     arguments, unknown = parser.parse_known_args(words)
@@ -25,8 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "verb" not in arguments:
         parser.print_help()
         return WRONG
-    verb: verbs.Verb = arguments.verb
+    verb: Verb = arguments.verb
     return verb.run(arguments) if verb.unguarded else _guarded(verb, arguments)
+
+
+def _versions() -> str:
+    return f"namecheck {VERSION} (table of operators: version {table_version()})"
 
 
 def _unrecognized(unknown_options: Sequence[str], verb: str) -> str:
@@ -36,8 +57,10 @@ def _unrecognized(unknown_options: Sequence[str], verb: str) -> str:
     return f"unrecognized arguments: {' '.join(unknown_options)}"
 
 
-def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
+def _guarded(verb: Verb, arguments: argparse.Namespace) -> int:
     """Run a verb; expected errors are printed in one line."""
+    from namecheck.cli.console import FOUND, INTERRUPTED, WRONG
+
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -65,6 +88,7 @@ def _guarded(verb: verbs.Verb, arguments: argparse.Namespace) -> int:
 
 
 def _is_expected(error: Exception) -> bool:
+    from namecheck.cli.console import Usage
     from namecheck.core.faults import TableError
     from namecheck.project.settings import SettingsError
 
@@ -73,12 +97,18 @@ def _is_expected(error: Exception) -> bool:
 
 def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
     """The parser of the command with these verbs."""
+    import argparse
+
+    from namecheck.cli import verbs
+
     parser = argparse.ArgumentParser(
         prog="namecheck",
         description="Dimension names for PyTorch tensors, checked before anything runs.",
         epilog="Exit status: 0 clean, 1 something found, 2 wrong usage or an internal error.",
     )
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument(
+        "--version", action="version", version=_versions(), help="print the versions"
+    )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in verb_names:
         verb = verbs.load(name)
@@ -87,12 +117,3 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
         verb_parser.set_defaults(verb=verb, parser=verb_parser)
         verb.add_arguments(verb_parser)
     return parser
-
-
-class _Version(argparse.Action):
-    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help="print the versions")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        print(f"namecheck {VERSION} (table of operators: version {table_version()})")
-        parser.exit()

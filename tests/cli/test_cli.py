@@ -321,23 +321,6 @@ def test_version(run: Run) -> None:
     assert tomllib.loads(text)["version"] == table_version()
 
 
-def test_version_reads_no_table_and_no_rule() -> None:
-    program = (
-        "import sys\nfrom namecheck.cli.main import main\n"
-        "try: main(['--version'])\nexcept SystemExit:"
-        " print([m for m in ('tomllib', 'dataclasses', 'inspect', 'json', 'ast')"
-        " if m in sys.modules])"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", program],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert ran.stdout.splitlines()[-1] == "[]", ran.stderr
-
-
 def test_as_a_process(tmp_path: Path) -> None:
     (tmp_path / "größe.py").write_text(BAD, encoding="utf-8")
     ran = process(["check", "."], cwd=tmp_path)
