@@ -1,9 +1,12 @@
 """The outcomes of earlier runs in one SQLite file, each valid while its dependencies are unchanged.
 
-An entry is the outcome of a file, or the fixes of its findings. It depends on namecheck itself, on
-the settings, on the contents of all files that were read for it, and on where modules were found:
-its `seal` is a digest of these, and an entry whose seal does not match is stale. An unusable cache
-is ignored, with a note.
+An entry is the outcome of a file, or the fixes of its findings. Its key is the content of the file,
+its name without folders, and the settings. It depends on namecheck itself, on the contents of all
+files that were read for it, and on where modules were found: its `seal` is a digest of these, and
+an entry whose seal does not match is stale. All its paths are relative to the folder of the file,
+so a cache is valid for a copy of the tree in another folder. Another program may have written an
+entry: each is validated when it is read, and an invalid one is a miss. An unusable cache is
+ignored, with a note.
 """
 
 from __future__ import annotations
@@ -13,13 +16,16 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, TypeAlias
+from functools import cache
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
+from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, replace
-from namecheck.project import records
+from namecheck.project import paths, records
 from namecheck.project.contents import Contents, digest, engine
 from namecheck.project.files import ProjectFiles, Reads
-from namecheck.project.records import Fixes
+from namecheck.project.records import Fixes, Resolution
 from namecheck.project.settings import Settings
 from namecheck.project.tasks import Entry, Outcome, Task
 
@@ -27,50 +33,79 @@ FOLDER: Final = ".namecheck_cache"
 FILE: Final = "outcomes.sqlite"
 
 _APPLICATION: Final = 0x6E63686B
-_VERSION: Final = 1
+_VERSION: Final = 2
 _PATIENCE: Final = 0.5
-_TABLES: Final = """
-CREATE TABLE files (id INTEGER PRIMARY KEY, location TEXT UNIQUE, stamp TEXT, digest BLOB);
-CREATE TABLE outcomes (
-    location TEXT, context BLOB, engine BLOB, uses TEXT, found TEXT, outcome TEXT, seal BLOB,
-    PRIMARY KEY (location, context)
-);
-"""
+_TABLES: Final = (
+    "CREATE TABLE stamps (location TEXT PRIMARY KEY, stamp TEXT, digest BLOB)",
+    "CREATE TABLE outcomes (digest BLOB, name TEXT, context BLOB, place TEXT, engine BLOB,"
+    " uses TEXT, lookups TEXT, record TEXT, seal BLOB,"
+    " PRIMARY KEY (digest, name, context, place))",
+)
 
-
-# Of the entries for the fixes of a file only the latest are kept.
+# Of the entries of a file with the same settings, and of those for its fixes, only the latest are
+# kept.
 _FORGET: Final = """
-DELETE FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ? AND rowid NOT IN (
-    SELECT rowid FROM outcomes WHERE location = ? AND substr(context, 1, 5) = ?
-    ORDER BY rowid DESC LIMIT ?
+DELETE FROM outcomes WHERE rowid IN (
+    SELECT rowid FROM (
+        SELECT rowid, row_number() OVER (
+            PARTITION BY place, CASE WHEN substr(context, 1, 5) = ? THEN ? ELSE context END
+            ORDER BY rowid DESC
+        ) AS age FROM outcomes
+    ) WHERE age > ?
 )
 """
+_KEPT: Final = 4
+# How many entries of other files with the same content are tried for a file.
+_TRIED: Final = 8
+# Stamps of files outside this run are dropped if there are so many times more of them.
+_STRANGE_STAMPS: Final = 4
 
 # Errors from reading a record that another program may have written.
-_BROKEN: Final = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+_BROKEN: Final = (
+    KeyError,
+    ValueError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 class Unusable(Exception):
     """An unusable cache; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """An entry: the files it depends on, where modules were found, its text, and a seal."""
+_Key: TypeAlias = tuple[bytes, str, bytes]
+"""The content of a file, its name without folders, and how it is checked."""
 
+
+class _Row(NamedTuple):
+    """An entry as text: the files it depends on, where modules were found, its record, a seal.
+
+    `place` is its file as the user named it: of a place only the latest entries are kept.
+    """
+
+    place: str
     uses: str
     lookups: str
-    text: str
+    record: str
     seal: bytes
 
 
-_Record: TypeAlias = tuple[str, bytes, list[str], str, str]
-"""A new entry: its file and its key, the files that were read, where modules were found, and its
-text."""
+@dataclass(frozen=True, slots=True)
+class _Addition:
+    """A new entry: its file, the files that were read, where modules were found, its record."""
 
-# How many sets of files the fixes of a file are kept for.
+    location: str
+    place: str
+    context: bytes
+    uses: list[str]
+    lookups: str
+    record: str
+
+
 _FIXES: Final = b"fixes"
-_RUNS: Final = 4
 
 
 class Cache:
@@ -79,12 +114,12 @@ class Cache:
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.notes: list[str] = []
-        self._ids: dict[int, str] = {}
-        self._rows: dict[tuple[str, bytes], _Row] = {}
+        self._rows: dict[_Key, list[_Row]] = {}
         self._contexts: dict[tuple[int, tuple[bool, bool]], bytes] = {}
         self._settings: dict[int, bytes] = {}
-        self._runs: dict[int, bytes] = {}
+        self._runs: dict[int, tuple[bytes, dict[str, str]]] = {}
         self._files = ProjectFiles()
+        self._extents = cache(lambda location: _extents(self._files.read(location)))
         self._usable = True
         digests: dict[str, tuple[str, bytes]] = {}
         with self._noted():
@@ -111,6 +146,7 @@ class Cache:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None)
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")
             yield connection
         finally:
             connection.close()
@@ -118,90 +154,121 @@ class Cache:
     # Reading
 
     def _read(self, connection: sqlite3.Connection) -> dict[str, tuple[str, bytes]]:
-        _hold_own(connection)
         digests: dict[str, tuple[str, bytes]] = {}
-        for number, location, stamp, file_digest in connection.execute("SELECT * FROM files"):
-            self._ids[number] = location
-            if stamp:
+        if not _is_current(connection):
+            return digests
+        for location, stamp, file_digest in connection.execute("SELECT * FROM stamps"):
+            if isinstance(stamp, str) and isinstance(file_digest, bytes):
                 digests[location] = stamp, file_digest
-        select = "SELECT location, context, uses, found, outcome, seal FROM outcomes WHERE engine=?"
-        for location, key, *columns in connection.execute(select, (engine(),)):
-            self._rows[location, key] = _Row(*columns)
+        select = (
+            "SELECT digest, name, context, place, uses, lookups, record, seal"
+            " FROM outcomes WHERE engine = ? ORDER BY rowid DESC"
+        )
+        for file_digest, name, context, *columns in connection.execute(select, (engine(),)):
+            row = _Row._make(columns)
+            self._rows.setdefault((file_digest, name, context), []).append(row)
         return digests
 
     def get(self, tasks: Sequence[Task]) -> list[Outcome | None]:
         """The outcomes of files, None for each that must be checked."""
         for task in tasks:
             self.contents.set_stamp(task.entry.location, task.entry.stamp)
-        return [self._get(task) for task in tasks]
+        outcomes = [self._get(task) for task in tasks]
+        self._keep_stamps(len(tasks))
+        return outcomes
 
     def _get(self, task: Task) -> Outcome | None:
-        outcome = None
-        if self._rows and task.entry.refusal is None:
-            with suppress(*_BROKEN):
-                stored_row = self._row(task.entry.location, self._context(task))
-                outcome = None if stored_row is None else records.outcome_of(stored_row.text)
-        if outcome is None:
-            self.contents.digest(task.entry.location)
-        return outcome
+        entry = task.entry
+        # The digest is wanted in any case: it is of the file as it was before the analysis.
+        file_digest = self.contents.digest(entry.location)
+        if entry.refusal is None:
+            key = file_digest, os.path.basename(entry.location), self._context(task)
+            for row in self._candidates(key, entry.path):
+                with suppress(*_BROKEN):
+                    uses = self._dependencies(entry.location, row)
+                    if uses is not None:
+                        return records.outcome_of(row.record, entry.location, uses, self._extents)
+        return None
 
-    def _row(self, location: str, entry_key: bytes) -> _Row | None:
-        """An entry, if all that it depends on is unchanged; raises `_BROKEN`."""
-        stored_row = self._rows.get((location, entry_key))
-        if (
-            stored_row is None
-            or self._seal(self._uses(stored_row), stored_row.lookups, stored_row.text)
-            != stored_row.seal
-        ):
+    def _candidates(self, entry_key: _Key, path: str) -> Sequence[_Row]:
+        """The entries of a file: its own, then those of others with the same content."""
+        rows = self._rows.get(entry_key, ())
+        if len(rows) < 2:
+            return rows
+        own = [row for row in rows if row.place == path]
+        return [*own, *islice((row for row in rows if row.place != path), _TRIED)]
+
+    def _dependencies(self, location: str, stored_row: _Row) -> list[str] | None:
+        """The files that an entry depends on, if it holds for a file; raises `_BROKEN`."""
+        uses = self._uses(location, stored_row) if stored_row.uses else [location]
+        if uses is None or self._seal(uses, stored_row) != stored_row.seal:
             return None
-        lookups = records.lookups_of(stored_row.lookups)
-        return (
-            stored_row
-            if all(self._files.find(*query) == result for query, result in lookups)
-            else None
-        )
+        return uses if not stored_row.lookups or self._resolves(location, stored_row) else None
 
-    def _uses(self, stored_row: _Row) -> list[str]:
-        return [self._ids[int(number)] for number in stored_row.uses.split()]
+    def _uses(self, location: str, stored_row: _Row) -> list[str] | None:
+        """The files of an entry; None where another file than a module would have to be read."""
+        uses = records.locations_of(stored_row.uses, os.path.dirname(location))
+        # Files that import each other in a cycle are run in this order.
+        if uses != sorted(uses) or location not in uses:
+            return None
+        others = (use for use in uses if use != location)
+        return uses if all(map(_is_module, others)) else None
+
+    def _resolves(self, location: str, stored_row: _Row) -> bool:
+        """Whether modules are found where they were found for an entry."""
+        module, lookups = records.lookups_of(stored_row.lookups, os.path.dirname(location))
+        return self._files.name(location) == module and all(
+            self._files.find(*query) == result for query, result in lookups.items()
+        )
 
     def fixes(self, entries: Sequence[Entry], location: str) -> tuple[Fixes, Reads]:
         """The fixes of one of the files of a run, as far as known, and what they depend on."""
-        with suppress(*_BROKEN):
-            stored_row = self._row(location, self._run(entries))
-            if stored_row is not None:
-                lookups = dict(records.lookups_of(stored_row.lookups))
-                return records.fixes_of(stored_row.text), Reads(
-                    set(self._uses(stored_row)), lookups
-                )
+        context, places = self._run(entries)
+        key = self.contents.digest(location), os.path.basename(location), context
+        for row in self._candidates(key, places.get(location, location)):
+            with suppress(*_BROKEN):
+                dependencies = self._dependencies(location, row)
+                if dependencies is not None:
+                    fixes = records.fixes_of(row.record, location, self._extents)
+                    _, lookups = records.lookups_of(row.lookups, os.path.dirname(location))
+                    return fixes, Reads(set(dependencies), lookups)
         return {}, Reads()
 
-    def _run(self, entries: Sequence[Entry]) -> bytes:
-        """The key of the fixes of a run: its files and their settings."""
+    def _run(self, entries: Sequence[Entry]) -> tuple[bytes, dict[str, str]]:
+        """The key of the fixes of a run (its files and their settings), and the place of each."""
         if id(entries) not in self._runs:
+            base = paths.common(entry.location for entry in entries)
             parts = (
                 part
                 for entry in entries
                 for part in (
-                    entry.path.encode("utf-8", "replace"),
-                    entry.location.encode("utf-8", "replace"),
+                    paths.relative(base, entry.location).encode("utf-8", "replace"),
                     repr((entry.explicit, entry.refusal)).encode("utf-8", "replace"),
-                    self._chosen(entry.settings),
+                    self._chosen(base, entry.settings),
                 )
             )
-            self._runs[id(entries)] = _FIXES + digest(*parts)
+            places = {entry.location: entry.path for entry in entries}
+            self._runs[id(entries)] = _FIXES + digest(*parts), places
         return self._runs[id(entries)]
 
-    def _chosen(self, settings: Settings) -> bytes:
+    def _chosen(self, base: str, settings: Settings) -> bytes:
         """A digest of the settings, with those that filter findings."""
         key = self._settings.get(id(settings))
         if key is None:
-            text = repr(replace(settings, output_format="", color="", cache_dir=None))
-            key = digest(_settings(settings), text.encode("utf-8", "replace"))
+            relevant = replace(
+                settings,
+                root=paths.relative(base, os.path.abspath(settings.root)),
+                extend_operators=(),
+                output_format="",
+                color="",
+                cache_dir=None,
+            )
+            key = digest(_settings(settings), repr(relevant).encode("utf-8", "replace"))
             self._settings[id(settings)] = key
         return key
 
     def _context(self, task: Task) -> bytes:
-        """The key of an outcome: the settings, and how the file is checked."""
+        """The settings, and how a file is checked."""
         modes = task.parses, task.leads
         key = id(task.entry.settings), modes
         digested = self._contexts.get(key)
@@ -210,55 +277,84 @@ class Cache:
             self._contexts[key] = digested
         return digested
 
-    def _seal(self, uses: Sequence[str], lookups: str, outcome: str) -> bytes:
-        """A digest of the files that an entry depends on, and of the entry itself."""
-        contents = (part for use in uses for part in (use.encode(), self.contents.digest(use)))
-        return digest(*contents, lookups.encode(), outcome.encode())
+    def _seal(self, uses: Sequence[str], stored_row: _Row) -> bytes:
+        """A digest of an entry, and of the files that it depends on."""
+        contents = (self.contents.digest(use) for use in uses)
+        return digest(
+            *contents,
+            stored_row.uses.encode(),
+            stored_row.lookups.encode(),
+            stored_row.record.encode(),
+        )
 
     # Writing
 
     def put(self, outcomes: Sequence[tuple[Task, Outcome]]) -> None:
         """Store outcomes, except those of files that have changed in the meantime."""
         self._keep(
-            (
+            _Addition(
                 task.entry.location,
+                task.entry.path,
                 self._context(task),
                 uses,
-                records.lookups_text(outcome.uses.found.items() if outcome.uses else ()),
-                records.outcome_text(outcome),
+                self._lookups(task.entry.location, outcome.uses.found.items())
+                if outcome.uses
+                else "",
+                records.outcome_text(outcome, uses),
             )
             for task, outcome in outcomes
             if not any(finding.code in ("NC002", "NC005") for finding in outcome.findings)
-            and (uses := self._settled(task.entry.location, _modules(outcome))) is not None
+            and (uses := self._settled(task.entry.location, _dependencies_of(outcome))) is not None
         )
 
     def put_fixes(
         self, entries: Sequence[Entry], fixes_by_file: Mapping[str, tuple[Fixes, Reads]]
     ) -> None:
         """Store the fixes of some files of a run, each with the files that were read for it."""
-        key = self._run(entries)
+        context, places = self._run(entries)
         self._keep(
-            (
+            _Addition(
                 location,
-                key,
+                places.get(location, location),
+                context,
                 uses,
-                records.lookups_text(reads.lookups.items()),
+                self._lookups(location, reads.lookups.items()),
                 records.fixes_text(fixes),
             )
             for location, (fixes, reads) in fixes_by_file.items()
             if (uses := self._settled(location, reads.locations)) is not None
         )
 
-    def _keep(self, additions: Iterable[_Record]) -> None:
+    def _lookups(self, location: str, lookups: Iterable[Resolution]) -> str:
+        """The name of a module and where modules were found for it, as text."""
+        return records.lookups_text(self._files.name(location), os.path.dirname(location), lookups)
+
+    def _keep(self, additions: Iterable[_Addition]) -> None:
         if not self._usable or not (batch := list(additions)):
             return
         with self._noted():
             self._make_folder()
-            with self._connection() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                _hold_own(connection)
+            with self._writing() as connection:
                 self._write(connection, batch)
-                connection.execute("COMMIT")
+
+    def _keep_stamps(self, count: int) -> None:
+        """Keep the stamps of a tree that was copied or restored, whose every file was read."""
+        if not self._usable or not self._rows or self.contents.read_anew <= count // 4:
+            return
+        if not (stamps := list(self.contents.stamps())):
+            return
+        self.contents.read_anew = 0
+        with suppress(sqlite3.Error, OSError, Unusable), self._writing() as connection:
+            _write_stamps(connection, stamps)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if not _is_current(connection):
+                _make_tables(connection)
+            yield connection
+            connection.execute("COMMIT")
 
     def _settled(self, location: str, modules: set[str]) -> list[str] | None:
         """The files that an entry depends on; None if it must not be stored."""
@@ -274,37 +370,63 @@ class Cache:
             with open(ignored, "w", encoding="utf-8") as file:
                 file.write("*\n")
 
-    def _write(self, connection: sqlite3.Connection, batch: Sequence[_Record]) -> None:
+    def _write(self, connection: sqlite3.Connection, batch: Sequence[_Addition]) -> None:
         connection.execute("DELETE FROM outcomes WHERE engine != ?", (engine(),))
-        used = {use: None for _, _, uses, _, _ in batch for use in uses}
-        insert = "INSERT OR IGNORE INTO files (location) VALUES (?)"
-        connection.executemany(insert, [(use,) for use in used])
-        connection.executemany(
-            "UPDATE files SET stamp=?, digest=? WHERE location=?",
-            [
-                (stamp, file_digest, location)
-                for location, stamp, file_digest in self.contents.stamps()
-            ],
-        )
-        numbers = dict(connection.execute("SELECT location, id FROM files"))
-        for location, key, uses, lookups, text in batch:
-            used_by = " ".join(str(numbers[use]) for use in uses)
-            seal = self._seal(uses, lookups, text)
-            values = location, key, engine(), used_by, lookups, text, seal
-            connection.execute("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?)", values)
-            if key.startswith(_FIXES):
-                connection.execute(_FORGET, (location, _FIXES, location, _FIXES, _RUNS))
+        _write_stamps(connection, list(self.contents.stamps()))
+        rows = [self._columns(addition) for addition in batch]
+        connection.executemany("INSERT OR REPLACE INTO outcomes VALUES (?,?,?,?,?,?,?,?,?)", rows)
+        connection.execute(_FORGET, (_FIXES, _FIXES, _KEPT))
+
+    def _columns(self, addition: _Addition) -> tuple[str | bytes, ...]:
+        folder, name = os.path.split(addition.location)
+        uses = addition.uses
+        others = "" if uses == [addition.location] else records.locations_text(uses, folder)
+        row = _Row(addition.place, others, addition.lookups, addition.record, b"")
+        file_digest = self.contents.digest(addition.location)
+        key = file_digest, name, addition.context, addition.place, engine()
+        return *key, others, row.lookups, row.record, self._seal(uses, row)
 
 
-def _hold_own(connection: sqlite3.Connection) -> None:
-    """Mark an empty database as namecheck's; raise for any other database."""
+def _write_stamps(connection: sqlite3.Connection, stamps: Sequence[tuple[str, str, bytes]]) -> None:
+    [count] = connection.execute("SELECT count(*) FROM stamps").fetchone()
+    if count > _STRANGE_STAMPS * len(stamps) + 10_000:
+        connection.execute("DELETE FROM stamps")
+    connection.executemany("INSERT OR REPLACE INTO stamps VALUES (?,?,?)", stamps)
+
+
+def _extents(data: bytes | None) -> list[int]:
+    """The lengths of the lines of a file in characters."""
+    try:
+        text = syntax.decode(data or b"", "")
+    except syntax.Refused:
+        text = (data or b"").decode("utf-8", "replace").replace("\r\n", "\n")
+    return [len(line) for line in text.split("\n")]
+
+
+def _is_module(location: str) -> bool:
+    return location.endswith((".py", ".pyi")) or os.path.isdir(location)
+
+
+def _is_current(connection: sqlite3.Connection) -> bool:
+    """Whether a database has our tables, and not those of another version; raises `Unusable`."""
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
+    schema = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if (application, version) == (_APPLICATION, _VERSION):
-        return
-    if application or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise Unusable("it is not one of this version of namecheck")
-    for statement in _TABLES.split(";"):
+        if sorted(schema) != sorted((table,) for table in _TABLES):
+            raise Unusable("its tables are not those of namecheck")
+        return True
+    if application != _APPLICATION and (application or version or schema):
+        raise Unusable("it is not one of namecheck")
+    return False
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    """Make our tables in an empty database, or in one of another version."""
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"
+    for (name,) in connection.execute(tables).fetchall():
+        connection.execute('DROP TABLE "{}"'.format(name.replace('"', '""')))
+    for statement in _TABLES:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -312,13 +434,21 @@ def _hold_own(connection: sqlite3.Connection) -> None:
 
 def _settings(settings: Settings) -> bytes:
     """A digest of the settings that an outcome depends on: not those that filter findings."""
-    rows = settings.rows()
-    table = "" if rows is None else repr(sorted(rows.items()))
     python = repr(sys.version_info[:2])
     removed = repr(settings.removed_api)
-    values = settings.semantics.value, settings.attributes, removed, table, python
-    return digest(engine(), *(word.encode() for word in values))
+    tables = (text for _, text in settings.operator_tables())
+    values = settings.semantics.value, settings.attributes, removed, python, *tables
+    return digest(engine(), *(word.encode("utf-8", "replace") for word in values))
 
 
-def _modules(outcome: Outcome) -> set[str]:
-    return outcome.uses.modules if outcome.uses else set()
+def _dependencies_of(outcome: Outcome) -> set[str]:
+    """The files that an outcome depends on, and those that its findings name."""
+    named = {
+        filename
+        for finding in outcome.findings
+        for filename in (
+            finding.filename,
+            *(place.filename for place in (*finding.marks, *finding.related)),
+        )
+    }
+    return named | outcome.uses.modules if outcome.uses else named

@@ -10,8 +10,10 @@ from functools import cache
 from typing import Final
 
 from namecheck.project import stamps
+from namecheck.project.paths import relative
 
 _FOLDER: Final = b"folder"
+
 _NOTHING: Final = b""
 
 
@@ -19,7 +21,7 @@ class Contents:
     """The digests of files when they are first needed; `earlier` are those of an earlier run.
 
     Each earlier digest has the stamp of its file: size, times, inode. The digest of a file that
-    cannot be read is empty.
+    cannot be read is empty. `read_anew` counts the files that had to be read.
     """
 
     def __init__(self, earlier: dict[str, tuple[str, bytes]] | None = None) -> None:
@@ -27,6 +29,7 @@ class Contents:
         self._begun = time.time_ns()
         self._stamps: dict[str, str] = {}
         self._seen: dict[str, tuple[str, bytes]] = {}
+        self.read_anew = 0
 
     def set_stamp(self, location: str, stamp: str) -> None:
         """Set the stamp of a file as it was read in this run, unless the file has one."""
@@ -39,6 +42,7 @@ class Contents:
             entry = self._earlier.get(location)
             if entry is None or not stamp or entry[0] != stamp:
                 entry = stamp, _digest(location)
+                self.read_anew += 1
             self._seen[location] = entry
         return self._seen[location][1]
 
@@ -80,6 +84,7 @@ def digest(*contents: bytes) -> bytes:
 
 @cache
 def engine() -> bytes:
-    """The digest of namecheck itself, its tables included."""
-    files = sorted(stamps.sources(os.path.dirname(os.path.dirname(__file__))))
-    return digest(*(part for file in files for part in (file.encode(), _digest(file))))
+    """The digest of namecheck itself, its tables included, wherever it is installed."""
+    package = os.path.dirname(os.path.dirname(__file__))
+    files = sorted((relative(package, file), file) for file in stamps.sources(package))
+    return digest(*(part for name, file in files for part in (name.encode(), _digest(file))))

@@ -51,7 +51,8 @@ class Settings:
     without dimension names are parsed: all of them, none (``named``), or (``auto``) all but those
     of very large trees. `attributes` says which files are checked for dtypes and other attributes:
     those that name dimensions (``named``), or ``all`` that import torch. `torch` is the required
-    torch (``>=2.13``), by default that of the project's dependencies.
+    torch (``>=2.13``), by default that of the project's dependencies. `tables` has the texts of
+    `extend_operators`, each with its file, on a machine that does not have these files.
     """
 
     root: str = "."
@@ -68,6 +69,7 @@ class Settings:
     attributes: str = "named"
     cache_dir: str | None = None
     torch: str = ""
+    tables: tuple[tuple[str, str], ...] | None = None
 
     @property
     def removed_api(self) -> bool:
@@ -148,8 +150,14 @@ class Settings:
 
         Raises `SettingsError` for an invalid file or row.
         """
-        tables = tuple((file, _text(file)) for file in self.extend_operators)
+        tables = self.operator_tables()
         return _rows(tables) if tables else None
+
+    def operator_tables(self) -> tuple[tuple[str, str], ...]:
+        """The files with further rows of operators, each with its text; raises `SettingsError`."""
+        if self.tables is not None:
+            return self.tables
+        return tuple((file, _text(file)) for file in self.extend_operators)
 
 
 def _patterns(patterns: Sequence[str]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:

@@ -156,13 +156,15 @@ def test_settings_count(folder: Path, tried: list[Finding]) -> None:
     offered()
     assert len(tried) == 2
     offered(settings=Settings(output_format="json", ignore=("NC103",), root=str(folder)))
+    assert len(tried) == 2
+    offered(settings=Settings(ignore=("NC104",)))
     assert len(tried) == 3
 
 
 def test_a_record_that_was_changed_does_not_count(folder: Path, tried: list[Finding]) -> None:
     first = offered()
     with sqlite3.connect(Path(FOLDER, FILE)) as connection:
-        connection.execute("UPDATE outcomes SET outcome = replace(outcome, 'align_as', 'crash')")
+        connection.execute("UPDATE outcomes SET record = replace(record, 'align_as', 'crash')")
     assert offered() == first
     assert len(tried) == 2
 

@@ -263,7 +263,7 @@ def test_a_cache_that_cannot_be_used_is_left_alone(
 def test_a_record_that_was_changed_does_not_count(files: Project) -> None:
     first, _ = files.check()
     with sqlite3.connect(files.file) as connection:
-        connection.execute("UPDATE outcomes SET outcome = '{\"parsed\":true}'")
+        connection.execute("UPDATE outcomes SET record = '{\"parsed\":true}'")
     connection.close()
     assert files.check() == (first, ALL)
 
