@@ -82,7 +82,7 @@ NOTHING: Final = Undeclared(False, none=True)
 
 Declared: TypeAlias = Declaration | OneOf | Items | Every | Undeclared
 Value: TypeAlias = "Tensor | tuple[Value, ...] | Mapping[str, Value] | Unknown | None"
-"""What is known of a value: a tensor, several, None, or UNKNOWN for anything else."""
+"""An abstract value: a tensor, several, None, or UNKNOWN for anything else."""
 
 
 def speaks(declared: Declared) -> bool:
@@ -237,7 +237,7 @@ _NO_TENSORS: Final = frozenset({"None", "bool", "int", "float", "complex", "str"
 _TENSORS: Final = frozenset({"Tensor", "Parameter", "Buffer"})
 
 Resolve: TypeAlias = Callable[[str], ast.expr | None]
-"""The expression that a dotted name of the program is an alias of, None if it is none."""
+"""The expression that a dotted name of the program is an alias for, None if it is no alias."""
 
 
 def read(annotation: ast.expr | str, resolve: Resolve = lambda name: None) -> Declared:

@@ -88,7 +88,7 @@ def as_text(comparison: Comparison, paint: Painter, *, everything: bool = False)
         yield _share(comparison)
     shares = list(_on_attributes(comparison))
     if shares:
-        yield f"What else was known of them: {', '.join(shares)}."
+        yield f"Other known attributes: {', '.join(shares)}."
 
 
 def _full(comparison: Comparison, one: Joined, paint: Painter) -> Iterator[str]:
@@ -124,12 +124,12 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     ending = _ending(comparison)
     if ending is not None:
         foreseen = ", as was inferred" if comparison.foreseen else ""
-        yield f"{ending.rstrip('.')}{foreseen}; what follows did not run."
+        yield f"{ending.rstrip('.')}{foreseen}; the code after it did not run."
     if comparison.lost is not None:
         place = _spot(comparison, comparison.lost)
         yield (
-            f"behind a contradiction names are unknown, and {place} reads such names; what ran "
-            "from there on is not compared."
+            f"names are unknown after a contradiction, and {place} reads such names; the code that "
+            "ran after that is not compared."
         )
 
 

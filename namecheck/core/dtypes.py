@@ -83,7 +83,7 @@ def _kinds(text: str, *, shell: bool) -> dict[str, Kind]:
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     _kinds(_TABLE, shell=False) | _kinds(_SHELLS, shell=True)
 )
-"""Every dtype of the document; the ones that are met most often come first."""
+"""Every dtype of the document; the most common ones come first."""
 
 ALIASES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -98,7 +98,7 @@ ALIASES: Final[Mapping[str, str]] = MappingProxyType(
         "long": "int64",
     }
 )
-"""The other words under which torch has some dtypes."""
+"""The aliases of dtypes in torch."""
 
 # Half a table: each row ends at its own dtype; the other half is its mirror image.
 _PROMOTIONS: Final = """

@@ -47,7 +47,7 @@ FORMATS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
         "channels_last_3d": CHANNELS_LAST_3D,
     }
 )
-"""The order that each memory format of torch stands for; one of dims asks for just so many."""
+"""The order of each memory format of torch; one with an order requires a tensor of that rank."""
 
 
 def ordered(places: Sequence[int]) -> tuple[int, ...]:

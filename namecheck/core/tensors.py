@@ -101,7 +101,7 @@ SOME_NUMBERS: Final[Mapping[str, SomeNumber]] = MappingProxyType(
         "complex": SomeComplex(1),
     }
 )
-"""The numbers of which only the type is known, by its name."""
+"""The numbers of unknown value, by the name of their type."""
 
 
 def join(tensor: Tensor, other_tensor: Tensor) -> Tensor:

@@ -161,7 +161,7 @@ def check_kernel(text: str, parameters: ParameterNames | None) -> None:
         if word.name not in KINDS and word.name not in CATEGORIES:
             raise WordError(f"unknown word '{word.name}'", (*CATEGORIES, *KINDS))
     if text and not lacks.kernel and not lacks.messages:
-        raise WordError("the kernel, or what torch says, is missing")
+        raise WordError("the kernel, or the error of torch, is missing")
 
 
 def of_result(

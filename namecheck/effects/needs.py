@@ -88,7 +88,7 @@ def check_entry(subject: str, text: str, parameters: ParameterNames | None) -> N
     if not names:
         raise WordError("the dtypes are missing", (*_RELATIONS, *CATEGORIES, *KINDS))
     if not need.messages and relation not in _OWN_MESSAGES:
-        raise WordError("what torch says otherwise is missing")
+        raise WordError("the error of torch for other dtypes is missing")
     check_parameters((name for name in read_subject(subject).named if name != "dtype"), parameters)
 
 

@@ -70,7 +70,7 @@ def check_cell(text: str, parameters: ParameterNames | None) -> None:
             if name not in KINDS and name not in CATEGORIES:
                 raise WordError(f"unknown word '{name}'", (*_MESSAGES, *CATEGORIES, *KINDS))
         if not into.messages:
-            raise WordError("what torch says of other dtypes is missing")
+            raise WordError("the error of torch for other dtypes is missing")
 
 
 def check(output: Output, common: str, dtype: str, out_dtype: str, *, asked: bool) -> None:

@@ -148,7 +148,7 @@ class Lint(Listener):
         if isinstance(tag, Scores):
             return value
         if tag is None:
-            message = f"'{word}' is of the {' and '.join(sorted(roles))}"
+            message = f"'{word}' belongs to the {' and '.join(sorted(roles))}"
             role = Role(roles, word, place_of(source, node, message))
         else:
             role = replace(tag, roles=tag.roles | roles)
@@ -182,9 +182,9 @@ class Lint(Listener):
         offset = square.names[::-1].index(mine) + 1
         finding = applied.finding(
             CODE,
-            f"'{role.called}' is of the {own}, but laid along the {against}: of the two dims "
-            f"{show_name(mine)} of {square.show()} it meets the one that came from '{wrong}'.",
-            f"Lay it along dim -{offset}, which came from '{its}'.",
+            f"'{role.called}' belongs to the {own}, but lies along the {against}: of the two dims "
+            f"{show_name(mine)} of {square.show()} it meets the one from '{wrong}'.",
+            f"Align it with dim -{offset}, which comes from '{its}'.",
             (role.place, scores.place),
         )
         self._doubts.add(key, finding)

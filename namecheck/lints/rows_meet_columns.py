@@ -95,8 +95,8 @@ class Lint(Listener):
             if twice and across and word(its.name) == word(reduced.name) and not applied.silent:
                 finding = applied.finding(
                     CODE,
-                    f"What is left of {square.show()} once one dim {show_name(reduced.name)} is "
-                    "reduced is laid along the other: rows meet columns.",
+                    f"The result of reducing one dim {show_name(reduced.name)} of {square.show()} "
+                    "is aligned with the reduced dim, not with the other one: rows meet columns.",
                     "Keep the dim with `keepdim=True`.",
                     (reduced.place,),
                 )

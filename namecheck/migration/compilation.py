@@ -107,7 +107,7 @@ class Compilation:
             self._leave(use, str(unsettled))
             return
         if replacement is not None and replacement.text is not None and not self._doubts:
-            self._leave(use, "its names went with an earlier run")
+            self._leave(use, "an earlier run removed its names")
         elif replacement is not None:
             self._replace(use, replacement)
         elif self._doubts and not observed.decisive.each:
@@ -123,7 +123,7 @@ class Compilation:
                 self._replacements[expression] = choice
                 self._gone += map(self._source.span, discarded)
                 return
-        self._leave(expression, "what would go with its names is a call that may do more")
+        self._leave(expression, "removing the names would remove a call with side effects")
 
     def _leave(self, expression: ast.expr, reason: str) -> None:
         span = self._source.span(expression)

@@ -37,7 +37,7 @@ def places(word: Any, dims: Dims) -> tuple[int | None, int | None]:
         if naming.word(dim.name) == word
     ]
     if len(same) != 1:
-        raise Unsettled(f"where '{word}' stands is not known")
+        raise Unsettled(f"the position of '{word}' is not known")
     [(part, index)] = same
     if part == "suffix":
         return None, index - len(dims.suffix)

@@ -132,7 +132,7 @@ def reference_dims(application: Application) -> Dims:
     """The dims in which names are looked up, those of the first tensor; raises `Unsettled`."""
     dims = first_dims(application)
     if dims is None:
-        raise Unsettled("what it is applied to is not known")
+        raise Unsettled("the first operand is not known")
     return dims
 
 

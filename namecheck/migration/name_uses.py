@@ -72,7 +72,7 @@ def doubt(
     """
     decisive = observed.decisive
     if isinstance(use, ast.Call) and _makes(use, labels, defined):
-        return "no call of what is made here is seen"
+        return "the object that is made here is never called"
     if decisive.otherwise and not (decisive.unknown or decisive.open):
         return None
     if not _uses_names(use, labels):
@@ -81,7 +81,7 @@ def doubt(
         return "the analysis does not reach it"
     if decisive.open:
         return "its arguments are not known"
-    return "what this is called on is not known"
+    return "the receiver is not known"
 
 
 def _uses_names(use: ast.Call | ast.Attribute, labels: frozenset[str]) -> bool:

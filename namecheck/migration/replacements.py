@@ -78,7 +78,7 @@ def replacement_of(expression: ast.expr, observed: Observed, rows: Rows) -> Repl
     if all(one is None for one in each):
         return None
     if decisive.otherwise and not all(one.early for one in decisive.each):
-        raise Unsettled("what this is called on is not known each time")
+        raise Unsettled("the receiver is not known in every call")
     for application in observed.further:
         try:
             options = plan.of(application)
@@ -287,7 +287,7 @@ class _Plan:
                 continue
             if parameter is None:
                 if name_arguments.is_name(value, application):
-                    raise Unsettled("its arguments are not all spelled there")
+                    raise Unsettled("its arguments are not all written there")
                 continue
             if parameter.name in name_arguments.NEW_NAMES:
                 if "tensor" not in parameter.kinds:
@@ -300,7 +300,7 @@ class _Plan:
         spelled: set[Key | None] = {keyword.arg for keyword in node.keywords}
         spelled |= {place + self._offset for place in range(_first_star(node))}
         if not spelled.issuperset(replacing):
-            raise Unsettled("its arguments are not all spelled there")
+            raise Unsettled("its arguments are not all written there")
         return _Options(replacing, dims=dims)
 
     def _indices(self, value: Any, application: Application) -> tuple[str, ...]:

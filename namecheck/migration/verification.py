@@ -41,7 +41,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
             os.path.realpath(location): draft.after.source for location, draft in drafts.items()
         }
     except Refused as refused:
-        return f"what would become of it is no Python: {refused.finding.message}"
+        return f"the result would be no Python: {refused.finding.message}"
     left = {
         os.path.realpath(location): {_called(place.source) for place in draft.left}
         for location, draft in drafts.items()
@@ -55,7 +55,7 @@ def fault(entry: Entry, earlier: Sequence[Finding], drafts: Mapping[str, Draft])
             counts[finding.code] -= 1
             if counts[finding.code] < 0:
                 new.append(f"{finding.code} at `{text}`" if text else finding.code)
-    return f"what would become of it has new findings: {', '.join(new)}" if new else ""
+    return f"the result would have new findings: {', '.join(new)}" if new else ""
 
 
 def _called(text: str) -> str:

@@ -204,7 +204,7 @@ class Operator:
 
 
 LISTS: Final = ("params", "aten", "aten_out", "lacks", "into")
-"""The columns that are a text or a list of texts, one for each overload."""
+"""The columns with a text or a list of texts, one for each overload."""
 
 TABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -215,7 +215,7 @@ TABLES: Final[Mapping[str, str]] = MappingProxyType(
         "documented": "forms and labels",
     }
 )
-"""The columns that are tables, and what these hold."""
+"""The columns that are tables, and the type of their entries."""
 
 WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -231,7 +231,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "layer": ("whole",),
     }
 )
-"""The words of the columns that are one of a few; `namecheck.effects` has those of attributes."""
+"""The allowed words of enumerated columns; `namecheck.effects` has those of attributes."""
 
 
 def of_toml(key: str, toml: Mapping[str, Any]) -> Operator:

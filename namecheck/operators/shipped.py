@@ -18,7 +18,7 @@ from namecheck.core.faults import TableError
 _FOLDER: Final = os.path.dirname(__file__)
 
 HEAD: Final = os.path.join(_FOLDER, "table.toml")
-"""The file of what holds for the whole table."""
+"""The file with the settings of the whole table."""
 
 
 @dataclass(frozen=True, slots=True)

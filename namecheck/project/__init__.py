@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded", "tasks_of"]
 
 FOLLOWED_TREE: Final = 400_000
-"""Bytes of Python up to which files are analysed that name nothing, but import what does."""
+"""Up to this many bytes of Python, files without names are analysed if they import named ones."""
 
 LARGE_TREE: Final = 20_000_000
-"""Bytes of Python (about 450,000 lines) from which on files that name nothing are not parsed."""
+"""From this many bytes of Python on (about 450,000 lines), files without names are not parsed."""
 
 
 @dataclass(frozen=True)

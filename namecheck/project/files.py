@@ -45,7 +45,7 @@ NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 
 Query: TypeAlias = tuple[str, int, str]
-"""A module that a file asks for: the file, so many dots up, by this name."""
+"""A look-up of a module: the importing file, the number of leading dots, the name."""
 
 
 @dataclass(slots=True)

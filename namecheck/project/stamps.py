@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 YOUNG: Final = 2_000_000_000
-"""The age in nanoseconds up to which a stamp may be that of two contents."""
+"""Up to this age, in nanoseconds, two contents may have the same stamp."""
 
 
 def stamp(path: str) -> str:

@@ -22,7 +22,7 @@ from namecheck.project.tasks import Outcome, Task
 Progress: TypeAlias = Callable[[int, int], None]
 
 WORTH_IT: Final = 100_000
-"""Bytes of Python from which on a second process gains more than it costs."""
+"""From this many bytes of Python on, a second process gains more than it costs."""
 
 _GROUP: Final = 400_000
 _GROUPS_EACH: Final = 3

@@ -24,7 +24,7 @@ from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Span
 
 WIDTH: Final = 120
-"""Columns of source that are shown of one line; of a longer one the part that matters."""
+"""The number of columns shown of one line; of a longer one the relevant part."""
 
 _TAB: Final = 4
 _LEAD: Final = 24

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter.workspace.analysis import Statistics
 
 Reader: TypeAlias = Callable[[str], Sequence[str]]
-"""Gives the lines of a file, none where it cannot be read."""
+"""Returns the lines of a file, none where it cannot be read."""
 
 Refusals: TypeAlias = Mapping[Finding, Sequence[Refusal]]
 """The fixes that were tried for findings and refused."""

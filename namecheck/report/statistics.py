@@ -31,12 +31,12 @@ def as_text(statistics: Statistics, file_count: int, paint: Painter) -> Iterator
     worst = statistics.worst(SHOWN)
     if worst:
         yield ""
-        yield paint("bold", "Names went in and were lost at")
+        yield paint("bold", "Names were lost at")
         times = len(str(worst[0][1].times))
         longest = max(len(word) for word, _ in worst)
         for word, loss in worst:
             yield f"  {loss.times:>{times}} x  {word:<{longest}}  {loss.filename}:{loss.line}"
-        yield paint("help", "Annotate what comes out there, or name it with refine_names.")
+        yield paint("help", "Annotate the results there, or name them with refine_names.")
 
 
 def _rows(statistics: Statistics) -> tuple[tuple[str, int], ...]:

@@ -180,7 +180,7 @@ def test_a_script_that_agrees(compare: Command) -> None:
         "()\n"
         "2 expressions in 1 file: 2 agree, 0 weaker, 0 unreached, 0 incorrect.\n"
         "Of 2 that ran, the names of 2 were known in full: 100.0 %.\n"
-        "What else was known of them: the dtype of 100.0 %, the device of 100.0 %, "
+        "Other known attributes: the dtype of 100.0 %, the device of 100.0 %, "
         "the layout of 100.0 %, the memory of 100.0 %.\n"
     )
 

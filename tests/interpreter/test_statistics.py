@@ -109,7 +109,7 @@ def test_they_are_shown(
         ["no", "name", "known"],
     ]
     assert shown[5:8] == [
-        "Names went in and were lost at",
+        "Names were lost at",
         "  2 x  blend()      model.py:10",
         "  1 x  x.reshape()  model.py:15",
     ]

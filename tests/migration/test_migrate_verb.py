@@ -134,7 +134,7 @@ def test_names_that_went_are_not_taken_for_none(
     text = program.read_text()
     status, out, _ = run(capsys, "program.py", "--to", "torch")
     assert status == 1
-    assert "program.py:8:11: left `row.names`: its names went with an earlier run" in out
+    assert "program.py:8:11: left `row.names`: an earlier run removed its names" in out
     assert program.read_text() == text
 
 
@@ -151,7 +151,7 @@ def test_what_is_left_is_told_of_a_file_that_cannot_be_migrated(
     program.write_text(text)
     status, out, _ = run(capsys, "program.py", "--to", "torch")
     assert status == 2
-    assert "not migrated: what would become of it has new findings: NC207 at `x.expand(4)`" in out
+    assert "not migrated: the result would have new findings: NC207 at `x.expand(4)`" in out
     assert "program.py:5:12: left `x.align_to('C', ...)`: it is reached with several layouts" in out
     assert program.read_text() == text
 

@@ -87,7 +87,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit 0 even if there are findings"
     )
-    parser.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="the name of standard input in messages"
+    )
 
 
 def _jobs(word: str) -> int:

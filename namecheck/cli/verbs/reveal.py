@@ -26,7 +26,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_semantics_flag(parser)
     add_format_flag(parser)
     add_color_flag(parser)
-    parser.add_argument("--stdin-filename", metavar="FILE", help="what standard input is called")
+    parser.add_argument(
+        "--stdin-filename", metavar="FILE", help="the name of standard input in messages"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 COPYING: Final = {"view": "reshape", "view_as": "reshape_as"}
-"""Methods that must give a view, each with the one that copies where it must."""
+"""Methods that must return a view, each with the method that copies if necessary."""
 
 
 def called_name(call_node: ast.Call) -> str:

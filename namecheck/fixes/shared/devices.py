@@ -12,7 +12,7 @@ from namecheck.editing.sites import Site, is_stable
 
 HOST: Final = "cpu"
 WITHOUT_DATA: Final = ("", "meta", HOST)
-"""Devices that nothing is moved to or from: an unknown one, ``meta``, and the CPU itself."""
+"""Devices that are no target of a move: an unknown one, ``meta``, and the CPU itself."""
 
 
 def operands_on_host(finding: Finding, site: Site) -> Iterator[tuple[ast.expr, str]]:

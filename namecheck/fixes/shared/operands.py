@@ -11,10 +11,10 @@ from namecheck.editing.sites import Site, is_stable, quoted
 from namecheck.fixes.shared.declaration import Proposal
 
 BROADCASTS: Final = ("unifies", "where", "lerp", "masked_fill", "clamp", "addc")
-"""How the rules begin of the operators that broadcast their operands."""
+"""The first words of the rules whose operators broadcast their operands."""
 
 JOINS: Final = ("cat", "stack", "hstack", "vstack", "dstack")
-"""How the rules begin of the operators that put tensors together along a dim."""
+"""The first words of the rules whose operators concatenate tensors along a dim."""
 
 
 def operands(finding: Finding, site: Site, rules: tuple[str, ...]) -> Sequence[Given]:

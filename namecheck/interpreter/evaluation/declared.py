@@ -66,7 +66,7 @@ class Import(NamedTuple):
 
 
 Imported: TypeAlias = Callable[[Import, str], ast.expr | None]
-"""The expression that a member of what was imported is an alias of."""
+"""The expression that an imported name is an alias for."""
 
 
 class Annotations:

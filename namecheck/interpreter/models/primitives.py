@@ -12,7 +12,7 @@ from namecheck.interpreter.evaluation.frames import Call
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 Content: TypeAlias = tuple[Value, ...] | Repeated
-"""The items of something: those that are known, or what each of them is."""
+"""The items of a value: the known ones, or a cover for each of them."""
 
 
 def items(interpreter: Interpreter, value: Value, call: Call, *, whole: bool) -> Content:

@@ -21,25 +21,25 @@ from namecheck.interpreter.models import standard_library, third_party, torch
 from namecheck.interpreter.models.standard_library import builtins
 
 Model: TypeAlias = Callable[[Interpreter, Call], Value]
-"""What a function or class of a library gives when it is called."""
+"""Returns the result of calling a function or class of a library."""
 
 FamilyModel: TypeAlias = Callable[[Interpreter, str, Call], Value]
-"""The same for all of a library that has no model of its own, by its name in the library."""
+"""The same for everything in a library without a model of its own, by its name in the library."""
 
 DecoratorModel: TypeAlias = Callable[[Interpreter, Value], Value | None]
-"""What a decorator makes of a function or class; None where it is called like any function."""
+"""Decorates a function or class; None where it is called like any function."""
 
 MethodModel: TypeAlias = Callable[[Interpreter, Any, Call], Value]
-"""What a method of a built-in type gives: it takes the receiver before the call."""
+"""Returns the result of a method of a built-in type: it takes the receiver before the call."""
 
 ReceiverModel: TypeAlias = Callable[[Interpreter, Any, str, Call], Value]
-"""The same for all methods of a type that have no model of their own, by their names."""
+"""The same for all methods of a type without a model of their own, by their names."""
 
 BaseModel: TypeAlias = Callable[[Interpreter, Instance, Call], Value | None]
-"""What an instance of a class of the program is by the class of a library that it derives from."""
+"""Makes the library part of an instance whose class derives from a library class."""
 
 BaseFamily: TypeAlias = Callable[[Interpreter, str], BaseModel | None]
-"""The model of a class of a library by its dotted name, if others may derive from it."""
+"""The model of a library class by its dotted name, if others may derive from it."""
 
 _M = TypeVar("_M", bound=Model)
 _F = TypeVar("_F", bound=FamilyModel)

@@ -30,7 +30,7 @@ from namecheck.interpreter.models.registry import model
 from namecheck.interpreter.models.torch import submodules
 
 Copied: TypeAlias = TensorValue | ListValue | DictValue | Instance | TorchModule
-"""What a copy of is another object."""
+"""The values whose copy is another object."""
 
 
 @model("copy.copy")

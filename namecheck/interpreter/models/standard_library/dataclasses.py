@@ -31,7 +31,7 @@ from namecheck.interpreter.models.registry import decorator, model
 from namecheck.interpreter.models.standard_library import types
 
 Make: TypeAlias = Callable[[Mapping[str, Value]], Value]
-"""Makes something of the values of the fields of an instance."""
+"""Converts the values of the fields of an instance."""
 
 
 @decorator("dataclasses.dataclass")
