@@ -19,7 +19,7 @@ from namecheck.migration import name_uses
 from namecheck.migration.annotations import Annotations, Names
 from namecheck.migration.dim_indices import Unsettled
 from namecheck.migration.observed_file import ObservedFile
-from namecheck.migration.replacements import ALIAS, Replacement, replacement_of
+from namecheck.migration.replacements import ArgumentChange, PlaceAmong, Replacement, replacement_of
 from namecheck.migration.side_effects import reshapes
 
 
@@ -250,7 +250,7 @@ class Compilation:
         if not isinstance(function, ast.Attribute) or isinstance(function.value, ast.Call):
             return
         if function.attr != "rename_":
-            self._replacements[node] = replace(replacement, suffix=ALIAS)
+            self._replacements[node] = replace(replacement, suffix=None, alias=True)
 
     def _goes(self, expression: ast.expr) -> bool:
         replacement = self._replacements.get(expression)
@@ -289,8 +289,16 @@ class Compilation:
         if self._outline.quotes.get(expression) != "'":
             return replacement
         text = replacement.text and replacement.text.replace("'", '"')
-        texts = {key: one and one.replace("'", '"') for key, one in replacement.arguments.items()}
-        return replace(replacement, text=text, arguments=texts)
+        changes = {key: _double_quoted(one) for key, one in replacement.arguments.items()}
+        return replace(replacement, text=text, arguments=changes)
+
+
+def _double_quoted(argument_change: ArgumentChange | None) -> ArgumentChange | None:
+    if isinstance(argument_change, PlaceAmong):
+        return PlaceAmong(argument_change.names.replace("'", '"'))
+    if isinstance(argument_change, str):
+        return argument_change.replace("'", '"')
+    return argument_change
 
 
 _OF_GRAPHS: Final = frozenset({"is_leaf", "retain_grad", "retains_grad"})

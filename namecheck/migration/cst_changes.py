@@ -8,7 +8,7 @@ import libcst
 
 from namecheck.editing.trees import Change
 from namecheck.migration.name_arguments import Key
-from namecheck.migration.replacements import ALIAS, PLACE, SIZES, VALUES, Replacement
+from namecheck.migration.replacements import ArgumentChange, PlaceAmong, Replacement, Sizes
 
 
 def change_of(replacement: Replacement) -> Change:
@@ -20,6 +20,9 @@ def change_of(replacement: Replacement) -> Change:
         if replacement.text is not None:
             return libcst.parse_expression(replacement.text)
         assert isinstance(cst, libcst.Call)
+        if replacement.alias:
+            assert isinstance(cst.func, libcst.Attribute)
+            return libcst.parse_expression("receiver[...]").with_changes(value=cst.func.value)
         if replacement.suffix is not None:
             assert isinstance(cst.func, libcst.Attribute)
             return _followed(cst.func, replacement.suffix)
@@ -39,8 +42,6 @@ def _followed(lookup: libcst.Attribute, suffix: str) -> libcst.BaseExpression:
     """The receiver of a method, with other methods called on it instead."""
     if not suffix:
         return lookup.value
-    if suffix == ALIAS:
-        return libcst.parse_expression(f"receiver{suffix}").with_changes(value=lookup.value)
     return _put(libcst.parse_expression(f"receiver{suffix}"), lookup)
 
 
@@ -55,26 +56,29 @@ def _put(chain: libcst.BaseExpression, called: libcst.Attribute) -> libcst.BaseE
     return chain.with_changes(func=function)
 
 
-def with_arguments(cst_call: libcst.Call, argument_texts: Mapping[Key, str | None]) -> libcst.Call:
+def with_arguments(
+    cst_call: libcst.Call, argument_changes: Mapping[Key, ArgumentChange | None]
+) -> libcst.Call:
     """A call with some of its arguments replaced, or removed."""
     fresh: list[libcst.Arg] = []
     place = -1
     for argument in cst_call.args:
         place += argument.keyword is None and argument.star != "**"
         key: Key = place if argument.keyword is None else argument.keyword.value
-        if argument.star == "**" or key not in argument_texts:
+        if argument.star == "**" or key not in argument_changes:
             fresh.append(argument)
             continue
-        text = argument_texts[key]
-        if text == SIZES:
+        argument_change = argument_changes[key]
+        if argument_change is Sizes.OF_PAIRS:
             fresh.append(argument.with_changes(value=_sizes(argument.value)))
-        elif text == VALUES:
+        elif argument_change is Sizes.OF_DICT:
             sizes = _in_place("tuple(named.values())", argument.value)
             fresh.append(argument.with_changes(value=sizes))
-        elif text is not None and text.endswith(PLACE):
-            fresh.append(argument.with_changes(value=_in_place(text, argument.value)))
-        elif text is not None:
-            fresh += _in_place_of(argument, text)
+        elif isinstance(argument_change, PlaceAmong):
+            index = _in_place(f"{argument_change.names}.index(named)", argument.value)
+            fresh.append(argument.with_changes(value=index))
+        elif argument_change is not None:
+            fresh += _in_place_of(argument, argument_change)
         elif fresh and argument is cst_call.args[-1]:
             fresh[-1] = fresh[-1].with_changes(comma=argument.comma)
     return cst_call.with_changes(args=fresh)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from enum import Enum, auto
+from typing import Any, Final, TypeAlias
 
 from namecheck import operators
 from namecheck.core import names as naming
@@ -18,17 +19,26 @@ from namecheck.migration.dim_indices import Unsettled
 from namecheck.migration.name_arguments import Key, Rows, reference_dims
 from namecheck.migration.observations import Observed
 
-# In place of an argument: the sizes of pairs of names and sizes, or of a dict of them.
-SIZES: Final = "sizes"
-VALUES: Final = "values"
+
+class Sizes(Enum):
+    """The sizes that stay of an argument whose names are removed."""
+
+    OF_PAIRS = auto()
+    OF_DICT = auto()
 
 
-# In place of a name that varies: its position in the literal names.
-PLACE: Final = ".index(named)"
+@dataclass(frozen=True)
+class PlaceAmong:
+    """The position of an argument, a name that varies, in a tuple of literal names.
+
+    `names` is the source text of the tuple.
+    """
+
+    names: str
 
 
-# In place of methods: another tensor with the same elements.
-ALIAS: Final = "[...]"
+ArgumentChange: TypeAlias = str | Sizes | PlaceAmong
+"""The replacement of an argument: another text, or what stays of the argument itself."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +46,17 @@ class Replacement:
     """The replacement of a call or an attribute.
 
     It is replaced by `text`, or by its receiver followed by `suffix` (with `text` that is `beside`,
-    the receiver is still evaluated). Or it keeps its form, and its `arguments`, as they are counted
-    in the source, are replaced (SIZES, VALUES: by their sizes; a text that ends with PLACE: by the
-    text with themselves in it), or removed where there is no text. `dims` are those of a result
-    that had names.
+    the receiver is still evaluated), or, as an `alias`, by another tensor with the same elements.
+    Or it keeps its form, and its `arguments`, as they are counted in the source, are changed, or
+    removed where there is no change. `dims` are those of a result that had names.
     """
 
     text: str | None = None
     suffix: str | None = None
-    arguments: Mapping[Key, str | None] = field(default_factory=dict)
+    arguments: Mapping[Key, ArgumentChange | None] = field(default_factory=dict)
     dims: Dims | None = None
     beside: bool = False
+    alias: bool = False
 
     def discarded(self, expression: ast.expr) -> Iterator[ast.expr]:
         """The expressions in the call, or under the attribute, that are removed."""
@@ -56,10 +66,10 @@ class Replacement:
         if not isinstance(expression, ast.Call):
             return
         words = {keyword.arg: keyword.value for keyword in expression.keywords}
-        if self.text is not None or self.suffix is not None:
+        if self.text is not None or self.suffix is not None or self.alias:
             yield from (*expression.args, *words.values())
-        for key, text in self.arguments.items():
-            if text in (SIZES, VALUES):
+        for key, argument_change in self.arguments.items():
+            if isinstance(argument_change, Sizes):
                 continue
             if isinstance(key, str):
                 yield from (words[key],) if key in words else ()
@@ -97,7 +107,7 @@ def replacement_of(expression: ast.expr, observed: Observed, rows: Rows) -> Repl
 class _Options:
     """The options for each argument (nothing: it is removed), best first; or the whole result."""
 
-    arguments: Mapping[Key, tuple[str | None, ...]]
+    arguments: Mapping[Key, tuple[ArgumentChange | None, ...]]
     text: str | None = None
     suffix: str | None = None
     dims: Dims | None = None
@@ -111,21 +121,20 @@ def _agreed(
     if len(whole) > 1:
         return None
     [(text, suffix)] = whole
-    argument_texts: dict[Key, str | None] = {}
+    argument_changes: dict[Key, ArgumentChange | None] = {}
     for key in dict.fromkeys(key for one in requests for key in one.arguments):
         lists = [one.arguments.get(key, ()) for one in requests]
         common = [option for option in lists[0] if all(option in listed for listed in lists)]
-        if not common:
-            common = _looked_up(key, counted)
+        common = common or list(_looked_up(key, counted))
         if not common:
             return None
-        argument_texts[plan.place(key)] = common[0]
+        argument_changes[plan.place(key)] = common[0]
     dims = [one.dims for one in requests]
     same = dims[0] if all(_named_alike(one, dims[0]) for one in dims) else None
-    return Replacement(text, suffix, argument_texts, same)
+    return Replacement(text, suffix, argument_changes, same)
 
 
-def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
+def _looked_up(key: Key, each: Sequence[Application]) -> Iterator[PlaceAmong]:
     """The position of a name in the layout, if all applications share the layout and a name."""
     layouts = {reference_dims(one) for one in each}
     names = [dict([*enumerate(one.given), *one.keywords]).get(key) for one in each]
@@ -133,7 +142,8 @@ def _looked_up(key: Key, each: Sequence[Application]) -> list[str | None]:
     words = [naming.word(name) for name in labels]
     settled = all(isinstance(name, str) and words.count(name) == 1 for name in names)
     begun = any(one.begun is not None for one in each)
-    return [] if others or begun or not settled else [f"{tuple(words)!r}{PLACE}"]
+    if settled and not others and not begun:
+        yield PlaceAmong(repr(tuple(words)))
 
 
 def _differences(each: Sequence[Application]) -> str:
@@ -268,7 +278,7 @@ class _Plan:
                 continue
             if isinstance(value, Mapping) or _has_pairs(value):
                 self._take(application)
-                replacing[key] = (VALUES if isinstance(value, Mapping) else SIZES,)
+                replacing[key] = (Sizes.OF_DICT if isinstance(value, Mapping) else Sizes.OF_PAIRS,)
         return _Options(replacing, dims=options.dims) if replacing else None
 
     def _reduces(self, application: Application) -> bool:
@@ -280,7 +290,7 @@ class _Plan:
 
     def _arguments(self, application: Application) -> _Options:
         self._take(application)
-        replacing: dict[Key, tuple[str | None, ...]] = {}
+        replacing: dict[Key, tuple[ArgumentChange | None, ...]] = {}
         dims = None
         for key, value, parameter in name_arguments.arguments_of(application, self._rows):
             if not self._is_written(key, application):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from namecheck.core.dims import Dims
 from namecheck.core.tensors import Tensor, covers
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.cells import Truth
 from namecheck.interpreter.domain.provenance import Fresh
-from namecheck.interpreter.domain.store import Fact, Store, changed_keys, common
+from namecheck.interpreter.domain.store import Store, changed_keys, common
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -129,12 +130,14 @@ def test_a_flattened_store_holds_the_same(writes: list[tuple[int, str, int]]) ->
 
 def test_facts_hold_where_all_paths_hold_them() -> None:
     base = Store()
-    left, right = base.assume((("a", True), ("b", True))), base.assume((("a", True), ("b", False)))
-    assert left.allows((("b", True),))
-    assert not left.allows((("b", False),))
+    first, second = Truth("a"), Truth("b")
+    left = base.assume(((first, True), (second, True)))
+    right = base.assume(((first, True), (second, False)))
+    assert left.allows(((second, True),))
+    assert not left.allows(((second, False),))
     merged = merges.merged(base, [left, right])
-    assert merged.get(Fact("a")) is True
-    assert merged.get(Fact("b")) is None
+    assert merged.get(first) is True
+    assert merged.get(second) is None
 
 
 def test_what_is_joined_of_many_paths_has_an_address_of_its_own() -> None:

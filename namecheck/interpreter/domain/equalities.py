@@ -19,8 +19,9 @@ from namecheck.core.dims import Dim, Dims, Size, named_by, told_apart
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.sizes import Expression, Known, substituted, symbol, symbols
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.cells import EQUAL_SIZES
 from namecheck.interpreter.domain.provenance import SizeOf
-from namecheck.interpreter.domain.store import EQUAL_SIZES, Store
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Const, Key, TupleValue, size_of
 
 Solved: TypeAlias = Mapping[str, Known]

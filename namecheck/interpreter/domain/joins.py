@@ -9,8 +9,9 @@ from typing import Any, Final
 from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.cells import Written
 from namecheck.interpreter.domain.provenance import Fresh, Item
-from namecheck.interpreter.domain.store import Ledger, Store, Written
+from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
 from namecheck.interpreter.domain.values import (
     NONE,

@@ -8,8 +8,9 @@ from typing import Any, Final
 from namecheck.core import tensors
 from namecheck.core.dataclasses import replace
 from namecheck.core.names import UNKNOWN
+from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.joins import Both, Joiner, caught_up, entries, held, items
-from namecheck.interpreter.domain.store import Fact, Store, Written, changed_keys
+from namecheck.interpreter.domain.store import Store, changed_keys
 from namecheck.interpreter.domain.values import (
     Const,
     DictValue,
@@ -194,7 +195,7 @@ def forget(key: Hashable, content: Any, store: Store) -> None:
     """Widen a cell to unknown; for a variable with a mutable value only the content of that."""
     fresh, number = store.ledger.fresh("forgotten"), store.ledger.new()
     if isinstance(content, (Held, Entries, tuple, Repeated)):
-        if isinstance(key, tuple):
+        if not isinstance(key, (int, Picked)):
             store.set(key, _nothing_known(content, fresh))
         else:
             store.mutate(key, None, _nothing_known(content, fresh), number)

@@ -3,8 +3,7 @@
 A store is a layer over the one it was forked from, so that a branch costs what it changes, and
 branches are joined by comparing what they changed. Keys are ``(frame number, name)`` for
 variables, ``(address, name)`` for attributes, an address for the content of a tensor, a list or a
-dict, and ``Fact(…)`` for what a branch assumes: the truth of an opaque condition, the constant
-that an opaque value equals.
+dict; all others are in `namecheck.interpreter.domain.cells`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, Fact, Written
 from namecheck.interpreter.domain.provenance import Failed, Fresh
 from namecheck.interpreter.domain.values import Facts, Opaque, Picked
 
@@ -25,30 +24,6 @@ _DEEP: Final = 4
 _STRIDE: Final = 6
 # How many numbers one analysis may give.
 _BLOCK: Final = 1 << 40
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """The key under which an assumption stands: ``Fact(key)`` for the truth of an opaque value.
-
-    ``Fact(("value", key))`` holds the constant that it is, ``Fact(("among", key))`` the constants
-    one of which it is.
-    """
-
-    key: Hashable
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """The key under which the number of the last write to a mutable value stands."""
-
-    address: Hashable
-
-
-# Assumed on a path that only another version of a library may take.
-FOREIGN: Final = Fact("foreign")
-# Under this stands which sizes are equal on a path (namecheck.interpreter.domain.equalities).
-EQUAL_SIZES: Final = Fact("equal sizes")
 
 
 def owner_of(key: Hashable) -> Hashable:
@@ -257,23 +232,23 @@ class Store:
     def assume(self, facts: Facts) -> Store:
         """A layer in which these facts hold."""
         layer = self.fork()
-        for key, content in facts:
-            held = self.get(EQUAL_SIZES) if key == EQUAL_SIZES.key else None
-            layer.cells[Fact(key)] = content if held is None else held.joined(content)
+        for fact, content in facts:
+            held = self.get(EQUAL_SIZES) if fact is EQUAL_SIZES else None
+            layer.cells[fact] = content if held is None else held.joined(content)
         return layer
 
     def allows(self, facts: Facts) -> bool:
         """Whether nothing assumed here contradicts these facts."""
         return all(
-            self.get(Fact(key), content) in (content, None)
-            for key, content in facts
-            if key != EQUAL_SIZES.key
+            self.get(fact, content) in (content, None)
+            for fact, content in facts
+            if fact is not EQUAL_SIZES
         )
 
     def facts_since(self, base: Store) -> Facts:
         """The facts that the layers above `base` assume."""
         return tuple(
-            (key.key, content)
+            (key, content)
             for key, content in self.changes_since(base).items()
             if isinstance(key, Fact) and content is not None
         )

@@ -16,6 +16,7 @@ from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
 from namecheck.core.syntax import Located as Node
+from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.provenance import Failed, Provenance, SizeOf, Version
 from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
@@ -67,6 +68,8 @@ def _keys(part: object) -> Iterator[Key]:
             yield from _keys(item)
     elif isinstance(part, Repeated):
         yield from _keys(part.each)
+    elif isinstance(part, OpaqueTensor):
+        yield from _keys(part.key)
 
 
 def is_foreign(part: object) -> bool:

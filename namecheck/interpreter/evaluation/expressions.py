@@ -11,8 +11,9 @@ from typing import Any, Final
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
-from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -89,7 +90,7 @@ class Expressions:
             self.interpreter.budget.left -= 1
         result = case(node, store, frame)
         if isinstance(result, Opaque):
-            result = store.get(Fact(("value", result.key)), result)
+            result = store.get(ConstantOf(result.key), result)
         if isinstance(result, (Opaque, Union)):
             self.interpreter.progress.unknowns += 1
         if self.interpreter.context.recorder is not None:
@@ -357,10 +358,10 @@ class Expressions:
         if isinstance(key, Key) and isinstance(key.provenance, Negation):
             inner = self._assumed(key.provenance.value, store)
             return None if inner is None else not inner
-        constant: Const | None = store.get(Fact(("value", key)))
+        constant: Const | None = store.get(ConstantOf(key))
         if isinstance(constant, Const):
             return bool(constant.value)
-        fact: bool | None = store.get(Fact(key))
+        fact: bool | None = store.get(Truth(key))
         return fact
 
     # Subscripts

@@ -13,7 +13,8 @@ from namecheck.core.names import Contradiction
 from namecheck.core.syntax import Located as Node
 from namecheck.core.syntax import Source
 from namecheck.interpreter.domain import scopes
-from namecheck.interpreter.domain.store import FOREIGN, Store
+from namecheck.interpreter.domain.cells import FOREIGN
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Value
 from namecheck.interpreter.evaluation.context import Context, Progress
 from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, PathEnds

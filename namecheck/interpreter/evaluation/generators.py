@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Final
 
 from namecheck.core.dataclasses import replace
 from namecheck.core.syntax import Located as Node
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.cells import CollectedItems, GeneratorItems
 from namecheck.interpreter.domain.store import Store
-from namecheck.interpreter.domain.values import Environment, Generator, Repeated, Value
+from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.part_protocols import Content, Each
@@ -34,12 +35,12 @@ class Generators:
 
     def rest(self, generator: Generator, store: Store) -> Content | None:
         """The items that a generator may still yield; None where it was not started."""
-        content: Content | None = store.get(_address(generator.environment))
+        content: Content | None = store.get(GeneratorItems(generator.environment.number))
         return content
 
     def keep(self, generator: Generator, content: Content, store: Store) -> None:
         """Store the items that a generator may still yield."""
-        store.set(_address(generator.environment), content)
+        store.set(GeneratorItems(generator.environment.number), content)
 
     def run(
         self,
@@ -85,7 +86,7 @@ class Generators:
 
     def collect(self, generator: Generator, node: Node, store: Store, frame: Frame) -> Content:
         """All items of a generator, run to its end at once."""
-        key = _collected(generator.environment)
+        key = CollectedItems(generator.environment.number)
 
         def each(item: Value, layer: Store) -> list[Store]:
             layer.set(key, _appended(layer.get(key, ()), item, layer))
@@ -115,7 +116,7 @@ class Generators:
         Findings are reported up to its first item, if the item is certainly `asked` for; the later
         code may or may not have run.
         """
-        key = _collected(generator.environment)
+        key = CollectedItems(generator.environment.number)
         positions_seen: list[list[Value]] = []
         findings, ledger = self.interpreter.findings, self.interpreter.context.ledger
         with findings.until_silenced(silent=not asked) as silence, ledger.logging() as log:
@@ -181,14 +182,6 @@ class Generators:
     def changed(self, generator: Generator, change: Callable[[Value, Store], Value]) -> Generator:
         """A generator each of whose items is changed before it is yielded."""
         return replace(generator, changes=(*generator.changes, change))
-
-
-def _address(environment: Environment) -> Hashable:
-    return ("generator", environment.number)
-
-
-def _collected(environment: Environment) -> Hashable:
-    return ("collected", environment.number)
 
 
 def _appended(content: Content, item: Value, store: Store) -> Content:

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from namecheck.core.syntax import Refused, Source, parse
 from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain.cells import ModuleImport
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     Const,
@@ -65,7 +66,7 @@ class Imports:
     def environment(self, path: str, store: Store) -> Environment | None:
         """The environment of a module that was imported on this path."""
         environment = self._frames.get(path)
-        return None if environment is None or store.get(("module", path)) is None else environment
+        return None if environment is None or store.get(ModuleImport(path)) is None else environment
 
     def member(self, path: str, name: str, store: Store) -> Value | None:
         """The value of a name in a file of the program; None where the path is not of a file."""
@@ -185,7 +186,7 @@ class Imports:
             name, Environment(self.interpreter.new_address(), source.tree)
         )
         package = name if _is_package(source) else name.rpartition(".")[0]
-        store.set(("module", name), True)
+        store.set(ModuleImport(name), True)
         store.set((environment.number, "__name__"), Const(name))
         store.set((environment.number, "__package__"), Const(package))
         inner = Frame(environment)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins, merges
-from namecheck.interpreter.domain.store import Fact, Store, Written
+from namecheck.interpreter.domain.cells import Fact, Written
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
 from namecheck.interpreter.evaluation import narrowing
 from namecheck.interpreter.evaluation.frames import EarlyExits, Frame

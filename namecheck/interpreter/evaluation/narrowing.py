@@ -14,6 +14,15 @@ from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
+from namecheck.interpreter.domain.addresses import OpaqueTensor
+from namecheck.interpreter.domain.cells import (
+    FOREIGN,
+    CandidatesOf,
+    ConstantOf,
+    RankOf,
+    TensorTest,
+    Truth,
+)
 from namecheck.interpreter.domain.provenance import (
     Chain,
     Negation,
@@ -21,7 +30,7 @@ from namecheck.interpreter.domain.provenance import (
     OperatorResult,
     Result,
 )
-from namecheck.interpreter.domain.store import FOREIGN, Fact, Store
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
     Address,
@@ -120,7 +129,7 @@ def assume(
         return False
     if known is None and isinstance(value, (Opaque, TensorValue)):
         key, positive = _positive(joins.identity(value, store), truth)
-        store.set(Fact(key), positive)
+        store.set(Truth(key), positive)
         if isinstance(key, Key):
             if key.foreign:
                 store.set(FOREIGN, True)
@@ -150,12 +159,12 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
                 if isinstance(link, Key):
                     _imply(link, True, store)
         case Result("isinstance", (value, External("torch.Tensor"))) if truth:
-            store.set(Fact(("tensor", value)), True)
+            store.set(TensorTest(value), True)
 
 
 def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
     """An opaque value is, or is not, one of these constants."""
-    among: tuple[Value, ...] | None = store.get(Fact(("among", opaque)))
+    among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque))
     if truth:
         among = (
             listed_values
@@ -165,12 +174,12 @@ def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store:
     else:
         for item in listed_values:
             pair = tuple(sorted((opaque, item), key=hash))
-            store.set(Fact(Key(Operation("Eq", pair))), False)
+            store.set(Truth(Key(Operation("Eq", pair))), False)
         among = among and tuple(item for item in among if item not in listed_values)
     if among:
-        store.set(Fact(("among", opaque)), among)
+        store.set(CandidatesOf(opaque), among)
         if len(among) == 1:
-            store.set(Fact(("value", opaque)), among[0])
+            store.set(ConstantOf(opaque), among[0])
 
 
 def _listed(container: object) -> tuple[Value, ...]:
@@ -277,14 +286,14 @@ def _tensor(
 
 def tensor_address(opaque: Opaque) -> Address:
     """The address of the tensor that an unknown value is, if it is one."""
-    return ("tensor", opaque.key) if opaque.link is None else opaque.link
+    return OpaqueTensor(opaque.key) if opaque.link is None else opaque.link
 
 
 def is_tensor(opaque: Opaque, store: Store) -> bool:
     """Whether an unknown value was tested to be a tensor, or was changed in place as one."""
     if store.get(tensor_address(opaque)) is not None:
         return True
-    return store.get(Fact(("tensor", opaque.key))) is True
+    return store.get(TensorTest(opaque.key)) is True
 
 
 def _refine_rank(
@@ -297,9 +306,9 @@ def _refine_rank(
     value = None if subject is None else interpreter.evaluate(subject, store, frame)
     if isinstance(value, Opaque):
         if isinstance(left_node, ast.Call) and isinstance(left_node.func, ast.Attribute):
-            store.set(Fact(("tensor", value.key)), True)  # a value with a method `dim` is a tensor
+            store.set(TensorTest(value.key), True)  # a value with a method `dim` is a tensor
         if not is_tensor(value, store):
-            store.set(Fact(("rank", value.key)), right_node.value)
+            store.set(RankOf(value.key), right_node.value)
             return
         value = interpreter.torch.promote(value, store)
     if not isinstance(value, TensorValue):
@@ -451,7 +460,7 @@ def _refine_names(
     names = [item.value for item in listed.items if isinstance(item, Const)]
     subject = interpreter.evaluate(left_node.value, store, frame)
     if isinstance(subject, Opaque) and all(isinstance(n, (str, NoneType)) for n in names):
-        store.set(Fact(("tensor", subject.key)), True)  # few other values have such names
+        store.set(TensorTest(subject.key), True)  # few other values have such names
     tensor = _tensor(interpreter, left_node.value, store, frame)
     if tensor is None:
         return

@@ -11,8 +11,9 @@ from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
 from namecheck.interpreter.domain import class_lookup, equalities, joins
+from namecheck.interpreter.domain.cells import CandidatesOf, Truth
 from namecheck.interpreter.domain.provenance import Negation, Operation
-from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
     NONE,
@@ -424,10 +425,10 @@ def _excluded(left: Value, right: Value, store: Store) -> bool | None:
     for opaque, other in ((left, right), (right, left)):
         if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
             continue
-        among: tuple[Value, ...] | None = store.get(Fact(("among", opaque.key)))
+        among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))
         if among is not None and other not in among:
             return False
-        truth: bool | None = store.get(Fact(opaque.key))
+        truth: bool | None = store.get(Truth(opaque.key))
         if isinstance(other, Const) and truth is not None and bool(other.value) is not truth:
             return False
     return None
@@ -522,7 +523,7 @@ def _is_one_of(item: Value, known_items: tuple[Value, ...], store: Store) -> boo
     """Whether a fact restricts an opaque value to constants that are all in this list."""
     if not isinstance(item, Opaque):
         return False
-    among: tuple[Value, ...] | None = store.get(Fact(("among", item.key)))
+    among: tuple[Value, ...] | None = store.get(CandidatesOf(item.key))
     return among is not None and all(choice in known_items for choice in among)
 
 

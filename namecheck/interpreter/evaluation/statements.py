@@ -8,7 +8,8 @@ from typing import Any
 
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges
-from namecheck.interpreter.domain.store import FOREIGN, Store, common
+from namecheck.interpreter.domain.cells import FOREIGN
+from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
     NONE,
     ClassValue,
@@ -509,4 +510,4 @@ class Statements:
 
 def _is_foreign(union: Union) -> bool:
     """Whether the library version decides which alternative a value is."""
-    return any(FOREIGN.key == key for choice in union.alternatives for key, _ in choice.facts)
+    return any(fact is FOREIGN for choice in union.alternatives for fact, _ in choice.facts)

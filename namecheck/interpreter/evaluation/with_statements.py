@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from namecheck.interpreter.domain import class_lookup, merges
+from namecheck.interpreter.domain.cells import ExitKind, ExitValue
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -90,15 +91,15 @@ class WithStatements:
         those that do not reach its end.
         """
         number = self.interpreter.new_address()
-        way, brought = ("way", number), ("brought", number)
+        exit_kind, exit_value = ExitKind(number), ExitValue(number)
 
         def each(entered: Value, layer: Store) -> list[Store]:
             self._bind(with_item, entered, layer, frame)
             left = EarlyExits(frame)
             ends = within(layer)
             for kind_value, end, value in left.take():
-                end.set(way, Const(kind_value))
-                end.set(brought, value)
+                end.set(exit_kind, Const(kind_value))
+                end.set(exit_value, value)
                 ends.append(end)
             return ends
 
@@ -108,11 +109,11 @@ class WithStatements:
             return None
         through: list[Store] = []
         for end, _ in returns:
-            kind_value: Value | None = end.get(way)
+            kind_value: Value | None = end.get(exit_kind)
             if not isinstance(kind_value, Const):
                 through.append(end)
             if kind_value is not None:
-                EarlyExits(frame).put(kind_value, end, end.get(brought))
+                EarlyExits(frame).put(kind_value, end, end.get(exit_value))
         return through
 
     def _entered(self, value: Value, with_item: ast.withitem, store: Store, frame: Frame) -> Value:

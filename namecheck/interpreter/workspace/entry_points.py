@@ -10,6 +10,7 @@ from typing import Final
 from namecheck.core.tensors import Tensor
 from namecheck.core.trees import nodes
 from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.addresses import ParameterTensor
 from namecheck.interpreter.domain.provenance import Parameter
 from namecheck.interpreter.domain.scopes import decorators, is_stub
 from namecheck.interpreter.domain.store import Store
@@ -326,7 +327,7 @@ class EntryPoints:
         kind = self.interpreter.evaluate(annotation, store, frame)
         if isinstance(kind, External):
             if kind.path in ("torch.Tensor", "torch.nn.Parameter"):
-                address = ("parameter", self.interpreter.new_address())
+                address = ParameterTensor(self.interpreter.new_address())
                 return TensorValue(address, Held(Tensor()))
             name = kind.path.removeprefix("builtins.")
             if name in _NUMBERS:

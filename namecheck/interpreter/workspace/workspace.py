@@ -17,8 +17,9 @@ from typing import Any, Final, NamedTuple, Protocol
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.cells import Fact
 from namecheck.interpreter.domain.scopes import statements
-from namecheck.interpreter.domain.store import Fact, Ledger, owner_of
+from namecheck.interpreter.domain.store import Ledger, owner_of
 from namecheck.interpreter.domain.values import Environment
 from namecheck.interpreter.evaluation.context import Context, Inferences
 from namecheck.interpreter.evaluation.events import Listener
@@ -344,4 +345,4 @@ def _is_own(key: Hashable, block: Iterable[int]) -> bool:
     owner = owner_of(key)
     if isinstance(owner, int):
         return owner in block
-    return not isinstance(owner, str)
+    return isinstance(key, tuple) and not isinstance(owner, str)

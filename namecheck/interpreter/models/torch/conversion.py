@@ -15,8 +15,10 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS, Constant, Many, Maybe, Tensor
 from namecheck.interpreter.domain import device_values, equalities, joins
+from namecheck.interpreter.domain.addresses import AttributeTensor
+from namecheck.interpreter.domain.cells import RankOf
 from namecheck.interpreter.domain.provenance import OperatorResult
-from namecheck.interpreter.domain.store import Fact, Store
+from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
     Alternative,
@@ -48,7 +50,7 @@ _COUNTS: Final = frozenset(
 
 def promote(opaque: Opaque, store: Store) -> TensorValue:
     """An unknown value as the tensor that it must be."""
-    rank: int | None = store.get(Fact(("rank", opaque.key)))
+    rank: int | None = store.get(RankOf(opaque.key))
     known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
     return TensorValue(narrowing.tensor_address(opaque), Held(known))
 
@@ -128,7 +130,7 @@ def lift(
     if isinstance(answer, Many):
         return Repeated(lift(interpreter, answer.each, before, node))
     if isinstance(answer, Maybe):
-        address = ("attribute", interpreter.new_address())
+        address = AttributeTensor(interpreter.new_address())
         filled = TensorValue(
             address, Held(answer.tensor, origins.trace(interpreter, answer.tensor, before, node))
         )

@@ -19,6 +19,7 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.tensors import Constant
 from namecheck.effects.dtype import without_gradient
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.cells import DEFAULT_DTYPE
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import NONE, Const, TensorValue, Value
 from namecheck.interpreter.evaluation.frames import Call
@@ -27,7 +28,6 @@ from namecheck.interpreter.models.registry import model
 
 # The dtypes that a layer may be cast to, or made with under another default.
 LAYERS: Final = frozenset({"float32", "float64", "float16", "bfloat16"})
-_DEFAULT: Final = ("torch", "default dtype")
 
 
 class TorchDefaults:
@@ -46,7 +46,7 @@ class TorchDefaults:
             standard = replace(standard, device=device)
         if standard.dtype == STANDARD.dtype:
             return standard
-        written: Value | None = store.get(_DEFAULT)
+        written: Value | None = store.get(DEFAULT_DTYPE)
         if isinstance(written, Const) and isinstance(written.value, Constant):
             return replace(standard, dtype=written.value.name)
         return standard
@@ -75,7 +75,7 @@ def set_default_dtype(interpreter: Interpreter, call: Call) -> Value:
     """``torch.set_default_dtype(torch.float64)``."""
     dtype = call.argument(0, "d")
     _check(interpreter, dtype, dtypes.unfit, dtypes.unfit_text, call)
-    call.store.write(_DEFAULT, NONE, dtype)
+    call.store.write(DEFAULT_DTYPE, NONE, dtype)
     return NONE
 
 

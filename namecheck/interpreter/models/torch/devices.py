@@ -12,6 +12,8 @@ from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.device import asked_for
 from namecheck.interpreter.domain import device_values
+from namecheck.interpreter.domain.addresses import LayerTensor
+from namecheck.interpreter.domain.cells import DEFAULT_DEVICE, ModuleAttribute, ModuleAttributeRun
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -29,7 +31,6 @@ from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
 
-_DEFAULT: Final = ("torch", "default device")
 # The methods of a module that cast its parameters as those of a tensor do, and the arguments of
 # others that may request a dtype.
 _CASTS: Final = ("float", "double", "half", "bfloat16")
@@ -105,7 +106,7 @@ def set_default_device(interpreter: Interpreter, call: Call) -> Value:
     """``torch.set_default_device("cuda")``."""
     default = call.argument(0, "device")
     check_word(interpreter, default, call)
-    call.store.write(_DEFAULT, NONE, default)
+    call.store.write(DEFAULT_DEVICE, NONE, default)
     return NONE
 
 
@@ -136,20 +137,20 @@ class TorchDevices:
 
     def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files mention one."""
-        written: Value | None = store.get(_DEFAULT)
+        written: Value | None = store.get(DEFAULT_DEVICE)
         return fallback if written is None else self._lowered(written, store)
 
     def enter(self, value: Value, store: Store) -> Value | None:
         """``with device:`` sets the default device; the previous one, None of other contexts."""
         if not device_values.is_device(value) and not device_values.is_choice(value):
             return None
-        before: Value = store.get(_DEFAULT, NONE)
-        store.write(_DEFAULT, NONE, value)
+        before: Value = store.get(DEFAULT_DEVICE, NONE)
+        store.write(DEFAULT_DEVICE, NONE, value)
         return before
 
     def leave(self, before: Value, store: Store) -> None:
         """Restore the default device at the end of such a block."""
-        store.write(_DEFAULT, NONE, before)
+        store.write(DEFAULT_DEVICE, NONE, before)
 
     def _lowered(self, value: Value, store: Store) -> Device:
         if value == NONE:
@@ -179,7 +180,7 @@ class TorchDevices:
         device = self.interpreter.torch_defaults.at(store).device
         if isinstance(device, str):
             return Const(Constant("device", device))
-        written: Value | None = store.get(_DEFAULT)
+        written: Value | None = store.get(DEFAULT_DEVICE)
         return self.interpreter.fresh("device") if written is None else written
 
     def add_tensor(self, tensor_value: TensorValue) -> None:
@@ -218,8 +219,8 @@ class TorchDevices:
         """
         number = _root(frame)
         known = value if number is not None else self.interpreter.fresh(what)
-        store.write((f"{what} of", address), NONE, known)
-        store.write((f"{what} by", address), NONE, Const(number))
+        store.write(ModuleAttribute(what, address), NONE, known)
+        store.write(ModuleAttributeRun(what, address), NONE, Const(number))
 
     def with_module_device(self, value: Value, lowered: Any, store: Store, frame: Frame) -> Any:
         """An operand; one that belongs to a module is on the device of the module."""
@@ -275,13 +276,13 @@ class TorchDevices:
     def forget(self, address: Address, store: Store) -> None:
         """Make the device, dtype and order of a layer unknown."""
         for what in ("device", "dtype", "format"):
-            if store.get((f"{what} of", address)) is not None:
-                store.write((f"{what} of", address), NONE, NONE)
+            if store.get(ModuleAttribute(what, address)) is not None:
+                store.write(ModuleAttribute(what, address), NONE, NONE)
 
     def noted(self, what: str, address: Address, store: Store, frame: Frame) -> Value | None:
         """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""
-        noted: Value = store.get((f"{what} of", address), NONE)
-        by: Value = store.get((f"{what} by", address), NONE)
+        noted: Value = store.get(ModuleAttribute(what, address), NONE)
+        by: Value = store.get(ModuleAttributeRun(what, address), NONE)
         return noted if by == Const(_root(frame)) and noted != NONE else None
 
 
@@ -296,7 +297,4 @@ def _root(frame: Frame) -> int | None:
 
 def _owner(address: Address) -> Address:
     """The layer that a tensor is a weight of, else the owner of the address."""
-    if isinstance(address, tuple) and len(address) == 3 and address[0] == "held":
-        layer: Address = address[1]
-        return layer
-    return address
+    return address.layer if isinstance(address, LayerTensor) else address

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from namecheck.core.tensors import Tensor
+from namecheck.interpreter.domain.addresses import HeldTensor
+from namecheck.interpreter.domain.cells import TRAINING_MODE
 from namecheck.interpreter.domain.values import (
     NONE,
     BuiltinMethod,
@@ -24,8 +26,6 @@ from namecheck.interpreter.models import primitives
 from namecheck.interpreter.models.registry import method
 from namecheck.interpreter.models.torch import submodules
 
-# Changes where a module is switched to training or evaluation: its `training` may differ then.
-MODE: Final = ("modules", "training")
 _MOVING: Final = (
     *("to", "cpu", "cuda", "xpu", "to_empty"),
     *("float", "double", "half", "bfloat16", "type"),
@@ -68,7 +68,7 @@ def load_state_dict(interpreter: Interpreter, receiver: Value, call: Call) -> Va
 @method(TorchModule, "train", "eval")
 def train(interpreter: Interpreter, receiver: Value, call: Call) -> Value:
     """``module.train()``: the attribute `training` may differ from here on."""
-    call.store.set(MODE, Const(interpreter.new_address()))
+    call.store.set(TRAINING_MODE, Const(interpreter.new_address()))
     return receiver
 
 
@@ -181,4 +181,4 @@ def named_tensors(interpreter: Interpreter, receiver: Value, call: Call) -> Valu
 
 def _any_tensor(interpreter: Interpreter) -> TensorValue:
     """An unknown parameter or buffer: it may be any of the module's."""
-    return TensorValue(("held", interpreter.new_address()), Held(Tensor()))
+    return TensorValue(HeldTensor(interpreter.new_address()), Held(Tensor()))

@@ -10,6 +10,8 @@ from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
 from namecheck.interpreter.domain import class_lookup, joins, merges
+from namecheck.interpreter.domain.addresses import LayerTensor
+from namecheck.interpreter.domain.cells import TRAINING_MODE
 from namecheck.interpreter.domain.provenance import Training
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -36,7 +38,6 @@ from namecheck.interpreter.models import primitives, registry
 from namecheck.interpreter.models.registry import BaseModel, base, base_family
 from namecheck.interpreter.models.standard_library.builtins import containers
 from namecheck.interpreter.models.torch import submodules
-from namecheck.interpreter.models.torch.module_methods import MODE
 from namecheck.operators import signatures
 
 # How many rounds the layers of a sequence of unknown length are followed.
@@ -72,7 +73,7 @@ class TorchNN:
             return value
         address = value.address if isinstance(value, (Instance, TorchModule)) else None
         if name == "training":
-            return Opaque(Training(address, store.get(MODE)), "bool")
+            return Opaque(Training(address, store.get(TRAINING_MODE)), "bool")
         if name == submodules.ATTRIBUTE and isinstance(value, Instance):
             return submodules.by_attribute(value, store)
         return self._of_layer(value, name, store) if isinstance(value, TorchModule) else None
@@ -86,7 +87,7 @@ class TorchNN:
             if condition and settings.get(condition, UNKNOWN) is not True:
                 return NONE if settings.get(condition) is False else None
             dims = Dims(tuple(_dim(word, settings) for word in sizes.split()))
-            return TensorValue(("held", nn_module.address, name), Held(Tensor(dims)))
+            return TensorValue(LayerTensor(nn_module.address, name), Held(Tensor(dims)))
         setting = settings.get(name, UNKNOWN)
         return Const(setting) if isinstance(setting, (bool, int, Expression)) else None
 

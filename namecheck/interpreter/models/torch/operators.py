@@ -17,6 +17,7 @@ from namecheck.core.sizes import Expression
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Many, Maybe, Tensor
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.addresses import AttributeTensor
 from namecheck.interpreter.domain.provenance import OperatorResult
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -263,7 +264,7 @@ class TorchOperators:
             if _may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
                 return replace(tensor_value, address=Picked((source,), number, number))
         elif self.has(operator, "a"):
-            return replace(tensor_value, address=("attribute", number))
+            return replace(tensor_value, address=AttributeTensor(number))
         return tensor_value
 
     def _infer(

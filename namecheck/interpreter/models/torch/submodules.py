@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.addresses import Submodules
 from namecheck.interpreter.domain.provenance import Text
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -37,7 +38,7 @@ def by_attribute(module: Instance, store: Store) -> DictValue:
     stored: Value | None = store.get((module.address, ATTRIBUTE))
     if isinstance(stored, DictValue):
         return stored
-    return DictValue(("submodules", module.address), Entries())
+    return DictValue(Submodules(module.address), Entries())
 
 
 def names(module: Instance, store: Store) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain.cells import EnumerateIndex
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     FALSE,
@@ -69,7 +70,7 @@ def _unasked_generator(interpreter: Interpreter, value: Value, call: Call) -> Ge
 
 def _numbering(interpreter: Interpreter, start: Value) -> Callable[[Value, Store], Value]:
     """The change that numbers the items of a generator; its counter is in the store."""
-    key = ("enumerated", interpreter.new_address())
+    key = EnumerateIndex(interpreter.new_address())
 
     def number(element: Value, store: Store) -> Value:
         index: Value = store.get(key, start)

@@ -1,0 +1,50 @@
+"""The addresses of what the program did not make itself; of what it makes they are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from namecheck.core.dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueTensor:
+    """The tensor that an opaque value is, by its key."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterTensor:
+    """A tensor that unknown code gives for a parameter."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeTensor:
+    """A tensor that is read of another: it may be one that was read before."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTensor:
+    """Any one of the parameters and buffers of a module."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTensor:
+    """A parameter or buffer of a layer of torch."""
+
+    layer: Hashable
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submodules:
+    """The dict of the submodules of a module."""
+
+    module: Hashable
