@@ -13,10 +13,10 @@ from namecheck import project
 from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Finding, Kind, register
+from namecheck.core.stamps import stamp_of
 from namecheck.project import Entry, settings
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings, SettingsError
-from namecheck.project.stamps import stamp_of
 from namecheck_mypy.asked import asks, names_asked
 from namecheck_mypy.diagnostics import Diagnostic, Diagnostics
 from namecheck_mypy.whole_files import is_left_out

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, Final
 
-from namecheck.project.stamps import YOUNG, stamp, youngest
+from namecheck.core.stamps import YOUNG, stamp, youngest
 from namecheck_mypy.diagnostics import StoredDiagnostics
 from namecheck_mypy.versions import engine
 

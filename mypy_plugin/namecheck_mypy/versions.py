@@ -8,7 +8,7 @@ import sys
 from functools import cache
 
 import namecheck
-from namecheck.project.stamps import sources, stamp
+from namecheck.core.stamps import sources, stamp
 from namecheck.version import VERSION
 
 PACKAGES = tuple(os.path.dirname(file) for file in (str(namecheck.__file__), __file__))

@@ -166,7 +166,7 @@ def _called(name: Name, expression: Expression | None) -> Dimension:
     return Dimension(None, expression or expressions.read(text))
 
 
-_MARKS: Final = re.compile(r"[#*?_]*")
+_MARKS: Final = r"[#*?_]*"
 
 
 @cache
@@ -204,7 +204,7 @@ def _item(written: str) -> Item:
         return Several()
     if "," in written and "(" not in written:
         raise AnnotationError("dimensions are separated by spaces, not by commas")
-    marks = _MARKS.match(written)
+    marks = re.match(_MARKS, written)
     assert marks is not None
     # A name may begin with an underscore only where it is ignored.
     mark, rest = marks[0], written[marks.end() :]

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from namecheck.cli.verbs import Verb
 
-_OBJECTS_BETWEEN_COLLECTIONS = 20_000
-"""Garbage in cycles is rare here: the usual 700 are a tenth of a start, and free nothing."""
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
@@ -26,10 +23,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(words) == ["--version"]:
         print(_versions())
         return 0
-    if argv is None:
-        import gc
-
-        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     from namecheck.cli import verbs
     from namecheck.cli.console import WRONG
 

@@ -8,7 +8,6 @@ UNKNOWN.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Hashable
 from functools import cache
@@ -48,8 +47,8 @@ TYPES: Final = (
 """The types of devices in torch's own order, as its message lists them."""
 
 _KNOWN: Final = frozenset(TYPES.split(", "))
-_FORM: Final = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?")
-_INDEXED: Final = re.compile(r"([a-z]+)[ _-]?:? ?(\d+)")
+_FORM: Final = r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?"
+_INDEXED: Final = r"([a-z]+)[ _-]?:? ?(\d+)"
 
 
 def parted(device: str) -> tuple[str, int | None]:
@@ -60,7 +59,7 @@ def parted(device: str) -> tuple[str, int | None]:
 
 def is_word(text: object) -> bool:
     """Whether a value is a string for a device of a type that torch knows."""
-    match = _FORM.fullmatch(text) if isinstance(text, str) else None
+    match = re.fullmatch(_FORM, text) if isinstance(text, str) else None
     return match is not None and match[1] in _KNOWN
 
 
@@ -72,7 +71,7 @@ def refusal(word: str) -> Contradiction | None:
     """
     if not word:
         return _refused("Device string must not be empty", None)
-    match = _FORM.fullmatch(word)
+    match = re.fullmatch(_FORM, word)
     near = nearest(word)
     if match is None:
         return _refused(f"Invalid device string: '{word}'", near)
@@ -118,7 +117,7 @@ def twice(word: str) -> Contradiction | None:
 def nearest(word: str) -> str | None:
     """The device with the most similar spelling; None where none is close."""
     text = word.strip().lower()
-    joined = _INDEXED.fullmatch(text)
+    joined = re.fullmatch(_INDEXED, text)
     kind, index = (joined[1], f":{int(joined[2])}") if joined else (text.partition(":")[0], "")
     if kind not in _KNOWN:
         kind = _ALIASES.get(kind) or _like(kind) or ""
@@ -129,6 +128,8 @@ _ALIASES: Final = {"gpu": "cuda", "nvidia": "cuda", "cup": "cpu"}
 
 
 def _like(kind: str) -> str | None:
+    import difflib
+
     close = difflib.get_close_matches(kind, ("cuda", "cpu", "mps", "meta", "xpu"), 1, 0.74)
     return close[0] if close else None
 

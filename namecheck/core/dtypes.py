@@ -6,7 +6,6 @@ is a function of single dtypes; `each` applies it to all that are possible.
 
 from __future__ import annotations
 
-import difflib
 import enum
 import itertools
 import math
@@ -199,10 +198,8 @@ def missing(word: str) -> Contradiction | None:
 
 # Dtypes of torch that the document does not list; there may be more.
 _FURTHER: Final = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8))
-_LOOKS: Final = re.compile(
-    r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])|float(8_e(4m3|5m2|8m0)|4_e2m1)\w*"
-)
-_WIDE: Final = re.compile(r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)")  # q: quantized
+_LOOKS: Final = r"(bfloat|u?int|float|complex)([1-9]\d+|[3579])|float(8_e(4m3|5m2|8m0)|4_e2m1)\w*"
+_WIDE: Final = r"(?P<word>[a-pr-z][a-z]+)(8|16|32|64|128)"  # q: quantized
 _STEMS: Final = ("float", "bfloat", "int", "uint", "complex")
 
 
@@ -225,8 +222,10 @@ _SLIPS: Final = frozenset(
 @cache
 def _is_meant_for_one(word: str) -> bool:
     """Whether a word is a misspelling of a dtype: ``float23``, ``flaot32``, ``dobule``."""
-    wide = _WIDE.fullmatch(word)
-    return bool(word in _SLIPS or _LOOKS.fullmatch(word)) or (
+    import difflib
+
+    wide = re.fullmatch(_WIDE, word)
+    return bool(word in _SLIPS or re.fullmatch(_LOOKS, word)) or (
         wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
     )
 
@@ -240,6 +239,8 @@ def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction
 
 def nearest(word: str) -> str | None:
     """The dtype, or alias of a dtype, with the most similar spelling."""
+    import difflib
+
     close = difflib.get_close_matches(word, [*KINDS, *ALIASES], 1)
     return close[0] if close else None
 

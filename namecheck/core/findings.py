@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
@@ -195,6 +194,8 @@ def register() -> Mapping[str, Code]:
     The texts are in ``codes.toml``, those of the lints in their files. These are not imported for
     that, because a lint imports the interpreter.
     """
+    import tomllib
+
     here = os.path.dirname(__file__)
     with open(os.path.join(here, "codes.toml"), "rb") as file:
         rows = tomllib.load(file)
@@ -221,7 +222,7 @@ def lint_codes(folder: str) -> Iterator[Code]:
     for name in modules_in([folder]):
         filename = f"{name}.py"
         with open(os.path.join(folder, filename), encoding="utf-8") as file:
-            lint = _LINT.match(file.read())
+            lint = re.match(_LINT, file.read())
         if lint is None:
             raise RegisterError(
                 f"{filename}: a lint begins with a docstring of a sentence, an explanation, "
@@ -233,11 +234,10 @@ def lint_codes(folder: str) -> Iterator[Code]:
         yield Code(code, readable, Kind.LINT, lint["summary"], explanation, bad, good)
 
 
-_LINT: Final = re.compile(
-    r'''"""(?P<summary>[^\n]+)\n\n(?P<explanation>.+?)\n\n'''
+_LINT: Final = (
+    r'''(?sm)"""(?P<summary>[^\n]+)\n\n(?P<explanation>.+?)\n\n'''
     r'''Bad:\n\n(?P<bad> .+?)\n\nGood:\n\n(?P<good> .+?)\n"""\n'''
-    r""".*?^CODE: Final = "(?P<code>NC\d{3})"$""",
-    re.DOTALL | re.MULTILINE,
+    r""".*?^CODE: Final = "(?P<code>NC\d{3})"$"""
 )
 
 

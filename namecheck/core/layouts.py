@@ -6,7 +6,6 @@ are not 0, with their indices. The abstract layout of a tensor is one of these, 
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from typing import Final
 
@@ -29,6 +28,8 @@ _CLOSE: Final = 0.85
 @cache
 def nearest(word: str) -> str | None:
     """The layout or memory format with the most similar spelling."""
+    import difflib
+
     close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
     return close[0] if close else None
 

@@ -122,13 +122,13 @@ def scoped(name: str, scope: int) -> str:
 
 
 _SCOPE: Final = "·"
-_SCOPES: Final = re.compile(f"{_SCOPE}([0-9]+)")
+_SCOPES: Final = f"{_SCOPE}([0-9]+)"
 _SEVERAL: Final = "several"
 
 
 def is_scoped(text: str, scope: int) -> bool:
     """Whether an axis name in a text belongs to a scope."""
-    return str(scope) in _SCOPES.findall(text)
+    return str(scope) in re.findall(_SCOPES, text)
 
 
 def is_foreign(name: Name) -> bool:
@@ -143,7 +143,7 @@ def unscoped(name: str, scope: int) -> str:
 
 def bare(text: str) -> str:
     """A text whose axes have the names that their author wrote, without scopes."""
-    return _SCOPES.sub("", text) if _SCOPE in text else text
+    return re.sub(_SCOPES, "", text) if _SCOPE in text else text
 
 
 def word(name: Name) -> str | None:
@@ -172,7 +172,7 @@ def _scope(axis: Axis) -> str:
     """The scope of an axis: "" for the code being read, a fixed word for several scopes."""
     if _is_unscoped(axis):
         return ""
-    found = {"".join(_SCOPES.findall(factor)[:1]) for factor in axis.factors}
+    found = {"".join(re.findall(_SCOPES, factor)[:1]) for factor in axis.factors}
     return found.pop() if len(found) == 1 else _SEVERAL
 
 
@@ -275,12 +275,12 @@ def _numbers(word: str, axes: Sequence[Axis]) -> Iterator[int]:
     return (number for number in count(1) if number not in told)
 
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*\Z"
 
 
 def check_label(label: str) -> None:
     """Refuse a label that is no identifier (recorded: ``''``, ``'1a'``, ``'N C'``, ``'é'``)."""
-    if not _IDENTIFIER.match(label):
+    if not re.match(_IDENTIFIER, label):
         raise Contradiction(
             "NC105",
             "Invalid name: a valid identifier contains only digits, alphabetical characters, "

@@ -11,7 +11,6 @@ test_dtype_rows.py compare all of it with torch 2.13.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -240,6 +239,8 @@ _OF_CLASSES: Final = MappingProxyType(
 def _check_class(word: str) -> None:
     """Refuse a string that is a misspelling of an old class, or certainly none."""
     module, _, name = word.rpartition(".")
+    import difflib
+
     near = difflib.get_close_matches(name, _OF_CLASSES, 1, _CLOSE) if module == "torch" else ()
     if near and not name.startswith("Q"):  # quantized
         text, help_ = f"invalid type: '{word}'", f"Did you mean 'torch.{near[0]}'?"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.findings import Finding, Kind, register
+from namecheck.core.stamps import stamp_of
 from namecheck.project import settings as configuration
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.gathering import Gathering, is_excluded
 from namecheck.project.reach import leading, scan
 from namecheck.project.removed_api import reported
 from namecheck.project.settings import Settings
-from namecheck.project.stamps import stamp_of
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 
 if TYPE_CHECKING:

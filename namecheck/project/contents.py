@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from namecheck.project import stamps
+from namecheck.core import stamps
 from namecheck.project.paths import relative
 
 _FOLDER: Final = b"folder"

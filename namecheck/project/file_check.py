@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import os
-import traceback
 from collections.abc import Mapping
 from typing import Final
 
@@ -212,6 +211,8 @@ def _fault(source: Source, error: Exception) -> Finding:
         raise error
     if isinstance(error, RecursionError) and _depth(source.tree) >= _DEEP:
         return syntax.too_deep(source.filename, TOP, "the analysis runs out of stack")
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
     text = " ".join(f"{type(error).__name__}: {error}".split())

@@ -31,14 +31,14 @@ _STATEMENT: Final = (
     rb"[ \t]*(?:from~+(\.*)~*([\w.]*)~+import~*(\([^)]*\)|(?:\\\r?\n|[^\n#;])*)"
     rb"|import~+([\w.]+(?:~*(?:as~+\w+)?~*,~*[\w.]+)*))"
 ).replace(b"~", _BLANK)
-_IMPORT: Final = re.compile(rb"^" + _STATEMENT, re.MULTILINE)
+_IMPORT: Final = rb"^" + _STATEMENT
 # A search for imports anywhere takes three times as long, and few files have one inside a line.
-_INNER_IMPORT: Final = re.compile(rb"(?:^|[;:])" + _STATEMENT, re.MULTILINE)
+_INNER_IMPORT: Final = rb"(?:^|[;:])" + _STATEMENT
 _INNER: Final = tuple(
     mark + word for mark in (b"; ", b";", b": ") for word in (b"from ", b"import ")
 )
-_WORD: Final = re.compile(r"\w+")
-_DOTTED: Final = re.compile(r"[\w.]+")
+_WORD: Final = r"\w+"
+_DOTTED: Final = r"[\w.]+"
 
 NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 """No contents that differ from those on the disk."""
@@ -123,9 +123,9 @@ class ProjectFiles:
 
     def _imported(self, location: str, data: bytes) -> Iterator[str | None]:
         pattern = _INNER_IMPORT if any(inner in data for inner in _INNER) else _IMPORT
-        for dots, module, names, plain in pattern.findall(data):
+        for dots, module, names, plain in re.findall(pattern, data, re.MULTILINE):
             if plain:
-                for dotted in _DOTTED.findall(plain.decode("utf-8", "replace")):
+                for dotted in re.findall(_DOTTED, plain.decode("utf-8", "replace")):
                     yield self.find(location, 0, dotted)
                 continue
             module_location = self.find(location, len(dots), module.decode("utf-8", "replace"))
@@ -133,7 +133,7 @@ class ProjectFiles:
             if module_location is not None and (
                 module_location.endswith(_INIT) or not module_location.endswith(".py")
             ):
-                for word in _WORD.findall(names.decode("utf-8", "replace")):
+                for word in re.findall(_WORD, names.decode("utf-8", "replace")):
                     yield self.member(module_location, word)
 
     # Names

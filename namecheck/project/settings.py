@@ -296,26 +296,26 @@ def read(data: bytes, path: str) -> Settings | None:
 
 
 _WITHOUT_NAMES: Final = (2, 13)
-_REQUIREMENT: Final = re.compile(r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)")
-_LOWEST: Final = re.compile(r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?")
-_BOUND: Final = re.compile(r"(?:>=?|<=?|==|~=|\^)\s*\d")
+_REQUIREMENT: Final = r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*\(?(?P<versions>[^;)]*)"
+_LOWEST: Final = r"(?:>=|==|~=|>|\^)\s*(\d+)(?:\.(\d+))?"
+_BOUND: Final = r"(?:>=?|<=?|==|~=|\^)\s*\d"
 
 
 def requires(requirement: str, version: tuple[int, int]) -> bool:
     """Whether a requirement (``torch>=2.13,<3``) needs at least this version of torch."""
-    match = _REQUIREMENT.fullmatch(requirement.partition(";")[0])
-    lowest = _LOWEST.findall(match["versions"]) if match else ()
+    match = re.fullmatch(_REQUIREMENT, requirement.partition(";")[0])
+    lowest = re.findall(_LOWEST, match["versions"]) if match else ()
     return any((int(major), int(minor or 0)) >= version for major, minor in lowest)
 
 
 def _torch_of(pyproject: Mapping[str, Any]) -> str:
     """The torch versions that a project depends on, from its own pyproject.toml."""
     for requirement in _items(_within(pyproject, "project", "dependencies")):
-        if isinstance(requirement, str) and (match := _REQUIREMENT.match(requirement)):
+        if isinstance(requirement, str) and (match := re.match(_REQUIREMENT, requirement)):
             return match["versions"].strip()
     requirement = _within(pyproject, "tool", "poetry", "dependencies", "torch")
     versions = requirement.get("version") if isinstance(requirement, dict) else requirement
-    return versions if isinstance(versions, str) and _BOUND.match(versions) else ""
+    return versions if isinstance(versions, str) and re.match(_BOUND, versions) else ""
 
 
 def _within(value: Any, *keys: str) -> Any:
@@ -330,7 +330,7 @@ def _items(value: Any) -> list[Any]:
 
 def _versions(value: Any) -> str:
     text = _string(value)
-    if not _BOUND.match(text):
+    if not re.match(_BOUND, text):
         raise ValueError(f'versions like ">=2.13" are wanted, not {_shown(value)}')
     return text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Entry(NamedTuple):
     """One file to check; `location` is absolute, `refusal` says why it cannot be opened.
 
-    `stamp` is that of the file (`namecheck.project.stamps`) when the folder was read.
+    `stamp` is that of the file (`namecheck.core.stamps`) when the folder was read.
     """
 
     path: str

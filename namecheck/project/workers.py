@@ -7,17 +7,18 @@ process, until the file that kills it is alone and becomes a finding NC005.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.project import file_check
 from namecheck.project.file_check import Checker
 from namecheck.project.files import NOTHING, Reads
 from namecheck.project.tasks import Outcome, Task
+
+# A run in one process does without these: they load half of the standard library.
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -65,6 +66,9 @@ def _one_by_one(tasks: Sequence[Task], progress: Progress, checker: Checker) -> 
 def _in_parallel(
     tasks: Sequence[Task], progress: Progress, processors: int, counting: bool
 ) -> list[Outcome]:
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
     groups = _grouped(tasks, processors)
     outcomes_by_group: dict[int, list[Outcome]] = {}
     done = 0
@@ -93,6 +97,8 @@ def _in_parallel(
 
 
 def _ignore_interrupts() -> None:
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -123,6 +129,9 @@ def _checker(counting: bool) -> Checker:
 
 
 def _alone(group: list[Task], counting: bool) -> list[Outcome]:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
             return pool.submit(_check, group, counting).result()

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from itertools import takewhile, zip_longest
 from typing import Final
@@ -72,6 +71,8 @@ def _changed(
 
     Each has the number of letters that it shares with its counterpart.
     """
+    import difflib
+
     matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         if tag != "equal":

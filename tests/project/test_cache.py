@@ -16,9 +16,10 @@ import pytest
 import namecheck
 from namecheck import project
 from namecheck.cli import main
+from namecheck.core import stamps
 from namecheck.core.semantics import Semantics
 from namecheck.interpreter.workspace import analysis
-from namecheck.project import Result, Walk, contents, stamps
+from namecheck.project import Result, Walk, contents
 from namecheck.project.cache import FILE, FOLDER, Cache
 from namecheck.project.settings import Settings
 from tests.benchmarks import projects

@@ -17,9 +17,10 @@ import pytest
 import namecheck
 from namecheck import project
 from namecheck.cli import main
+from namecheck.core import stamps
 from namecheck.core.findings import register
 from namecheck.interpreter.workspace import analysis
-from namecheck.project import Result, Walk, contents, paths, stamps
+from namecheck.project import Result, Walk, contents, paths
 from namecheck.project.cache import FILE, FOLDER, Cache
 from namecheck.project.files import ProjectFiles
 from tests.benchmarks import projects

@@ -144,11 +144,11 @@ def _status(arguments: argparse.Namespace, run: CheckRun, status: int, *, wrong:
 
 
 def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
+    if arguments.no_cache or arguments.statistics:
+        return None
     from namecheck.project.cache import FOLDER, Cache
     from namecheck.project.settings import project_root
 
-    if arguments.no_cache or arguments.statistics:
-        return None
     folder = arguments.cache_dir or settings.cache_dir
     return Cache(folder or os.path.join(project_root("."), FOLDER))
 

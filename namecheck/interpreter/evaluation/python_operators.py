@@ -108,7 +108,7 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 _BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
 _BIG: Final = 1 << 16
-_WIDE: Final = re.compile(r"\d{5}|\*")
+_WIDE: Final = r"\d{5}|\*"
 
 
 def apply(
@@ -230,7 +230,7 @@ def too_big(values: Sequence[Any]) -> bool:
 
 def too_wide(template: str) -> bool:
     """Whether a template has fields wider than is worth formatting."""
-    return _WIDE.search(template) is not None
+    return re.search(_WIDE, template) is not None
 
 
 def _on_constants(name: str, constants: list[Any], store: Store) -> Value:

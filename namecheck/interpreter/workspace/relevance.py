@@ -172,14 +172,14 @@ def _note(node: ast.AST, words: set[str], binds: set[str]) -> None:
     elif isinstance(node, ast.keyword) and node.arg:
         words.add(node.arg)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if node.value == "names" or ("[" in node.value and _QUOTED.search(node.value)):
+        if node.value == "names" or ("[" in node.value and re.search(_QUOTED, node.value)):
             words.add("names")
     elif isinstance(node, ast.Subscript) and _declares(node):
         words.add("names")
 
 
 _ANNOTATIONS: Final = frozenset({*DTYPES, "Annotated"})
-_QUOTED: Final = re.compile(rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\[")
+_QUOTED: Final = rf"\b(?:{'|'.join(sorted(_ANNOTATIONS))})\["
 
 
 def _declares(subscript: ast.Subscript) -> bool:

@@ -144,17 +144,16 @@ def _left_open(checked: str, running: str) -> Defaults:
     """The defaults that the texts of two files leave open."""
     texts = {checked, running}
     autocast = any("autocast" in text for text in texts)
-    default = LAYERS if any(map(_OF_DTYPES.search, texts)) else STANDARD.dtype
-    device = UNKNOWN if any(map(_OF_DEVICES.search, texts)) else STANDARD.device
+    default = LAYERS if any(re.search(_OF_DTYPES, text) for text in texts) else STANDARD.dtype
+    device = UNKNOWN if any(re.search(_OF_DEVICES, text) for text in texts) else STANDARD.device
     return Defaults(default, autocast, device)
 
 
-_OF_DTYPES: Final = re.compile(r"set_default_(?:dtype|tensor_type)")
+_OF_DTYPES: Final = r"set_default_(?:dtype|tensor_type)"
 # The calls that set the default device, here or in a block: a context that is a call of a device.
-_OF_DEVICES: Final = re.compile(
-    r"set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
-    r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)",
-    re.MULTILINE,
+_OF_DEVICES: Final = (
+    r"(?m)set_default_device|set_default_tensor_type|DeviceContext|init_empty_weights"
+    r"|(?:^[ \t]*(?:async[ \t]+)?with\b|enter_context\()[^\n]*(?<!cuda\.)\bdevice\b(?!=|\.type)"
 )
 
 
