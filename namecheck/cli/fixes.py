@@ -96,6 +96,8 @@ def check_flags(arguments: argparse.Namespace, output_format: Format) -> None:
     """Raise `Usage` for flags that exclude each other."""
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise Usage("--unsafe-fixes goes with --fix or --diff")
+    if arguments.shard is not None and are_wanted(arguments):
+        raise Usage("--shard does not go with --fix, --diff and --add-ignore")
     if arguments.statistics and are_wanted(arguments):
         raise Usage("--statistics does not go with fixes")
     if arguments.explain and not output_format.fix_budget:

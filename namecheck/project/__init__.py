@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass, replace
@@ -20,6 +20,7 @@ from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 if TYPE_CHECKING:
     from namecheck.interpreter.workspace.analysis import Statistics
     from namecheck.project.cache import Cache
+    from namecheck.project.shards import Shard
 
 __all__ = ["Entry", "Result", "Walk", "check", "check_text", "is_excluded", "tasks_of"]
 
@@ -153,28 +154,68 @@ def check(
     counting: bool = False,
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
+    shard: Shard | None = None,
 ) -> Result:
     """Check all files; `progress` is called with the number of checked files and of all files.
 
     `jobs` is the number of processes, by default one for each processor. Files with an outcome in
     the `cache` are not checked again. An `overlay`, contents of files by location that replace
     those on the disk, excludes a cache. With `counting` the tensor expressions are counted. The
-    files that are read are added to `reads`.
+    files that are read are added to `reads`. With a `shard` only its files are checked, and its
+    part of the findings is reported.
     """
     files = ProjectFiles(overlay, reads)
     tasks = tasks_of(entries, files)
-    remembered: Sequence[Outcome | None] = (
-        [None] * len(tasks) if cache is None else cache.get(tasks)
-    )
-    stale = [task for task, outcome in zip(tasks, remembered, strict=True) if outcome is None]
-    report_progress = progress or (lambda done, total: None)
-    fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads))
-    outcomes = [next(fresh) if outcome is None else outcome for outcome in remembered]
+
+    def checked(chosen: Sequence[Task]) -> list[Outcome]:
+        remembered: Sequence[Outcome | None] = (
+            [None] * len(chosen) if cache is None else cache.get(chosen)
+        )
+        stale = [task for task, outcome in zip(chosen, remembered, strict=True) if outcome is None]
+        report_progress = progress or (lambda done, total: None)
+        fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads))
+        return [next(fresh) if outcome is None else outcome for outcome in remembered]
+
+    if shard is not None:
+        return _part(entries, tasks, shard, counting, files, checked)
+    outcomes = checked(tasks)
     gathering = Gathering(entries, outcomes)
-    unparsed = sum(not outcome.parsed for outcome in outcomes)
     statistics = gathering.statistics() if counting else None
     findings = reported(gathering.findings(), entries, files.read)
-    return Result(findings, len(outcomes), unparsed, statistics)
+    return Result(findings, len(outcomes), _unparsed(outcomes), statistics)
+
+
+def _part(
+    entries: Sequence[Entry],
+    tasks: Sequence[Task],
+    shard: Shard,
+    counting: bool,
+    files: ProjectFiles,
+    checked: Callable[[Sequence[Task]], list[Outcome]],
+) -> Result:
+    """The result of one shard of a run."""
+    from namecheck.project.shards import further
+
+    members = shard.members(entries)
+    own = [task for task in tasks if task.entry.location in members]
+    outcomes = dict(zip((task.entry.location for task in own), checked(own), strict=True))
+
+    def gathered() -> Gathering:
+        return Gathering(entries, [outcomes.get(one.location, Outcome()) for one in entries])
+
+    gathering = gathered()
+    statistics = gathering.statistics() if counting else None
+    unparsed = _unparsed(outcomes.values())
+    others = [task for task in tasks if task.entry.location not in members]
+    if more := further(others, gathering.shared(), files):
+        outcomes.update(zip((task.entry.location for task in more), checked(more), strict=True))
+        gathering = gathered()
+    findings = reported(gathering.findings(members), entries, files.read)
+    return Result(findings, len(own), unparsed, statistics)
+
+
+def _unparsed(outcomes: Iterable[Outcome]) -> int:
+    return sum(not outcome.parsed for outcome in outcomes)
 
 
 def _made(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from namecheck.core import syntax
 from namecheck.core.dataclasses import replace
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from namecheck.interpreter.workspace.analysis import Statistics
 
 
+_Candidate: TypeAlias = tuple[str, Finding]
+"""A finding with the file whose analysis found it."""
+
+
 class Gathering:
     """The outcomes of a run, by the files that contain the findings."""
 
@@ -29,34 +33,61 @@ class Gathering:
             entry.location: outcome.comments
             for entry, outcome in zip(entries, outcomes, strict=True)
         }
-        self._by_file: dict[str, list[tuple[bool, Finding]]] = {loc: [] for loc in self._paths}
+        self._by_file: dict[str, list[_Candidate]] = {loc: [] for loc in self._paths}
         self._statistics = [o.statistics for o in outcomes if o.statistics is not None]
-        strangers: dict[str, list[tuple[bool, Finding]]] = {}
+        strangers: dict[str, list[_Candidate]] = {}
         for entry, outcome in zip(entries, outcomes, strict=True):
             for finding in outcome.findings:
                 place = finding.filename
                 if place in self._by_file:
-                    self._by_file[place].append((place != entry.location, finding))
+                    self._by_file[place].append((entry.location, finding))
                 elif not is_excluded(place, entry.settings):
-                    strangers.setdefault(place, []).append((True, finding))
+                    strangers.setdefault(place, []).append((entry.location, finding))
                     self._settings.setdefault(place, entry.settings)
         self._by_file.update(sorted(strangers.items()))
 
-    def findings(self) -> Iterator[Finding]:
-        """The findings to report, file by file."""
+    def findings(self, analysed: Collection[str] | None = None) -> Iterator[Finding]:
+        """The findings to report, file by file; only those from the analysis of some files."""
         for location, candidates in self._by_file.items():
-            comments = self._comments.get(location)
+            comments = self._comments_of(location)
             if not candidates and (comments is None or not comments.suppressions):
                 continue
-            settings = self._settings[location]
-            selected = settings.selected_in(self._shown(location))
-            findings = [finding for finding in _once(candidates) if finding.code in selected]
-            if comments is None and location not in self._comments:
-                comments = _comments_in(location)
+            selected = self._settings[location].selected_in(self._shown(location))
+            origins = {
+                finding: origin for origin, finding in _once(candidates) if finding.code in selected
+            }
+            findings = [*origins]
             if comments is not None and comments.suppressions:
                 findings = suppress(comments, findings, selected)
+            # What is said of the comments of a file comes from its own analysis.
+            own = location if location in self._paths else candidates[0][0]
             for finding in sorted(findings, key=lambda finding: (finding.span, finding.code)):
-                yield self._relative(finding)
+                if analysed is None or origins.get(finding, own) in analysed:
+                    yield self._relative(finding)
+
+    def shared(self) -> set[str]:
+        """The files of which the findings depend on the analyses of further files.
+
+        These are the files with findings of other files, and those with comments that suppress
+        nothing as yet.
+        """
+        files = {
+            location
+            for location, candidates in self._by_file.items()
+            if any(origin != location for origin, _ in candidates)
+        }
+        for location, comments in self._comments.items():
+            if comments is not None and comments.suppressions and location not in files:
+                selected = self._settings[location].selected_in(self._shown(location))
+                findings = [finding for _, finding in _once(self._by_file[location])]
+                if any(one.code == "NC010" for one in suppress(comments, findings, selected)):
+                    files.add(location)
+        return files
+
+    def _comments_of(self, location: str) -> Comments | None:
+        if location in self._comments:
+            return self._comments[location]
+        return _comments_in(location)
 
     def statistics(self) -> Statistics:
         """The tensor expressions of all files."""
@@ -89,19 +120,20 @@ class Gathering:
         return tuple(replace(place, filename=self._shown(place.filename)) for place in related)
 
 
-def _once(candidates: Iterable[tuple[bool, Finding]]) -> Iterator[Finding]:
+def _once(candidates: Iterable[_Candidate]) -> Iterator[_Candidate]:
     """Each finding once: from the check of its own file, else by the shortest chain of calls."""
-    best: dict[object, Finding] = {}
-    for _, finding in sorted(candidates, key=_way):
+    best: dict[object, _Candidate] = {}
+    for candidate in sorted(candidates, key=_way):
+        finding = candidate[1]
         note = register()[finding.code].kind is Kind.NOTE
-        best.setdefault((finding.span, finding.code, note and finding.message), finding)
+        best.setdefault((finding.span, finding.code, note and finding.message), candidate)
     yield from best.values()
 
 
-def _way(candidate: tuple[bool, Finding]) -> tuple[object, ...]:
-    foreign, finding = candidate
+def _way(candidate: _Candidate) -> tuple[object, ...]:
+    origin, finding = candidate
     places = tuple((place.filename, place.span) for place in finding.related)
-    return foreign, len(places), places, finding.message
+    return origin != finding.filename, len(places), places, finding.message, origin
 
 
 def is_excluded(location: str, settings: Settings) -> bool:

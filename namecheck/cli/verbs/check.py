@@ -32,6 +32,7 @@ from namecheck.report import formats
 if TYPE_CHECKING:
     from namecheck.project.cache import Cache
     from namecheck.project.settings import Settings
+    from namecheck.project.shards import Shard
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +74,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the number of processes (default: one for each processor)",
     )
     parser.add_argument(
+        "--shard",
+        type=_shard,
+        metavar="I/N",
+        help="check part I of N only: all parts together report what a whole run reports",
+    )
+    parser.add_argument(
         "--statistics",
         action="store_true",
         help="count the tensor expressions with known names, and list where names are lost",
@@ -99,6 +106,15 @@ def _jobs(word: str) -> int:
     return number
 
 
+def _shard(word: str) -> Shard:
+    from namecheck.project.shards import Shard
+
+    try:
+        return Shard.of(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 @seldom_collected()
 def _run(arguments: argparse.Namespace) -> int:
     from namecheck import project
@@ -110,11 +126,20 @@ def _run(arguments: argparse.Namespace) -> int:
     output_format = formats.load(here.output_format)
     fixes.check_flags(arguments, output_format)
     paths = arguments.paths or [settings.project_root(".")]
+    if arguments.shard is not None and "-" in paths:
+        raise Usage("--shard does not go with standard input")
     entries = walk.entries([path for path in paths if path != "-"])
     report_missing(walk.missing)
     with Progress(sys.stderr) as progress:
         cache = _cache(arguments, here)
-        result = project.check(entries, progress, arguments.jobs, cache, arguments.statistics)
+        result = project.check(
+            entries,
+            progress,
+            arguments.jobs,
+            cache,
+            arguments.statistics,
+            shard=arguments.shard,
+        )
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
     run = CheckRun(
@@ -132,7 +157,7 @@ def _run(arguments: argparse.Namespace) -> int:
             return _status(arguments, run, fixes.show(run, mending), wrong=bool(walk.missing))
         run = fixes.write(run, mending)
     with redirect_stdout(sys.stderr) if run.summary and run.contents else nullcontext():
-        _print_findings(run, output_format, complete=not walk.missing)
+        _print_findings(run, output_format, arguments.shard, complete=not walk.missing)
     status = FOUND if run.result.errors else CLEAN
     return _status(arguments, run, status, wrong=bool(walk.missing))
 
@@ -153,13 +178,20 @@ def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
     return Cache(folder or os.path.join(project_root("."), FOLDER))
 
 
-def _print_findings(run: CheckRun, output_format: formats.Format, *, complete: bool) -> None:
+def _print_findings(
+    run: CheckRun, output_format: formats.Format, shard: Shard | None, *, complete: bool
+) -> None:
     from namecheck.report.closing import summary
     from namecheck.report.listing import Listing, reader
 
     result = run.result
     offered, refused = fixes.shown(run, output_format.fix_budget)
-    shows_summary = complete or result.errors
+    last_line = run.summary or summary(result.findings)
+    if shard is not None:
+        # Each shard prints findings alone, so that their outputs can be put together.
+        files = f"shard {shard}: {result.files} of {len(run.entries)} files"
+        print(f"namecheck: {files}. {last_line}", file=sys.stderr)
+    shows_summary = shard is None and (complete or result.errors)
     listing = Listing(
         result.findings,
         result.files,
@@ -167,8 +199,8 @@ def _print_findings(run: CheckRun, output_format: formats.Format, *, complete: b
         painter(run.settings.color),
         offered,
         refused,
-        (run.summary or summary(result.findings)) if shows_summary else "",
-        result.unparsed,
+        last_line if shows_summary else "",
+        result.unparsed if shard is None else 0,
         result.statistics,
     )
     print_lines(output_format.lines(listing))
