@@ -10,6 +10,7 @@ are here. `dataclasses.fields`, `astuple` and `replace` of the standard library 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class _Declaration:
         for each in self.fields.values():
             space[f"_default_{each.name}"] = each.default
             space[f"_make_{each.name}"] = each.factory
+            slot = getattr(self.cls, each.name, None)
+            space[f"_set_{each.name}"] = getattr(slot, "__set__", None)
         exec(text, space)
         method: Callable[..., Any] = space[name]
         method.__qualname__ = f"{self.cls.__qualname__}.{name}"
@@ -188,8 +191,12 @@ def _init_text(declaration: _Declaration) -> str:
             parameters.append(f"{name}=_default_{name}")
         else:
             parameters.append(name)
-        plain, by_force = f"self.{name} = {value}", f"_set(self, {name!r}, {value})"
-        lines.append(by_force if declaration.frozen else plain)
+        if not declaration.frozen:
+            lines.append(f"self.{name} = {value}")
+        elif isinstance(getattr(declaration.cls, name, None), MemberDescriptorType):
+            lines.append(f"_set_{name}(self, {value})")  # the slot itself, which is quicker
+        else:
+            lines.append(f"_set(self, {name!r}, {value})")
     if hasattr(declaration.cls, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
@@ -206,11 +213,16 @@ def _repr_text(declaration: _Declaration) -> str:
 
 
 def _eq_text(declaration: _Declaration) -> str:
+    head, body = _comparison_text(declaration, "__eq__", "==").split("\n")
+    return f"{head}\n if other is self: return True\n{body}"
+
+
+def _comparison_text(declaration: _Declaration, name: str, operator: str) -> str:
     fields = [name for name, each in declaration.fields.items() if each.compare]
     ours, theirs = _tuple(fields, "self"), _tuple(fields, "other")
     return (
-        "def __eq__(self, other):\n"
-        f" return {ours} == {theirs} if other.__class__ is self.__class__ else NotImplemented"
+        f"def {name}(self, other):\n return {ours} {operator} {theirs}"
+        " if other.__class__ is self.__class__ else NotImplemented"
     )
 
 
@@ -225,7 +237,7 @@ def _hash_text(declaration: _Declaration) -> str:
 
 def _order_text(name: str, operator: str) -> Callable[[_Declaration], str]:
     def write(declaration: _Declaration) -> str:
-        return _eq_text(declaration).replace("__eq__", name).replace(" == ", f" {operator} ")
+        return _comparison_text(declaration, name, operator)
 
     return write
 

@@ -256,6 +256,8 @@ class Store:
 
 def common(stores: Sequence[Store]) -> Store:
     """The innermost layer that all the stores stand on."""
+    if len(stores) == 1:
+        return stores[0]
     paths = []
     for store in stores:
         ancestors: list[Store] = []

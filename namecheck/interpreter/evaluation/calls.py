@@ -52,6 +52,7 @@ _RECURSION: Final = 8
 # What one call may cost in another file, if that file names no dims.
 _STEPS_ELSEWHERE: Final = 1_000
 _DEFINED: Final = (FunctionValue, ClassValue)
+_SUPER: Final = External("builtins.super")
 _ASKING_PREFIXES: Final = ("is_", "has_", "can_", "should_", "use_", "supports_", "startswith")
 _ASKING: Final = frozenset(
     {"get", "getenv", "endswith", "lower", "upper", "strip", "dim", "ndimension", "size", "numel"}
@@ -87,10 +88,12 @@ class Calls:
     def evaluate_call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
         """A call in the source."""
         function = self.interpreter.evaluate(call_node.func, store, frame)
-        if function == External("builtins.super"):
+        if function == _SUPER:
             return self.interpreter.libraries.super_of(call_node, store, frame)
         arguments = self.arguments(call_node, store, frame)
         many = [function, *arguments.args, *arguments.kwargs.values()]
+        if not any(isinstance(value, Union) for value in many):
+            return self.call(function, Call(arguments, call_node, store, frame))
 
         def apply(layer: Store, values: list[Value]) -> Value:
             rest = iter(values[1:])

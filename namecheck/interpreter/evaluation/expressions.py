@@ -42,7 +42,7 @@ from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _COMBINATIONS: Final = 16
-BUILTINS: Final = frozenset([*dir(builtins), "reveal_type"])
+BUILTINS: Final = {name: External(f"builtins.{name}") for name in (*dir(builtins), "reveal_type")}
 
 
 class Expressions:
@@ -50,6 +50,8 @@ class Expressions:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self._budget, self._progress = interpreter.budget, interpreter.progress
+        self._recorder = interpreter.context.recorder
         comprehensions = Comprehensions(interpreter)
         self._cases: dict[type[ast.AST], Callable[[Any, Store, Frame], Value]] = {
             ast.Constant: self._constant,
@@ -87,14 +89,14 @@ class Expressions:
         if case is None:
             return self.interpreter.fresh("expression")
         if frame.caller is not None:
-            self.interpreter.budget.left -= 1
+            self._budget.left -= 1
         result = case(node, store, frame)
         if isinstance(result, Opaque):
             result = store.get(ConstantOf(result.key), result)
         if isinstance(result, (Opaque, Union)):
-            self.interpreter.progress.unknowns += 1
-        if self.interpreter.context.recorder is not None:
-            self.interpreter.context.recorder.value(node, result, store)
+            self._progress.unknowns += 1
+        if self._recorder is not None:
+            self._recorder.value(node, result, store)
         return result
 
     def spread(
@@ -104,7 +106,10 @@ class Expressions:
         apply: Callable[[Store, list[Value]], Value],
     ) -> Value:
         """Apply a function to each combination of alternatives that the path facts allow."""
-        if not any(isinstance(value, Union) for value in choices):
+        for value in choices:
+            if isinstance(value, Union):
+                break
+        else:
             return apply(store, list(choices))
         combinations = itertools.product(*map(joins.alternatives, choices))
         results: list[Alternative] = []
@@ -151,8 +156,9 @@ class Expressions:
         found = self.interpreter.imports.starred(environment.module, name, store)
         if found is not None:
             return found
-        if name in BUILTINS:
-            return External(f"builtins.{name}")
+        builtin = BUILTINS.get(name)
+        if builtin is not None:
+            return builtin
         return Opaque(Variable(environment.module.number, name))
 
     def owner_of(self, name: str, environment: Environment) -> Environment | None:
@@ -169,22 +175,20 @@ class Expressions:
         return environment.module
 
     def _attribute(self, attribute_node: ast.Attribute, store: Store, frame: Frame) -> Value:
+        interpreter, word = self.interpreter, attribute_node.attr
         receiver = self.evaluate(attribute_node.value, store, frame)
-        value = self.spread(
-            store,
-            [receiver],
-            lambda layer, values: self.interpreter.read_attribute(
-                values[0],
-                attribute_node.attr,
-                attribute_node,
-                layer,
-                frame,
-                alone=values[0] is receiver,
-            ),
-        )
+        if isinstance(receiver, Union):
+            value = self.spread(
+                store,
+                [receiver],
+                lambda layer, values: interpreter.read_attribute(
+                    values[0], word, attribute_node, layer, frame, alone=False
+                ),
+            )
+        else:
+            value = interpreter.read_attribute(receiver, word, attribute_node, store, frame)
         if not isinstance(value, (TensorValue, Union)):
             return value
-        interpreter, word = self.interpreter, attribute_node.attr
         return interpreter.listeners.named(value, word, attribute_node, interpreter.source)
 
     def _call(self, call_node: ast.Call, store: Store, frame: Frame) -> Value:
@@ -193,15 +197,19 @@ class Expressions:
     # Operators
 
     def _binary(self, operation: ast.BinOp, store: Store, frame: Frame) -> Value:
-        left = self.evaluate(operation.left, store, frame)
-        right = self.evaluate(operation.right, store, frame)
+        name, left_node, right_node = type(operation.op).__name__, operation.left, operation.right
+        left = self.evaluate(left_node, store, frame)
+        right = self.evaluate(right_node, store, frame)
+        if not isinstance(left, Union) and not isinstance(right, Union):
+            operands = [(left_node, left), (right_node, right)]
+            return self.operate(name, operation, operands, store, frame)
         return self.spread(
             store,
             [left, right],
             lambda layer, values: self.operate(
-                type(operation.op).__name__,
+                name,
                 operation,
-                [(operation.left, values[0]), (operation.right, values[1])],
+                [(left_node, values[0]), (right_node, values[1])],
                 layer,
                 frame,
             ),
@@ -262,10 +270,14 @@ class Expressions:
                 pairs = [(where, v) for (where, _), v in zip(operands, values, strict=True)]
                 return self.operate(name, comparison, pairs, layer, frame)
 
-            result = self.spread(store, [left, right], one)
+            if isinstance(left, Union) or isinstance(right, Union):
+                result = self.spread(store, [left, right], one)
+            else:
+                result = self.operate(name, comparison, operands, store, frame)
             if self.truth(result, store) is False:
                 return result
-            comparison_keys.append(joins.identity(result, store))
+            if len(comparison.ops) > 1:
+                comparison_keys.append(joins.identity(result, store))
             left_node, left = right_node, right
         if len(comparison.ops) == 1:
             return result
@@ -371,6 +383,8 @@ class Expressions:
         index = self.evaluate(subscript.slice, store, frame)
         if receiver == NONE and self._is_own(subscript.value, frame.environment):
             self.interpreter.fail("TypeError")  # the paths that continue have another value there
+        if not isinstance(receiver, Union) and not isinstance(index, Union):
+            return self.interpreter.read_item(receiver, index, subscript, store, frame)
         return self.spread(
             store,
             [receiver, index],

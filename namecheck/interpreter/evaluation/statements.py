@@ -71,16 +71,21 @@ class Statements:
 
     def execute(self, body: Sequence[ast.stmt], stores: list[Store], frame: Frame) -> list[Store]:
         """The paths that reach the end of a block; none where all leave it."""
-        entry = common(stores) if stores else None
+        if not stores:
+            return []
+        entry = common(stores)
         for statement in body:
             if len(stores) == 1:
                 stores = self.one(statement, stores[0], frame)
             else:
                 stores = [end for store in stores for end in self.one(statement, store, frame)]
+            if len(stores) == 1:
+                if stores[0] is not entry:
+                    stores = [stores[0].flattened(entry)]
+                continue
             if not stores:
                 return []
-            if entry is not None:
-                stores = [store if store is entry else store.flattened(entry) for store in stores]
+            stores = [store if store is entry else store.flattened(entry) for store in stores]
             if len(stores) > self.interpreter.budget.paths:
                 stores = merges.few(common(stores), stores, self.interpreter.budget.paths)
         return stores
@@ -199,6 +204,10 @@ class Statements:
 
     def _assign(self, assignment: ast.Assign, store: Store, frame: Frame) -> list[Store]:
         value = self.interpreter.evaluate(assignment.value, store, frame)
+        if not isinstance(value, Union):
+            for target in assignment.targets:
+                self.bind(target, value, store, frame)
+            return [store]
 
         def write(chosen: Value, layer: Store) -> None:
             for target in assignment.targets:
@@ -245,7 +254,10 @@ class Statements:
             self.interpreter.declarations.leave(return_node, chosen, layer, frame)
             frame.returns.append((layer, chosen))
 
-        self._split(value, store, leave)
+        if isinstance(value, Union):
+            self._split(value, store, leave)
+        else:
+            leave(value, store)
         if len(frame.returns) > 2 * self.interpreter.budget.paths:
             frame.returns[:] = [self._one_return(frame.returns)]
         return []
