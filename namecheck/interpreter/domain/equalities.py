@@ -99,6 +99,8 @@ class Equations:
 
 def of(store: Store) -> Equations | None:
     """The equations of a path."""
+    if not store.may_assume(EQUAL_SIZES):
+        return None
     equations: Equations | None = store.get(EQUAL_SIZES)
     return equations
 

@@ -9,7 +9,7 @@ dict; all others are in `namecheck.interpreter.domain.cells`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -40,10 +40,11 @@ class Ledger:
     made elsewhere, and before. `ground` holds the cells of the files whose top level was run
     before this analysis. `last_write` is the number of the last write to any mutable value; `log`
     has all cells that were written, in order, while somebody wants to know, and `reads` what was
-    found at the first look into each cell.
+    found at the first look into each cell. `subjects` are the keys of all values of which some path
+    has assumed anything.
     """
 
-    __slots__ = ("_count", "block", "ground", "last_write", "log", "reads")
+    __slots__ = ("_count", "block", "ground", "last_write", "log", "reads", "subjects")
 
     def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
         self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
@@ -52,6 +53,7 @@ class Ledger:
         self.last_write = -1
         self.log: list[tuple[Hashable, Any]] | None = None
         self.reads: dict[Hashable, Any] | None = None
+        self.subjects: set[Hashable] = set()
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -86,6 +88,10 @@ class Ledger:
             if outer is not None:
                 for key, content in reads.items():
                     outer.setdefault(key, content)
+
+    def assumed(self, fact: Hashable) -> None:
+        """Note that some path assumes a fact."""
+        self.subjects.add(getattr(fact, "key", fact))
 
     def fresh(self, reason: str, kind: str | None = None) -> Opaque:
         """An opaque value equal to no other."""
@@ -140,9 +146,10 @@ class Store:
             return self._noted(key, default)
         layer: Store | None = self
         while layer is not None:
-            found = layer.cells.get(key, ABSENT)
-            if found is not ABSENT:
-                return found
+            if layer.cells:  # most keys take longer to hash than this takes
+                found = layer.cells.get(key, ABSENT)
+                if found is not ABSENT:
+                    return found
             if layer._below is not None:
                 found = layer._below.get(key, ABSENT)
                 if found is not ABSENT:
@@ -150,6 +157,14 @@ class Store:
                 break
             layer = layer.parent
         return self.ledger.ground.get(key, default)
+
+    def fact(self, kind: Callable[[Hashable], Fact], subject: Hashable, default: Any = None) -> Any:
+        """The content of a fact about the value with this key; of most values there is none."""
+        return self.get(kind(subject), default) if self.may_assume(subject) else default
+
+    def may_assume(self, subject: Hashable) -> bool:
+        """Whether there may be a fact about this; while reads are noted, those of none are too."""
+        return subject in self.ledger.subjects or self.ledger.reads is not None
 
     def _noted(self, key: Hashable, default: Any) -> Any:
         """The same, and note what was found."""
@@ -165,6 +180,8 @@ class Store:
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
         self.cells[key] = content
+        if isinstance(key, Fact):
+            self.ledger.assumed(key)
         if self.ledger.log is not None:
             self.ledger.log.append((key, content))
 
@@ -235,6 +252,7 @@ class Store:
         for fact, content in facts:
             held = self.get(EQUAL_SIZES) if fact is EQUAL_SIZES else None
             layer.cells[fact] = content if held is None else held.joined(content)
+            layer.ledger.assumed(fact)
         return layer
 
     def allows(self, facts: Facts) -> bool:

@@ -92,7 +92,7 @@ class Expressions:
             self._budget.left -= 1
         result = case(node, store, frame)
         if isinstance(result, Opaque):
-            result = store.get(ConstantOf(result.key), result)
+            result = store.fact(ConstantOf, result.key, result)
         if isinstance(result, (Opaque, Union)):
             self._progress.unknowns += 1
         if self._recorder is not None:
@@ -201,7 +201,7 @@ class Expressions:
         left = self.evaluate(left_node, store, frame)
         right = self.evaluate(right_node, store, frame)
         if not isinstance(left, Union) and not isinstance(right, Union):
-            operands = [(left_node, left), (right_node, right)]
+            operands: list[Operand] = [(left_node, left), (right_node, right)]
             return self.operate(name, operation, operands, store, frame)
         return self.spread(
             store,
@@ -370,6 +370,8 @@ class Expressions:
         if isinstance(key, Key) and isinstance(key.provenance, Negation):
             inner = self._assumed(key.provenance.value, store)
             return None if inner is None else not inner
+        if not store.may_assume(key):
+            return None
         constant: Const | None = store.get(ConstantOf(key))
         if isinstance(constant, Const):
             return bool(constant.value)

@@ -164,7 +164,7 @@ def _imply(key: Key, truth: bool, store: Store) -> None:
 
 def _compared(opaque: Key, listed_values: tuple[Value, ...], truth: bool, store: Store) -> None:
     """An opaque value is, or is not, one of these constants."""
-    among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque))
+    among: tuple[Value, ...] | None = store.fact(CandidatesOf, opaque)
     if truth:
         among = (
             listed_values
@@ -293,7 +293,7 @@ def is_tensor(opaque: Opaque, store: Store) -> bool:
     """Whether an unknown value was tested to be a tensor, or was changed in place as one."""
     if store.get(tensor_address(opaque)) is not None:
         return True
-    return store.get(TensorTest(opaque.key)) is True
+    return store.fact(TensorTest, opaque.key) is True
 
 
 def _refine_rank(

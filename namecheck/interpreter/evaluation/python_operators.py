@@ -425,6 +425,8 @@ def _excluded(left: Value, right: Value, store: Store) -> bool | None:
     for opaque, other in ((left, right), (right, left)):
         if not isinstance(opaque, Opaque) or isinstance(other, Opaque):
             continue
+        if not store.may_assume(opaque.key):
+            continue
         among: tuple[Value, ...] | None = store.get(CandidatesOf(opaque.key))
         if among is not None and other not in among:
             return False
@@ -523,7 +525,7 @@ def _is_one_of(item: Value, known_items: tuple[Value, ...], store: Store) -> boo
     """Whether a fact restricts an opaque value to constants that are all in this list."""
     if not isinstance(item, Opaque):
         return False
-    among: tuple[Value, ...] | None = store.get(CandidatesOf(item.key))
+    among: tuple[Value, ...] | None = store.fact(CandidatesOf, item.key)
     return among is not None and all(choice in known_items for choice in among)
 
 

@@ -50,7 +50,7 @@ _COUNTS: Final = frozenset(
 
 def promote(opaque: Opaque, store: Store) -> TensorValue:
     """An unknown value as the tensor that it must be."""
-    rank: int | None = store.get(RankOf(opaque.key))
+    rank: int | None = store.fact(RankOf, opaque.key)
     known = Tensor() if rank is None else Tensor(Dims((ANY_DIM,) * rank))
     return TensorValue(narrowing.tensor_address(opaque), Held(known))
 
