@@ -21,7 +21,7 @@ _SENTENCES: Final = {
     Reason.UNWRITABLE: "refused: the encoding of the file lacks a character of it.",
     Reason.UNPARSABLE: "refused: the changed file would not parse.",
     Reason.STAYS: "refused: the finding would not go away.",
-    Reason.BRINGS: "refused: it would bring {findings}.",
+    Reason.BRINGS: "refused: it would cause {findings}.",
     Reason.OBSCURES: "refused: dims that are known now would be unknown after it.",
     Reason.AMBIGUOUS: "refused: another fix of this kind would do as well.",
     Reason.TOO_LONG: "given up: too much would have to be checked to try it.",

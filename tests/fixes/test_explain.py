@@ -49,7 +49,7 @@ def test_a_fix_that_would_bring_another_finding_is_shown_with_it(
     assert status == 1
     assert (
         "  = tried (safe): Align `torch.rand(3, names=('N',))` by its names: `.align_as(x)`.\n"
-        "          refused: it would bring NC201 size-mismatch at a.py:4:7.\n"
+        "          refused: it would cause NC201 size-mismatch at a.py:4:7.\n"
     ) in out.replace('"', "'")
     assert Path("a.py").read_text() == BRINGS
 
@@ -87,7 +87,7 @@ def test_a_fix_that_holds_is_shown_as_ever(run: Run) -> None:
 def test_with_diff_what_is_left_is_explained_on_standard_error(run: Run) -> None:
     status, out, err = run(BRINGS, "--diff", "--explain")
     assert (status, out) == (0, "")
-    assert "refused: it would bring NC201 size-mismatch at a.py:4:7.\n" in err
+    assert "refused: it would cause NC201 size-mismatch at a.py:4:7.\n" in err
     assert err.endswith("0 would be fixed, 1 left.\n")
 
 
@@ -119,4 +119,4 @@ def test_what_spoils_another_file_is_undone_and_explained(run: Run) -> None:
     use = "from ops import shift\n" + NAMED + "shift(x, torch.ones(2, names=('N',)))\n"
     _, out, _ = run(use, "--fix", "--unsafe-fixes", "--explain")
     assert "  = tried (unsafe): Align `by` by its names: `.align_as(x)`.\n" in out
-    assert "refused: it would bring NC109 unnamed-dim at ops.py:2:16." in out
+    assert "refused: it would cause NC109 unnamed-dim at ops.py:2:16." in out

@@ -91,4 +91,4 @@ def _settings(settings: Settings, arguments: argparse.Namespace) -> Settings:
     return settings
 
 
-VERB: Final = Verb("take code off the named tensors of torch 2.12", _add_arguments, _run)
+VERB: Final = Verb("migrate code off the named tensors of torch 2.12", _add_arguments, _run)
