@@ -18,8 +18,8 @@ from namecheck.core.dims import SCALAR, Dim, Dims, axis, told_apart
 from namecheck.core.dtypes import DType
 from namecheck.core.names import UNKNOWN, Axis, Name
 from namecheck.core.tensors import Constant, Many, Tensor
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 from namecheck.operators import Operator, signatures
-from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck.rules import registry
 
 LABELS: Final = ("A", "B", "C", "N")
@@ -167,7 +167,7 @@ def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Ca
         args.append(draw(concrete_tensors(base)))
         signature = signature[1:]
     positional = True
-    for parameter in (*signatures.parse(row.ctor), *signature):
+    for parameter in (*row.constructor, *signature):
         if parameter.mapping:
             kwargs |= draw(_pairs(parameter, base))
             continue

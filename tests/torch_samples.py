@@ -28,7 +28,7 @@ import torch
 from namecheck.core import memory_order
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Many, Tensor
-from namecheck.operators import Inference, infer, signatures, table
+from namecheck.operators import Inference, infer, table
 from namecheck.runtime.core.tensor_attributes import abstract_value
 
 DTYPES: Final = (
@@ -222,7 +222,7 @@ def _layers(name: str, kind: Any, sample: Any, dtype: torch.dtype) -> Iterator[C
         layer = kind(*made.args, **options).to(dtype)
     except Exception:
         return
-    if any(parameter.name == "dtype" for parameter in signatures.parse(table()[name].ctor)):
+    if any(parameter.name == "dtype" for parameter in table()[name].constructor):
         options["dtype"] = dtype
     for first in (lambda tensor: tensor, turned):
         args = (*mapped(tuple(given.args[:1]), first), *given.args[1:])

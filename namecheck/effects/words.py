@@ -1,7 +1,7 @@
-"""The grammar of the attribute columns of a row, which are parsed once, with the row.
+"""The grammar of the columns of a row, which are parsed once, with the row.
 
 A column states an attribute of the result in words, after ``; `` torch's error, after `` | `` the
-errors for further results::
+errors for further results; ``params`` and ``ctor`` state parameters::
 
     cell      = [kernel ": "] {item} ["; " message {" | " message}]
     item      = word | parameter "?" value "=" word {"|" value "=" word}
@@ -10,20 +10,25 @@ errors for further results::
     subject   = parameter {"," parameter} [relation parameter | "if" {condition}]
     relation  = "below" | "like" | "with" | "by"
     condition = parameter ["=" value | "<" number]
+    signature = ["[" forms "]"] [entry {"," entry}]
+    entry     = ["*" | "**"] parameter [">" role] [":" kind {"|" kind}] ["=" literal] | "*" | "/"
+    literal   = "None" | "True" | "False" | number | string | "(" [literal {"," literal} [","]] ")"
 
 So ``return_complex?True=spectral|False=promotes(input,window)`` is an item in which an argument
 chooses a word, and ``bitwise_and_cpu: floating complex`` are two words about a kernel. Each column
-defines the meaning of its words.
+defines the meaning of its words; `namecheck.operators.signatures` has that of a signature.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from namecheck.core.dataclasses import dataclass
+from namecheck.core.dataclasses import dataclass, replace
 from namecheck.core.dtypes import cpp, spoken
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import SomeNumber
@@ -126,6 +131,35 @@ class Subject:
         return (*self.parameters, *others, *(each.parameter for each in self.conditions))
 
 
+REQUIRED: Final = inspect.Parameter.empty
+"""The default of a parameter that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: its name, the kinds it accepts (none: any), its default, how it is passed."""
+
+    name: str
+    kinds: frozenset[str] = frozenset()
+    default: Any = REQUIRED
+    keyword_only: bool = False
+    variadic: bool = False
+    mapping: bool = False
+    positional_only: bool = False
+    role: str = ""
+
+
+Signature: TypeAlias = tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureCell:
+    """A parsed signature, and the forms of call to which it is restricted (empty: all)."""
+
+    forms: str
+    signature: Signature
+
+
 RELATIONS: Final = ("below", "like", "with", "by", "if")
 
 
@@ -158,6 +192,12 @@ def read_subject(text: str) -> Subject:
     return _Reader(text).subject()
 
 
+@cache
+def read_signature(text: str) -> SignatureCell:
+    """Parse the parameters of one overload; raises `WordError`."""
+    return _Reader(text).signature()
+
+
 def read_word(text: str) -> Word:
     """Parse a cell of one word, without a name where it is empty; raises `WordError`."""
     match read_items(text):
@@ -181,7 +221,14 @@ def check_parameters(mentioned: Iterable[str], parameters: ParameterNames | None
             raise WordError(f"unknown parameter '{name}'", sorted(parameters), "parameters")
 
 
-_TOKENS: Final = re.compile(r"\s*(?:(?P<name>-?[\w.]+)|(?P<sign>[(),?=|<]))")
+_TOKENS: Final = re.compile(
+    r"""\s*(?: (?P<number> -?(?: \d+\.?\d* | \.\d+ )(?: e[-+]?\d+ )?(?![\w.]) )
+            | (?P<name> -?[\w.]+ )
+            | (?P<string> '[^'\\]*' )
+            | (?P<sign> \*\*|[][(),?=|<>:*/] )
+            | (?P<rest> \S.* ))""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 class _Reader:
@@ -193,13 +240,10 @@ class _Reader:
         self._next = 0
 
     def _cut(self) -> Iterable[str]:
-        place = 0
-        while self._text[place:].strip():
-            token = _TOKENS.match(self._text, place)
-            if token is None:
-                raise WordError(f"'{self._text[place:].strip()}' is not a word")
-            yield token["name"] or token["sign"]
-            place = token.end()
+        for token in _TOKENS.finditer(self._text):
+            if token.lastgroup == "rest":
+                raise WordError(f"'{token['rest'].strip()}' is not a word")
+            yield token[0].strip()
 
     def items(self) -> Iterable[Item]:
         """All items."""
@@ -223,6 +267,66 @@ class _Reader:
             raise self._misplaced()
         return subject
 
+    def signature(self) -> SignatureCell:
+        """The parameters of a call, and its forms."""
+        forms = ""
+        if self._takes("["):
+            forms = self._name()
+            self._needs("]")
+        parameters: list[Parameter] = []
+        keyword_only = False
+        while self._next < len(self._tokens):
+            if self._takes("/"):
+                parameters = [replace(earlier, positional_only=True) for earlier in parameters]
+            elif self._takes("*"):
+                keyword_only = True
+                if not self._ends_entry():
+                    parameters.append(self._parameter(variadic=True))
+            elif self._takes("**"):
+                parameters.append(self._parameter(keyword_only=keyword_only, mapping=True))
+            else:
+                parameters.append(self._parameter(keyword_only=keyword_only))
+            if self._next < len(self._tokens):
+                self._needs(",")
+        return SignatureCell(forms, tuple(parameters))
+
+    def _ends_entry(self) -> bool:
+        return self._next == len(self._tokens) or self._tokens[self._next] == ","
+
+    def _parameter(
+        self, *, keyword_only: bool = False, variadic: bool = False, mapping: bool = False
+    ) -> Parameter:
+        name = self._name()
+        if not name.isidentifier():
+            raise WordError(f"'{name}' is not a parameter")
+        role = self._name() if self._takes(">") else ""
+        kinds = []
+        if self._takes(":"):
+            kinds.append(self._name())
+            while self._takes("|"):
+                kinds.append(self._name())
+        default = self._literal() if self._takes("=") else REQUIRED
+        return Parameter(
+            name, frozenset(kinds), default, keyword_only, variadic, mapping, role=role
+        )
+
+    def _literal(self) -> Any:
+        if self._takes("("):
+            parts = []
+            while not self._takes(")"):
+                parts.append(self._literal())
+                if self._tokens[self._next : self._next + 1] != [")"]:
+                    self._needs(",")
+            return tuple(parts)
+        if self._next < len(self._tokens) and self._tokens[self._next] not in _SIGNS:
+            try:
+                value = ast.literal_eval(self._tokens[self._next])
+            except (ValueError, SyntaxError):
+                raise WordError(f"'{self._tokens[self._next]}' is not a literal") from None
+            self._next += 1
+            return value
+        raise self._misplaced()
+
     def _conditions(self) -> Iterable[Condition]:
         while self._next < len(self._tokens):
             name = self._name()
@@ -241,16 +345,14 @@ class _Reader:
 
     def _case(self) -> tuple[str, Word]:
         value = self._name()
-        if not self._takes("="):
-            raise self._misplaced()
+        self._needs("=")
         return value, self._word(self._name())
 
     def _word(self, name: str) -> Word:
         if not self._takes("("):
             return Word(name)
         arguments = self._names()
-        if not self._takes(")"):
-            raise self._misplaced()
+        self._needs(")")
         return Word(name, arguments)
 
     def _names(self) -> tuple[str, ...]:
@@ -267,7 +369,7 @@ class _Reader:
             raise WordError(f"'{word}' is not a number") from None
 
     def _name(self) -> str:
-        if self._next == len(self._tokens) or self._tokens[self._next] in _SIGNS:
+        if self._next == len(self._tokens) or self._tokens[self._next][0] in _NO_NAMES:
             raise self._misplaced()
         self._next += 1
         return self._tokens[self._next - 1]
@@ -277,10 +379,15 @@ class _Reader:
         self._next += seen
         return seen
 
+    def _needs(self, sign: str) -> None:
+        if not self._takes(sign):
+            raise self._misplaced()
+
     def _misplaced(self) -> WordError:
         if self._next == len(self._tokens):
             return WordError(f"'{self._text}' breaks off")
         return WordError(f"'{self._tokens[self._next]}' is misplaced in '{self._text}'")
 
 
-_SIGNS: Final = frozenset("(),?=|<")
+_SIGNS: Final = frozenset({*"[](),?=|<>:*/", "**"})
+_NO_NAMES: Final = frozenset({*"[](),?=|<>:*/", "'"})

@@ -14,10 +14,10 @@ from namecheck.core.dataclasses import replace
 from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Answer
 from namecheck.core.tensors import Many, Tensor
+from namecheck.effects.words import Parameter
 from namecheck.interpreter.workspace.analysis import Application
 from namecheck.migration.dim_indices import Unsettled
 from namecheck.operators import Operator, signatures
-from namecheck.operators.signatures import Parameter
 
 Rows: TypeAlias = Mapping[str, Operator] | None
 
@@ -112,7 +112,7 @@ def arguments_of(
     by_place, by_keyword = operators.parameters(application.operator, given, words, rows)
     row, begun = operators.row_of(application.operator, rows), application.begun
     if begun is not None and row is not None and row.ctor:
-        made = map(_of_layer, signatures.parse(row.ctor))
+        made = map(_of_layer, row.constructor)
         before, named = signatures.places(tuple(made), begun.args, begun.words)
         by_place[: begun.args] = before
         by_keyword |= named

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from namecheck.effects import columns
+from namecheck.effects.words import Signature, SignatureCell, WordError, read_signature
 from namecheck.operators import native, signatures
 from namecheck.operators.row import LISTS, TABLES, WORDS, Operator, texts
-from namecheck.operators.signatures import Signature
 from namecheck.rules import registry
 
 COLUMNS: Final = tuple(name for name in Operator.__dataclass_fields__ if name != "key")
@@ -75,7 +75,7 @@ def check(row: Any, *, shipped: bool = False) -> None:
     _check_forms(row)
     _check_rules(row)
     overloads = list(_overloads(row))
-    ctor = _parsed("ctor", row.get("ctor", ""))
+    ctor = _parsed("ctor", row.get("ctor", "")).signature
     _check_signatures(row, overloads, ctor)
     _check_native(row, overloads, ctor)
     _check_effects(row, overloads, ctor)
@@ -146,25 +146,26 @@ def _rule_names(row: Mapping[str, Any]) -> set[str]:
 def _overloads(row: Mapping[str, Any]) -> Iterator[tuple[str, Signature]]:
     """The overloads of the row, with the text of each."""
     for text in texts(row.get("params", ())):
-        for form in signatures.forms(text):
+        cell = _parsed("params", text)
+        for form in cell.forms:
             if form not in row["forms"] and form != "p":
                 raise Fault("params", f"'{form}' is no form of the row", row["forms"], "forms")
-        yield text, _parsed("params", text)
+        yield text, cell.signature
 
 
-def _parsed(column: str, text: str) -> Signature:
+def _parsed(column: str, text: str) -> SignatureCell:
     try:
-        signature = signatures.parse(text)
-    except (ValueError, SyntaxError) as error:
-        raise Fault(column, str(error)) from error
-    names = [parameter.name for parameter in signature]
-    for number, parameter in enumerate(signature):
+        cell = read_signature(text)
+    except WordError as error:
+        raise Fault(column, error.problem, error.allowed, error.kind) from error
+    names = [parameter.name for parameter in cell.signature]
+    for number, parameter in enumerate(cell.signature):
         for kind in sorted(parameter.kinds):
             if kind not in signatures.KINDS:
                 raise Fault(column, f"unknown kind '{kind}'", sorted(signatures.KINDS), "kinds")
         if parameter.name in names[:number]:
             raise Fault(column, f"the parameter '{parameter.name}' is there twice in '{text}'")
-    return signature
+    return cell
 
 
 def _check_signatures(

@@ -19,10 +19,10 @@ from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Many, Tensor, join
 from namecheck.effects import attributes, dtype
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 from namecheck.operators import signatures
 from namecheck.operators.row import Operator
 from namecheck.operators.shipped import fault
-from namecheck.operators.signatures import Parameter, Signature
 from namecheck.operators.tables import table
 from namecheck.rules import dim_map, refusals, registry
 from namecheck.rules.broadcasting import broadcast
@@ -230,12 +230,12 @@ def _settings(
     """
     if not row.ctor:
         return {}, args, kwargs
-    signature = signatures.parse(row.ctor)
+    signature = row.constructor
     tensors = [n for n, value in enumerate(args) if isinstance(value, (Tensor, Many))]
     needed = [
         p
         for p in row.signatures[0]
-        if not p.variadic and p.default is signatures.REQUIRED and p.name not in kwargs
+        if not p.variadic and p.default is REQUIRED and p.name not in kwargs
     ]
     cut = min([*tensors[:1], max(len(args) - len(needed), 0)])
     named = {parameter.name for parameter in signature}

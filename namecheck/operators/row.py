@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.effects import columns
 from namecheck.effects.attributes import Effects
-from namecheck.effects.words import WordError
+from namecheck.effects.words import Signature, SignatureCell, WordError, read_signature
 from namecheck.operators import signatures
 from namecheck.operators.shipped import fault
-from namecheck.operators.signatures import Signature
 from namecheck.rules import refusals, registry
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Operator:
       layer (a class) of another package, under its whole dotted name.
     - `names`: the rule for the names of the result (`namecheck.rules`), or "unknown".
 
-    The call (`namecheck.operators.signatures` has the grammar):
+    The call (`namecheck.effects.words` has the grammar):
 
     - `params`: the parameters, one text for each overload; by default those of the rule.
     - `ctor`: the constructor parameters of a class of torch.nn; a call of the row has these
@@ -119,11 +118,23 @@ class Operator:
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
-        """The overloads, one for each line of `params`."""
+        """The overloads, one for each text of `params`."""
+        return tuple(cell.signature for cell in self._signature_cells)
+
+    @cached_property
+    def constructor(self) -> Signature:
+        """The constructor parameters of a layer."""
+        return self._signature_cell("ctor", self.ctor).signature
+
+    @cached_property
+    def _signature_cells(self) -> tuple[SignatureCell, ...]:
+        return tuple(self._signature_cell("params", text) for text in self.params)
+
+    def _signature_cell(self, column: str, text: str) -> SignatureCell:
         try:
-            return tuple(map(signatures.parse, self.params))
-        except (ValueError, SyntaxError) as error:
-            raise fault(self.key, error) from error
+            return read_signature(text)
+        except WordError as error:
+            raise fault(self.key, f"column '{column}': {error}") from error
 
     @cached_property
     def native_rule(self) -> str:
@@ -145,12 +156,12 @@ class Operator:
     @cached_property
     def is_placed(self) -> bool:
         """Whether it is a layer with parameters, which are on a device."""
-        return any(p.name == "device" for p in signatures.parse(self.ctor))
+        return any(p.name == "device" for p in self.constructor)
 
     @cached_property
     def is_laid(self) -> bool:
         """Whether it is a layer whose weights have a relevant memory order."""
-        return any(p.name == "weight_format" for p in signatures.parse(self.ctor))
+        return any(p.name == "weight_format" for p in self.constructor)
 
     @cached_property
     def declares_out(self) -> bool:
@@ -164,9 +175,16 @@ class Operator:
             try:
                 effects = columns.read(self, overload, self._takes(overload))
             except WordError as error:
-                raise fault(self.key, error) from error
+                raise fault(self.key, self._located(error)) from error
             self._effects[overload] = effects
         return effects
+
+    def _located(self, error: WordError) -> str:
+        """The mistake in an attribute column, with the column where the mistake is in its words."""
+        cells = ((name, getattr(self, name)) for name in columns.COLUMNS)
+        faults = (columns.check(name, cell, None) for name, cell in cells if cell)
+        first = next(filter(None, faults), None)
+        return str(error) if first is None else f"column '{first.column}': {first.text}"
 
     @cached_property
     def _effects(self) -> dict[int, Effects]:
@@ -183,15 +201,15 @@ class Operator:
             any(p.name == "memory_format" for p in declared),
             any(p.name == "device" and "device" in p.kinds for p in taken),
             self.is_placed,
-            tuple(p.name for p in signatures.parse(self.ctor) if p.name in _SWITCHES),
+            tuple(p.name for p in self.constructor if p.name in _SWITCHES),
         )
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
         return tuple(
-            (index, signature)
-            for index, signature in enumerate(self.signatures)
-            if not form or form in (signatures.forms(self.params[index]) or form)
+            (index, cell.signature)
+            for index, cell in enumerate(self._signature_cells)
+            if not form or form in (cell.forms or form)
         )
 
     def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:

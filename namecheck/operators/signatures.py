@@ -1,11 +1,11 @@
-"""The parameters of an operator, in the syntax of the table, and the binding of a call to them.
+"""The parameters of an operator, and the binding of a call to them.
 
-A signature is one line: ``input:tensor, dim:dim|name|dims|names=None, keepdim:bool=False, *,
-dtype:dtype=None``. The kinds after the colon are those of native torch's argument parser; ``|``
-separates them. ``end>other:tensor`` is called `end` by callers and `other` by the rule. A row
+`namecheck.effects.words` has the grammar: ``input:tensor, dim:dim|name|dims|names=None,
+keepdim:bool=False, *, dtype:dtype=None``. The kinds after the colon are those of native torch's
+argument parser. ``end>other:tensor`` is called `end` by callers and `other` by the rule. A row
 without parameters has the signature of its rule, with any kinds.
 
-Letters at the start of the line, ``[f] input:tensor, …``, restrict it to calls in these forms
+Letters at the start, ``[f] input:tensor, …``, restrict it to calls in these forms
 (`Operator.forms`); parameters before ``/`` are passed by position alone; ``*size:ints`` takes one
 list or the arguments one by one, ``*names`` only one by one; ``**pairs`` takes every keyword.
 
@@ -16,96 +16,17 @@ one can pass an integer dimension index to an operator, one can also pass a dime
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from namecheck.core.dataclasses import dataclass, replace
+from namecheck.core.dataclasses import dataclass
 from namecheck.core.devices import Chosen
 from namecheck.core.names import UNKNOWN, Answer, Contradiction, Unknown, nameless, read_name
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Constant, Many, Tensor
-
-REQUIRED: Final = inspect.Parameter.empty
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter: its name, the kinds it accepts (none: any), its default, how it is passed."""
-
-    name: str
-    kinds: frozenset[str] = frozenset()
-    default: Any = REQUIRED
-    keyword_only: bool = False
-    variadic: bool = False
-    mapping: bool = False
-    positional_only: bool = False
-    role: str = ""
-
-
-Signature = tuple[Parameter, ...]
-
-
-@cache
-def parse(text: str) -> Signature:
-    """Parse one line of parameters; raises ValueError for a malformed one."""
-    parameters: list[Parameter] = []
-    keyword_only = False
-    _, text = _form_tag(text)
-    for part in filter(None, (piece.strip() for piece in _split(text))):
-        if part == "*":
-            keyword_only = True
-            continue
-        if part == "/":
-            parameters = [replace(earlier, positional_only=True) for earlier in parameters]
-            continue
-        mapping = part.startswith("**")
-        variadic = part.startswith("*") and not mapping
-        head, equals, default = part.lstrip("*").partition("=")
-        names, _, kinds = head.partition(":")
-        name, _, role = names.partition(">")
-        if not name.strip().isidentifier():
-            raise ValueError(f"{part!r} is not a parameter")
-        parameters.append(
-            Parameter(
-                name.strip(),
-                frozenset(filter(None, (kind.strip() for kind in kinds.split("|")))),
-                ast.literal_eval(default) if equals else REQUIRED,
-                keyword_only,
-                variadic,
-                mapping,
-                role=role.strip(),
-            )
-        )
-        keyword_only = keyword_only or variadic
-    return tuple(parameters)
-
-
-@cache
-def forms(text: str) -> str:
-    """The forms to which one line of parameters is restricted; empty for all."""
-    return _form_tag(text)[0]
-
-
-def _form_tag(text: str) -> tuple[str, str]:
-    if not text.startswith("["):
-        return "", text
-    tag, _, rest = text[1:].partition("]")
-    return tag, rest
-
-
-def _split(text: str) -> list[str]:
-    """Split at the commas outside brackets."""
-    pieces, depth = [""], 0
-    for letter in text:
-        depth += (letter in "([") - (letter in ")]")
-        if letter == "," and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    return pieces
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 
 
 @cache

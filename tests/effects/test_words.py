@@ -15,12 +15,15 @@ from namecheck.effects.words import (
     Choice,
     Condition,
     Message,
+    Parameter,
+    SignatureCell,
     Subject,
     Word,
     WordError,
     read_cell,
     read_items,
     read_message,
+    read_signature,
     read_subject,
     read_word,
 )
@@ -100,8 +103,44 @@ def test_a_condition_holds_only_where_that_is_certain(
     assert condition.holds({"p": argument}) is holds
 
 
+def test_a_signature_has_kinds_defaults_and_how_parameters_are_passed() -> None:
+    text = "[fm] input:tensor, end>other:dim | name=(-2, 1e-05), /, *size:ints, out=None, **rest"
+    first = Parameter("input", frozenset({"tensor"}), positional_only=True)
+    kinds = frozenset({"dim", "name"})
+    second = Parameter("end", kinds, (-2, 1e-05), positional_only=True, role="other")
+    size = Parameter("size", frozenset({"ints"}), variadic=True)
+    out = Parameter("out", default=None, keyword_only=True)
+    rest = Parameter("rest", keyword_only=True, mapping=True)
+    assert read_signature(text) == SignatureCell("fm", (first, second, size, out, rest))
+    mode = Parameter("mode", default="its", keyword_only=True)
+    assert read_signature("*, mode='its'").signature == (mode,)
+    assert read_signature("") == SignatureCell("", ())
+
+
 @pytest.mark.parametrize(
-    "text", ["first(", "first(input", "first(,)", "a?b", "a?b=", "a?b=c|", "=c", "first)", "first!"]
+    "text",
+    ["[f", "a b", "a:", "a:tensor|", "a=", "a=b", "a=(1", "a=1 2", "1", "a.b", "*'x'", "a,,b"],
+)
+def test_what_is_no_signature_is_refused(text: str) -> None:
+    with pytest.raises(WordError):
+        read_signature(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "first(",
+        "first(input",
+        "first(,)",
+        "a?b",
+        "a?b=",
+        "a?b=c|",
+        "=c",
+        "first)",
+        "first!",
+        "'first'",
+        "first:",
+    ],
 )
 def test_what_is_no_cell_is_refused(text: str) -> None:
     with pytest.raises(WordError):

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 from namecheck.operators import Operator, table
-from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 
 _NAMES: Final = frozenset({"name", "names"})
 _DIMS: Final = frozenset({"dim", "dims"}) | _NAMES

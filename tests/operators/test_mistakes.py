@@ -153,7 +153,16 @@ def test_the_row_itself_is_right() -> None:
             ROW.replace("dim:", "input:"),
             "column 'params': the parameter 'input' is there twice in 'input:tensor, input:dim|no",
         ),
-        (ROW.replace("dim:", "1:"), "column 'params': '1:dim|none' is not a parameter"),
+        (ROW.replace("dim:", "1:"), "column 'params': '1' is not a parameter"),
+        (ROW.replace("|none", "|none=x"), "column 'params': 'x' is not a literal"),
+        (
+            ROW.replace("|none", "|none="),
+            "column 'params': 'input:tensor, dim:dim|none=' breaks off",
+        ),
+        (
+            ROW.replace(", dim", " dim"),
+            "column 'params': 'dim' is misplaced in 'input:tensor dim:dim|none'",
+        ),
         (
             'forms = "c", names = "keeps_input_names", params = "input:tensor", '
             'ctor = "features:int", holds = { weight = "featurs" }',

@@ -11,7 +11,7 @@ from namecheck.core.dims import Dims
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.semantics import Semantics
 from namecheck.core.tensors import Constant, Many, Tensor
-from namecheck.operators import Operator, TableError, infer, native, read, signatures, table
+from namecheck.operators import Operator, TableError, infer, native, read, table
 
 NAMED = Tensor(Dims.of("N", "C", sizes=(2, 3)))
 VECTOR = Tensor(Dims.of("N", sizes=(2,)))
@@ -135,6 +135,6 @@ def test_a_row_with_clauses_follows_its_own_rule() -> None:
 def test_the_clauses_of_the_table_ask_for_parameters_of_their_row() -> None:
     for row in table().values():
         called = {p.role or p.name for signature in row.signatures for p in signature}
-        made = {p.name for p in signatures.parse(row.ctor)}
+        made = {p.name for p in row.constructor}
         asked = row.native_refusals.names - {"each", "result", "out"}
         assert asked <= called | made, row.key

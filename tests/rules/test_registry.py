@@ -101,9 +101,9 @@ def test_a_file_that_cannot_be_imported_ends_the_run(copy: Path) -> None:
     ("before", "after", "message"),
     [
         ('names = "fourier"', 'names = "furier"', "there is no rule 'furier'"),
-        ('dtype = "complex"', 'dtype = "complex("', "'complex(' breaks off"),
+        ('dtype = "complex"', 'dtype = "complex("', "column 'dtype': 'complex(' breaks off"),
         ('dtype = "complex"', 'dtypes = "complex"', "the row does not parse: "),
-        ('params = "input:', 'params = "1:', "'1:tensor' is not a parameter"),
+        ('params = "input:', 'params = "1:', "column 'params': '1' is not a parameter"),
         ('params = "input:', "params = input:", "the row does not parse: "),
     ],
 )

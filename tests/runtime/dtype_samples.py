@@ -19,8 +19,8 @@ from namecheck.core import memory_order
 from namecheck.core.dims import Dims
 from namecheck.core.memory_order import Memory
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.operators import Inference, Operator, infer, signatures, table
-from namecheck.operators.signatures import REQUIRED, Parameter, Signature
+from namecheck.effects.words import REQUIRED, Parameter, Signature
+from namecheck.operators import Inference, Operator, infer, table
 
 DTYPES: Final = (
     *("float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8"),
@@ -409,7 +409,7 @@ def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]
     elif form == "c" and owner is not None:
         given = CALLS.get(row.key)
         if given is None:
-            settings = len(_needed(signatures.parse(row.ctor)))
+            settings = len(_needed(row.constructor))
         else:
             settings = sum(not isinstance(value, Slot) for value in given)
         yield row.key, Layer(getattr(owner, name), settings)
@@ -438,7 +438,7 @@ class Layer:
 
 
 def _signatures(row: Operator, form: str) -> list[Signature]:
-    made = signatures.parse(row.ctor) if form == "c" else ()
+    made = row.constructor if form == "c" else ()
     return [(*made, *signature) for _, signature in row.alternatives(form)]
 
 

@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 from namecheck.core.syntax import parse
+from namecheck.effects.words import REQUIRED
 from namecheck.interpreter.domain.joins import held
 from namecheck.interpreter.domain.values import NONE, TensorValue
 from namecheck.interpreter.workspace.analysis import run
-from namecheck.operators import signatures, table
+from namecheck.operators import table
 
 HOLDING = sorted(key for key in table() if table()[key].holds)
 SWITCHES = ("bias", "affine", "track_running_stats")
@@ -20,8 +21,8 @@ SWITCHES = ("bias", "affine", "track_running_stats")
 
 def made_with(key: str, value: bool) -> dict[str, Any]:
     """Arguments with which a layer can be made: a size of its own for every number."""
-    signature = signatures.parse(table()[key].ctor)
-    needed = [p.name for p in signature if p.default is signatures.REQUIRED]
+    signature = table()[key].constructor
+    needed = [p.name for p in signature if p.default is REQUIRED]
     switches = {p.name: value for p in signature if p.name in SWITCHES}
     return {**{name: 2 + index for index, name in enumerate(needed)}, **switches}
 

@@ -16,7 +16,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from namecheck.operators.signatures import Parameter
+from namecheck.effects.words import Parameter
 
 Named = Callable[[str, list[Type]], Type]
 """Returns the type of a class, given its full name and type arguments."""

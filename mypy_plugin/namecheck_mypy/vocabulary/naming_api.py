@@ -19,8 +19,8 @@ from mypy.plugins.common import add_method_to_class
 from mypy.types import CallableType, NoneType, Overloaded, Type, UnionType
 from mypy.typevars import fill_typevars
 
+from namecheck.effects.words import Parameter
 from namecheck.operators import Operator
-from namecheck.operators.signatures import Parameter
 from namecheck_mypy.vocabulary import name_types, rows
 from namecheck_mypy.vocabulary.signatures import kind_of
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from namecheck.core.dataclasses import dataclass
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 from namecheck.operators import Operator, table
-from namecheck.operators.signatures import REQUIRED, Parameter, Signature
 from namecheck_mypy.vocabulary import lines
 
 # The kinds of parameters that take an index or several; each also takes names.

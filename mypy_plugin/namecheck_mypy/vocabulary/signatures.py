@@ -33,7 +33,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from namecheck.operators.signatures import REQUIRED, Parameter, Signature
+from namecheck.effects.words import REQUIRED, Parameter, Signature
 from namecheck_mypy.vocabulary import OWNERS, name_types
 from namecheck_mypy.vocabulary.rows import NamedParameters
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from namecheck.core.names import Contradiction, show
-from namecheck.operators.signatures import Parameter
+from namecheck.effects.words import Parameter
 from namecheck.runtime.core import tensor_names
 from namecheck.runtime.patching.targets import is_fresh
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from namecheck.operators import Operator, signatures
+from namecheck.operators import Operator
 
 
 def constructor_arguments(row: Operator, torch_module: torch.nn.Module) -> Mapping[str, Any]:
     """The arguments that the row's constructor signature names, by keyword, as far as set."""
-    names = [p.name for p in signatures.parse(row.ctor) if not (p.variadic or p.mapping)]
+    names = [p.name for p in row.constructor if not (p.variadic or p.mapping)]
     return {name: getattr(torch_module, name) for name in names if hasattr(torch_module, name)}

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import torch
 
+from namecheck.effects.words import Parameter
 from namecheck.operators import Operator, python_operators
-from namecheck.operators.signatures import Parameter
 from namecheck.rules import registry
 
 # The special methods of the nodes that `operators.python_operators` names, without underscores.

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import torch
 
-from namecheck.operators.signatures import Parameter, Signature
+from namecheck.effects.words import Parameter, Signature
 from namecheck.runtime.patching import wrapper_source
 from namecheck.runtime.patching.sites import NAMING, Site
 from namecheck.runtime.patching.targets import Target

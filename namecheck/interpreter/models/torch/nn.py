@@ -9,6 +9,7 @@ from namecheck.core.dims import Dim, Dims, new_dim
 from namecheck.core.names import UNKNOWN, Contradiction
 from namecheck.core.sizes import Expression
 from namecheck.core.tensors import Tensor
+from namecheck.effects.words import REQUIRED
 from namecheck.interpreter.domain import class_lookup, joins, merges
 from namecheck.interpreter.domain.addresses import LayerTensor
 from namecheck.interpreter.domain.cells import TRAINING_MODE
@@ -96,12 +97,12 @@ class TorchNN:
         lower = self.interpreter.torch.lower
         args = [lower(value, store) for value in nn_module.args]
         kwargs = {name: lower(value, store) for name, value in nn_module.kwargs}
-        signature = signatures.parse(self.interpreter.context.rows[nn_module.key].ctor)
+        signature = self.interpreter.context.rows[nn_module.key].constructor
         try:
             [made] = signatures.bind(nn_module.key, [signature], args, kwargs, by_name=True)
         except (signatures.Unbound, Contradiction):
             return {}
-        defaults = {p.name: p.default for p in signature if p.default is not signatures.REQUIRED}
+        defaults = {p.name: p.default for p in signature if p.default is not REQUIRED}
         return {**defaults, **made.arguments}
 
     def written(self, module: Instance, name: str, value: Value, store: Store) -> None:
