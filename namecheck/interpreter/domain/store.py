@@ -41,16 +41,17 @@ class Ledger:
     before this analysis. `last_write` is the number of the last write to any mutable value; `log`
     has all cells that were written, in order, while somebody wants to know, and `reads` what was
     found at the first look into each cell. `subjects` are the keys of all values of which some path
-    has assumed anything.
+    has assumed anything; `limits` counts what was given up as too large.
     """
 
-    __slots__ = ("_count", "block", "ground", "last_write", "log", "reads", "subjects")
+    __slots__ = ("_count", "block", "ground", "last_write", "limits", "log", "reads", "subjects")
 
     def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
         self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
         self.ground: Mapping[Hashable, Any] = {} if ground is None else ground
         self._count = itertools.count(self.block.start)
         self.last_write = -1
+        self.limits: dict[str, int] = {}
         self.log: list[tuple[Hashable, Any]] | None = None
         self.reads: dict[Hashable, Any] | None = None
         self.subjects: set[Hashable] = set()
@@ -58,6 +59,10 @@ class Ledger:
     def new(self) -> int:
         """The next number: an address that nothing else has."""
         return next(self._count)
+
+    def reach(self, limit: str) -> None:
+        """Count that something was given up as it had become too large."""
+        self.limits[limit] = self.limits.get(limit, 0) + 1
 
     def made_after(self, made: object, moment: int) -> bool:
         """Whether an address was made in this analysis, and after a moment of it."""

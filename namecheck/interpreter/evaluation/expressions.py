@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import Constant
-from namecheck.interpreter.domain import joins, merges
+from namecheck.interpreter.domain import joins, limits, merges
 from namecheck.interpreter.domain.cells import ConstantOf, Truth
 from namecheck.interpreter.domain.provenance import Chain, Negation, Text, Variable
 from namecheck.interpreter.domain.store import Store
@@ -418,9 +418,10 @@ class Expressions:
     ) -> tuple[Value, ...] | Repeated:
         """The items of a display; their number is unknown if it stars an unknown value."""
         items: list[Value] = []
-        unknown = False
+        unknown = starred = False
         for node in nodes:
             if isinstance(node, ast.Starred):
+                starred = True
                 content = self.interpreter.iterate(
                     self.evaluate(node.value, store, frame), node, store, frame
                 )
@@ -429,12 +430,16 @@ class Expressions:
             else:
                 items.append(self.evaluate(node, store, frame))
         if not unknown:
-            return tuple(items)
+            return limits.gathered(items, store) if starred else tuple(items)
         return Repeated(joins.either(items, store))
 
     def _tuple(self, tuple_node: ast.Tuple, store: Store, frame: Frame) -> Value:
         content = self._elements(tuple_node.elts, store, frame)
-        return content if isinstance(content, Repeated) else TupleValue(content)
+        if isinstance(content, Repeated):
+            return content
+        if limits.is_bushy(content, store):
+            return self.interpreter.fresh("nested")
+        return TupleValue(content)
 
     def _list(self, list_node: ast.List, store: Store, frame: Frame) -> Value:
         return ListValue(
@@ -466,7 +471,10 @@ class Expressions:
     def _joined(self, joined_text: ast.JoinedStr, store: Store, frame: Frame) -> Value:
         parts = [self.evaluate(part, store, frame) for part in joined_text.values]
         if all(isinstance(part, Const) for part in parts):
-            return Const("".join(str(part.value) for part in parts if isinstance(part, Const)))
+            texts = [str(part.value) for part in parts if isinstance(part, Const)]
+            if limits.is_long(sum(map(len, texts)), store):
+                return self.interpreter.fresh("formatted", "str")
+            return Const("".join(texts))
         return Opaque(Text(tuple(joins.identity(part, store) for part in parts)), "str")
 
     def _formatted(self, formatted: ast.FormattedValue, store: Store, frame: Frame) -> Value:

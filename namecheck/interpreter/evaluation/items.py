@@ -7,7 +7,7 @@ from typing import Any, Final
 from namecheck.core.dataclasses import replace
 from namecheck.core.sizes import symbol
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import class_lookup, joins
+from namecheck.interpreter.domain import class_lookup, joins, limits
 from namecheck.interpreter.domain.provenance import Item
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
@@ -195,7 +195,7 @@ class Items:
         if isinstance(index, (Const, TupleValue)):
             items = dict(content.items)
             items[index] = value
-            joins.write(dict_value, store, Entries(tuple(items.items()), content.rest))
+            joins.write(dict_value, store, limits.entries(items, content.rest, store))
             return
         join = joins.Joiner(store, store).value
         items = {key: join(entry, value) for key, entry in content.items}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from namecheck.core import sizes
 from namecheck.core.syntax import Located as Node
 from namecheck.core.tensors import SOME_NUMBERS
-from namecheck.interpreter.domain import class_lookup, equalities, joins
+from namecheck.interpreter.domain import class_lookup, equalities, joins, limits
 from namecheck.interpreter.domain.cells import CandidatesOf, Truth
 from namecheck.interpreter.domain.provenance import Negation, Operation
 from namecheck.interpreter.domain.store import Store
@@ -237,6 +237,9 @@ def _on_constants(name: str, constants: list[Any], store: Store) -> Value:
     wide = name == "Mod" and isinstance(constants[0], str) and too_wide(constants[0])
     if wide or (name in _GROWING and too_big(constants)):
         return store.ledger.fresh("big")
+    texts = constants if name == "Add" and isinstance(constants[0], str) else []
+    if texts and isinstance(texts[1], str) and limits.is_long(sum(map(len, texts)), store):
+        return store.ledger.fresh("big", "str")
     try:
         result = _PURE[name](*constants)
     except (TypeError, ValueError, ArithmeticError):
@@ -250,7 +253,8 @@ def _on_containers(name: str, values: list[Value], store: Store) -> Value:
     if len(values) == 2:
         left, right = values
         if name == "Add" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
-            return TupleValue(left.items + right.items)
+            chained = limits.chained((left.items, right.items), store)
+            return chained if isinstance(chained, Repeated) else TupleValue(chained)
         if name == "Add" and isinstance(left, ListValue) and isinstance(right, ListValue):
             content = _concatenate(joins.items(left, store), joins.items(right, store), store)
             return ListValue(store.ledger.new(), content)
@@ -326,7 +330,7 @@ def _concatenate(
     store: Store,
 ) -> tuple[Value, ...] | Repeated:
     if not isinstance(left_items, Repeated) and not isinstance(right_items, Repeated):
-        return left_items + right_items
+        return limits.chained((left_items, right_items), store)
     parts = [
         *((left_items.each,) if isinstance(left_items, Repeated) else left_items),
         *((right_items.each,) if isinstance(right_items, Repeated) else right_items),
@@ -340,12 +344,13 @@ def _repeat(left: Value, right: Value, store: Store) -> Value:
         small = number is not None and number <= 64
         if isinstance(sequence, TupleValue):
             if small and number is not None:
-                return TupleValue(sequence.items * number)
+                chained = limits.chained([sequence.items] * number, store)
+                return chained if isinstance(chained, Repeated) else TupleValue(chained)
             return Repeated(sequence.items[0] if sequence.items else store.ledger.fresh("item"))
         if isinstance(sequence, ListValue):
             content = joins.items(sequence, store)
             if small and number is not None and not isinstance(content, Repeated):
-                return ListValue(store.ledger.new(), content * number)
+                return ListValue(store.ledger.new(), limits.chained([content] * number, store))
             return (
                 ListValue(store.ledger.new(), _concatenate(content, content, store))
                 if (isinstance(content, Repeated))

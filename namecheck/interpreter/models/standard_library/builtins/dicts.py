@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, limits
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -85,8 +85,8 @@ def setdefault(interpreter: Interpreter, receiver: DictValue, call: Call) -> Val
     if key in dict(entries.items):
         return dict(entries.items)[key]
     if entries.rest is None and isinstance(key, Const) and _all_constant(entries):
-        added = (*entries.items, (key, call.argument(1)))
-        joins.write(receiver, call.store, Entries(added))
+        added = {**dict(entries.items), key: call.argument(1)}
+        joins.write(receiver, call.store, limits.entries(added, None, call.store))
         return call.argument(1)
     return get(interpreter, receiver, call)
 
@@ -104,7 +104,7 @@ def update(interpreter: Interpreter, receiver: DictValue, call: Call) -> Value:
         else:
             rest = interpreter.fresh("entry")
     merged.update({Const(name): value for name, value in call.kwargs.items()})
-    joins.write(receiver, call.store, Entries(tuple(merged.items()), rest))
+    joins.write(receiver, call.store, limits.entries(merged, rest, call.store))
     return NONE
 
 

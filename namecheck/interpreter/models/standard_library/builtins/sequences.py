@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain import joins, limits
 from namecheck.interpreter.domain.values import (
     NONE,
     Const,
@@ -155,7 +155,7 @@ def _write(receiver: ListValue, chained: Sequence[Content], call: Call) -> Value
             both = joins.Joiner(call.store, call.store).sequences(joined, content)
             joined = both if isinstance(both, Repeated) else Repeated(both[0])
         else:
-            joined = joined + content
+            joined = limits.chained((joined, content), call.store)
     joins.write(receiver, call.store, joined)
     return NONE
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from namecheck.interpreter.domain import limits
 from namecheck.interpreter.domain.values import Const, Generator, Repeated, TupleValue, Value
 from namecheck.interpreter.evaluation import python_operators
 from namecheck.interpreter.evaluation.frames import Call
@@ -32,6 +34,7 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
         or not all(map(_is_plain, [*args, *kwargs.values()]))
         or python_operators.too_big([*args, *kwargs.values()])
         or (name == "format" and python_operators.too_wide(literal.value))
+        or limits.is_long(_length(name, literal.value, args), call.store)
     ):
         return interpreter.fresh("text", "str")
     try:
@@ -39,6 +42,17 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
     except (TypeError, ValueError, LookupError, AttributeError):
         return interpreter.fresh("text")
     return torch.lift(result, {}, call.node)
+
+
+def _length(name: str, text: str, args: Sequence[Any]) -> int:
+    """How long what a method makes of other strings may be at most; 0 for a part of its own."""
+    parts = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+    lengths = [len(part) for part in parts if isinstance(part, str)]
+    if name == "join":
+        return sum(lengths) + len(text) * len(lengths)
+    if name == "replace" and len(lengths) == 2:
+        return len(text) + text.count(args[0]) * lengths[1]
+    return len(text) + max(lengths, default=0) * text.count("{") if name == "format" else 0
 
 
 def _listed(interpreter: Interpreter, value: Value, call: Call) -> Value:

@@ -1,0 +1,80 @@
+"""How large a value may become before it is no longer followed part by part.
+
+A program may double a list or a string in each line; what it is then is told only in general. The
+ledger counts each limit that is reached.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from namecheck.interpreter.domain import joins
+from namecheck.interpreter.domain.store import Store
+from namecheck.interpreter.domain.values import Entries, Repeated, TupleValue, Value
+
+LONGEST_TEXT: Final = 1 << 16
+"""Characters of a string that the program makes of others."""
+MOST_ITEMS: Final = 1 << 13
+"""Items of a list or tuple that the program makes of others."""
+MOST_ENTRIES: Final = 1 << 10
+"""Entries of a dict that the program adds to."""
+_MOST_LEAVES: Final = 1 << 10
+
+
+def is_long(length: int, store: Store) -> bool:
+    """Whether a string of this length, made of others, is not worth keeping."""
+    if length <= LONGEST_TEXT:
+        return False
+    store.ledger.reach("length of a string")
+    return True
+
+
+def chained(parts: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value, ...] | Repeated:
+    """Known items one after the other; what each of them is where they are very many.
+
+    A single part is what the program itself writes out, and stays whatever its length.
+    """
+    filled = [part for part in parts if part]
+    if len(filled) == 1:
+        return filled[0]
+    return gathered([value for part in filled for value in part], store)
+
+
+def gathered(items: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
+    """These items; what each of them is where they are very many."""
+    if len(items) <= MOST_ITEMS:
+        return tuple(items)
+    store.ledger.reach("items of a sequence")
+    return Repeated(joins.either(items, store))
+
+
+def entries(items: dict[Value, Value], rest: Value | None, store: Store) -> Entries:
+    """The entries of a dict that the program adds to; only their values where they are many."""
+    if len(items) <= MOST_ENTRIES:
+        return Entries(tuple(items.items()), rest)
+    store.ledger.reach("entries of a dict")
+    values = [*items.values(), *(() if rest is None else (rest,))]
+    return Entries((), joins.either(values, store))
+
+
+def is_bushy(items: Iterable[Value], store: Store) -> bool:
+    """Whether tuples within tuples have more leaves than are worth following: 2^n for n lines."""
+    if next(itertools.islice(_leaves(items), _MOST_LEAVES, None), None) is None:
+        return False
+    store.ledger.reach("values in nested tuples")
+    return True
+
+
+def _leaves(items: Iterable[Value]) -> Iterator[Value]:
+    """What the tuples among some values hold that is no tuple, at any depth."""
+    open_ = [iter(item.items) for item in items if isinstance(item, TupleValue)]
+    while open_:
+        item = next(open_[-1], None)
+        if item is None:
+            open_.pop()
+        elif isinstance(item, TupleValue):
+            open_.append(iter(item.items))
+        else:
+            yield item
