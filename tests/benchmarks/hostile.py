@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from tests.benchmarks import hostile_calls, hostile_paths, hostile_sizes
+from tests.benchmarks import hostile_calls, hostile_more, hostile_paths, hostile_sizes
 from tests.benchmarks.processes import check_alone, measure_limited
 
 SECONDS: Final = 10
@@ -46,6 +46,7 @@ PROGRAMS: Final[dict[str, Callable[[], str]]] = {
     **_programs(hostile_paths),
     **_programs(hostile_calls),
     **_programs(hostile_sizes),
+    **_programs(hostile_more),
 }
 
 

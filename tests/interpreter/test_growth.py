@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+from typing import Any
+from unittest import mock
+
 import pytest
 
 from namecheck.interpreter.domain.values import Const, DictValue, ListValue, TupleValue, Value
+from namecheck.interpreter.evaluation.expressions import Expressions
 from namecheck.interpreter.workspace import analysis
 from tests.interpreting import codes, dims, parsed
 
@@ -71,3 +77,89 @@ def test_a_dict_that_is_written_to_very_often() -> None:
     assert reached(source) == {"entries of a dict": 2}
     assert isinstance(last(source, "x"), DictValue)
     assert dims(source, "y") == "N=2"
+
+
+HOLDING_THEMSELVES = {
+    "lists that are joined": "x, y = [A], [A]\nx.append(x)\ny.append(y)\nfor i in u:\n    x = y",
+    "dicts that are joined": "x, y = {}, {}\nx[1] = x\ny[1] = y\nif u:\n    x = y",
+    "a list that is compared": "x, y = [A], [A]\nx.append(x)\ny.append(y)\nx == y, x in y",
+    "a list that an operator takes": "x = [A]\nx.append(x)\ntorch.stack(x), torch.cat([x, x])",
+    "a dict that an operator takes": "x = {}\nx['a'] = x\nA.rename(**x), torch.stack(x)",
+    "lists of one list twice": "x = y = [A]\n"
+    + "x, y = [x, x], [y, y]\n" * 40
+    + "x == y\ntorch.stack(x)\nfor i in u:\n    x = [y]",
+    "a list in a list, very deep": "x = y = [A]\n"
+    + "x, y = [x], [y]\n" * 4_000
+    + "x == y, torch.stack(x)\nif u:\n    x = y",
+}
+
+
+@pytest.mark.parametrize("name", HOLDING_THEMSELVES)
+def test_what_holds_itself_is_judged(name: str) -> None:
+    begun = "A = torch.zeros(2, names=('N',))"
+    assert codes(f"{begun}\n{HOLDING_THEMSELVES[name]}\nA.sum('C')")[-1] == "NC103"
+
+
+def steps(source: str) -> int:
+    """How many expressions are evaluated while a program is analysed."""
+    evaluated = 0
+    plain = Expressions.evaluate
+
+    def counted(*args: Any) -> Value:
+        nonlocal evaluated
+        evaluated += 1
+        return plain(*args)
+
+    with mock.patch.object(Expressions, "evaluate", counted):
+        analysis.check(parsed(source))
+    return evaluated
+
+
+def test_the_parts_of_a_test_do_not_multiply_the_paths() -> None:
+    def program(parts: int) -> str:
+        test = " or ".join(f"(a[{n}] and b[{n}])" for n in range(parts))
+        return f"def f(a, b, x):\n    x.refine_names('N')\n    if {test}:\n        return x"
+
+    # 2^n paths lead to the n-th part, where none are joined.
+    assert steps(program(24)) < 24 * 500
+    assert reached(program(4)) == {}
+
+
+def test_a_comprehension_of_many_clauses_spends_the_budget() -> None:
+    def program(clauses: int) -> str:
+        each = " ".join(f"for i{n} in (1, 2, 3)" for n in range(clauses))
+        return f"def f(x):\n    x = x.refine_names('N')\n    return [x * 2 {each}]"
+
+    # There are 3^12 items.
+    assert steps(program(12)) < 150_000
+
+
+DEEP = """
+A = torch.zeros(2, names=('N',))
+def f(x):
+    x.refine_names('N').sum('C')
+    y = A{deep}
+    y.rename(None).sum('K')
+    A.sum('C')
+B = A.rename(N='K')
+B = A{deep}
+B.sum('N')
+def g(x):
+    x.refine_names('N').sum('C')
+"""
+
+
+def test_a_line_that_exhausts_the_stack_is_not_judged() -> None:
+    source = parsed(DEEP.format(deep=".relu()" * 300))
+    assert [finding.span.line for finding in analysis.check(source).findings] == [4, 6, 7, 12]
+    # The stack of the tests is deep itself.
+    depth = len(inspect.stack(0))
+    limit = sys.getrecursionlimit()
+    with mock.patch.object(analysis, "_RECURSION_LIMIT", 0):
+        sys.setrecursionlimit(depth + 500)
+        try:
+            found = analysis.check(source).findings
+        finally:
+            sys.setrecursionlimit(limit)
+    # The rest of the function is left out; the module goes on without the variable.
+    assert [finding.span.line for finding in found] == [4, 12]

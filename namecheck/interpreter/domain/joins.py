@@ -39,6 +39,8 @@ _MISSING: Final = object()
 # The attribute of an instance that holds its library part.
 _INHERITED: Final = "<inherited>"
 _WIDTH: Final = 4
+# How deep containers in containers are joined.
+_DEEPEST: Final = 64
 
 
 def held(tensor_value: TensorValue, store: Store) -> Held:
@@ -261,6 +263,11 @@ class Joiner:
     right: Store
     facts: tuple[Facts, Facts] = ((), ())
     _picked: dict[tuple[Address, Address], Picked] = field(default_factory=dict)
+    _containers: dict[tuple[Address, Address], ListValue | DictValue] = field(default_factory=dict)
+    # Those of the joiners that join the items of containers of another length.
+    _inner: dict[tuple[Address, Address], ListValue | DictValue] = field(default_factory=dict)
+    # The containers around those that are being joined.
+    _around: list[Picked] = field(default_factory=list)
 
     def value(self, a: Value, b: Value) -> Value:
         """The least upper bound of both."""
@@ -272,16 +279,14 @@ class Joiner:
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             return self._tuples(a, b)
         if isinstance(a, ListValue) and isinstance(b, ListValue) and a.kind == b.kind:
-            alike_ = self.sequences(items(a, self.left), items(b, self.right))
-            return ListValue(self._either(a, b), alike_, a.kind)
+            return self._lists(a, b)
         if isinstance(a, (TupleValue, Repeated)) and isinstance(b, (TupleValue, Repeated)):
             left = a if isinstance(a, Repeated) else a.items
             right = b if isinstance(b, Repeated) else b.items
             shared = self.sequences(left, right)
             return shared if isinstance(shared, Repeated) else TupleValue(shared)
         if isinstance(a, DictValue) and isinstance(b, DictValue):
-            both = self.dicts(entries(a, self.left), entries(b, self.right))
-            return DictValue(self._either(a, b), both, a.factory)
+            return self._dicts(a, b)
         if isinstance(a, Union) or isinstance(b, Union):
             return self._unions(a, b)
         if isinstance(a, Opaque) or isinstance(b, Opaque):
@@ -324,6 +329,32 @@ class Joiner:
             return TupleValue(tuple(map(self.every, columns)), first.fields, first.cls)
         kinds = {_kind(value) for value in group}
         return self.left.ledger.fresh("join", kinds.pop() if len(kinds) == 1 else None)
+
+    def _lists(self, a: ListValue, b: ListValue) -> Value:
+        """Either of two lists; the same two are joined once, as they may hold themselves."""
+        pair, address = (a.address, b.address), self._either(a, b)
+        if pair not in self._containers:
+            unknown = Repeated(self.left.ledger.fresh("item"))
+            self._containers[pair] = ListValue(address, unknown, a.kind)
+            if len(self._around) < _DEEPEST:
+                self._around.append(address)
+                content = self.sequences(items(a, self.left), items(b, self.right))
+                self._containers[pair] = ListValue(address, content, a.kind)
+                self._around.pop()
+        return self._containers[pair]
+
+    def _dicts(self, a: DictValue, b: DictValue) -> Value:
+        """Either of two dicts, likewise."""
+        pair, address = (a.address, b.address), self._either(a, b)
+        if pair not in self._containers:
+            unknown = Entries((), self.left.ledger.fresh("entry"))
+            self._containers[pair] = DictValue(address, unknown, a.factory)
+            if len(self._around) < _DEEPEST:
+                self._around.append(address)
+                content = self.dicts(entries(a, self.left), entries(b, self.right))
+                self._containers[pair] = DictValue(address, content, a.factory)
+                self._around.pop()
+        return self._containers[pair]
 
     def _either(self, a: Mutable, b: Mutable) -> Picked:
         """The address of the join of two values; for the same two it is the same."""
@@ -380,7 +411,8 @@ class Joiner:
         parts = [*_each(left_items), *_each(right_items)]
         if not parts:
             return ()
-        either = Joiner(Both(self.left, self.right), Both(self.left, self.right))
+        both = Both(self.left, self.right)
+        either = Joiner(both, both, ((), ()), {}, self._inner, self._inner, self._around)
         return Repeated(either.every(parts))
 
     def dicts(self, left_entries: Entries, right_entries: Entries) -> Entries:

@@ -61,6 +61,13 @@ def examine(node: ast.AST) -> ScopeInfo:
     return info
 
 
+def bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement binds in its own scope."""
+    info = ScopeInfo()
+    _enter([statement], info)
+    return info.local
+
+
 def rebound(tree: ast.Module) -> frozenset[str]:
     """The names that a module binds in more than one place, in a loop, or from its functions."""
     places: Counter[str] = Counter()

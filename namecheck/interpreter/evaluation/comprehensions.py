@@ -72,8 +72,9 @@ class Comprehensions:
             store,
             frame,
         )
-        limit = self.interpreter.unroll_limit(frame)
-        exact = not isinstance(content, Repeated) and len(content) <= limit * 4
+        budget = self.interpreter.budget
+        limit = 4 * self.interpreter.unroll_limit(frame) if budget.left > 0 else 1
+        exact = not isinstance(content, Repeated) and len(content) <= limit
         if isinstance(content, Repeated) or not exact:
             content = (joins.pick(content, self.interpreter.new_address(), store),)
         for item in content:

@@ -13,7 +13,7 @@ from namecheck.core.dims import ANY_DIM, Dims
 from namecheck.core.dtypes import COMPLEXES, FLOATINGS, KINDS
 from namecheck.core.names import UNKNOWN, Unknown
 from namecheck.core.tensors import Constant, Tensor
-from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins
+from namecheck.interpreter.domain import class_lookup, device_values, equalities, joins, merges
 from namecheck.interpreter.domain.addresses import OpaqueTensor
 from namecheck.interpreter.domain.cells import (
     FOREIGN,
@@ -52,6 +52,8 @@ from namecheck.interpreter.evaluation.frames import Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 _LISTED: Final = 16
+# How many paths through the parts of one test are followed side by side.
+_PATHS: Final = 32
 
 
 def decide(
@@ -97,9 +99,18 @@ def _decide_parts(
                 continue
             decided += holds if stop else fails
             going += fails if stop else holds
+        decided, going = _few(decided, store), _few(going, store)
     if not going and not decided:
         raise PathEnds
     return (decided, going) if stop else (going, decided)
+
+
+def _few(paths: list[Store], base: Store) -> list[Store]:
+    """The paths of a test, joined where its parts have multiplied them."""
+    if len(paths) <= _PATHS:
+        return paths
+    base.ledger.reach("paths of a test")
+    return [merges.merged(base, paths)]
 
 
 def outcomes(

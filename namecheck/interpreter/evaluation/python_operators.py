@@ -108,6 +108,8 @@ SPECIAL_METHODS: Final[Mapping[str, tuple[str, bool]]] = {
 _NUMBERS: Final = frozenset({"int", "float", "bool", "complex"})
 _BARE: Final = (External("builtins.object"), External("abc.ABC"), External("typing.Protocol"))
 _BIG: Final = 1 << 16
+# How deep lists in lists are compared: a list may hold itself.
+_DEEPEST: Final = 8
 _WIDE: Final = r"\d{5}|\*"
 
 
@@ -388,8 +390,10 @@ def _ordered(name: str, left: Value, right: Value, store: Store) -> Value:
     return _tested(Key(Operation("Lt", pair)), name in ("Lt", "Gt"))
 
 
-def equal(left: Value, right: Value, store: Store) -> bool | None:
-    """Whether two values are equal; None where that is unknown."""
+def equal(left: Value, right: Value, store: Store, depth: int = 0) -> bool | None:
+    """Whether two values are equal; None where that is unknown, as for lists very deep in lists."""
+    if depth > _DEEPEST:
+        return None
     if isinstance(left, Const) and isinstance(right, Const):
         return bool(left.value == right.value)
     if isinstance(left, Opaque) or isinstance(right, Opaque):
@@ -398,7 +402,8 @@ def equal(left: Value, right: Value, store: Store) -> bool | None:
     if items[0] is not None and items[1] is not None:
         if type(left) is not type(right) or len(items[0]) != len(items[1]):
             return False
-        answers = [equal(a, b, store) for a, b in zip(items[0], items[1], strict=True)]
+        pairs = zip(items[0], items[1], strict=True)
+        answers = [equal(a, b, store, depth + 1) for a, b in pairs]
         return False if False in answers else None if None in answers else True
     if isinstance(left, Const) or isinstance(right, Const):
         known = (TupleValue, ListValue, DictValue)

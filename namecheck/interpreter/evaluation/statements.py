@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from namecheck.core.syntax import Located as Node
-from namecheck.interpreter.domain import device_values, joins, merges
+from namecheck.interpreter.domain import device_values, joins, merges, scopes
 from namecheck.interpreter.domain.cells import FOREIGN
 from namecheck.interpreter.domain.store import Store, common
 from namecheck.interpreter.domain.values import (
@@ -99,7 +99,24 @@ class Statements:
             ends = case(statement, store, frame)
         except PathEnds:
             return []
+        except RecursionError:
+            return self._unjudged(statement, store, frame)
         return [store] if ends is None else ends
+
+    def _unjudged(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
+        """What becomes of a statement that exhausts the stack, where little of it is used.
+
+        A module goes on without what the statement binds; of a function what follows is not judged.
+        """
+        if frame.caller is not None:
+            if frame.caller.caller is not None:
+                raise
+            store.ledger.reach("depth of the stack")
+            return []
+        store.ledger.reach("depth of the stack")
+        for name in scopes.bound(statement):
+            self.bind_name(name, self.interpreter.fresh("unjudged"), store, frame.environment)
+        return [store]
 
     def unroll_limit(self, frame: Frame) -> int:
         """How many items of a loop are followed one by one here."""

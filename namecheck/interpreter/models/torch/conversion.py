@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
 from namecheck import operators
@@ -42,6 +42,9 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.torch import origins
 
 _NUMBERS: Final = frozenset({"float", "complex"})
+# How deep containers in containers are followed, and how often one that was met before.
+_DEEPEST: Final = 64
+_REVISITS: Final = 4_096
 # The operators whose results are ints.
 _COUNTS: Final = frozenset(
     {"shape", "size", "numel", "nelement", "dim", "ndim", "ndimension", "__len__"}
@@ -55,7 +58,28 @@ def promote(opaque: Opaque, store: Store) -> TensorValue:
     return TensorValue(narrowing.tensor_address(opaque), Held(known))
 
 
-def lower(value: Value, store: Store) -> Any:
+class _Visits:
+    """The containers that are met while one value is lowered: a list may hold itself."""
+
+    __slots__ = ("again", "depth", "met")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.again = 0
+        self.met: set[Hashable] = set()
+
+    def ends_at(self, container: Value, store: Store) -> bool:
+        """Whether a container is not followed any more."""
+        if isinstance(container, (ListValue, DictValue)):
+            self.again += container.address in self.met
+            self.met.add(container.address)
+        if self.depth <= _DEEPEST and self.again <= _REVISITS:
+            return False
+        store.ledger.reach("values in nested containers")
+        return True
+
+
+def lower(value: Value, store: Store, visits: _Visits | None = None) -> Any:
     """A value in the form that `infer` takes."""
     if isinstance(value, TensorValue):
         tensor = equalities.equated(joins.held(value, store).tensor, store)
@@ -64,19 +88,32 @@ def lower(value: Value, store: Store) -> Any:
         return value.value
     if isinstance(value, Opaque):
         return _lower_opaque(value, store)
-    if isinstance(value, TupleValue):
-        return tuple(lower(item, store) for item in value.items)
-    if isinstance(value, ListValue):
-        return _lower_items(joins.items(value, store), store)
-    if isinstance(value, Repeated):
-        return _lower_items(value, store)
+    if isinstance(value, (TupleValue, ListValue, Repeated, DictValue)):
+        return _lower_container(value, store, visits or _Visits())
     if isinstance(value, SliceValue):
         return slice(*(lower(part, store) for part in (value.lower, value.upper, value.step)))
-    if isinstance(value, DictValue):
-        return _lower_dict(value, store)
     if isinstance(value, Union) and device_values.is_choice(value):
         return device_values.chosen(value, store)
     return UNKNOWN
+
+
+def _lower_container(
+    container: TupleValue | ListValue | Repeated | DictValue, store: Store, visits: _Visits
+) -> Any:
+    """A container with what is in it."""
+    if visits.ends_at(container, store):
+        return UNKNOWN
+    visits.depth += 1
+    if isinstance(container, TupleValue):
+        lowered: Any = tuple([lower(item, store, visits) for item in container.items])
+    elif isinstance(container, ListValue):
+        lowered = _lower_items(joins.items(container, store), store, visits)
+    elif isinstance(container, Repeated):
+        lowered = _lower_items(container, store, visits)
+    else:
+        lowered = _lower_dict(container, store, visits)
+    visits.depth -= 1
+    return lowered
 
 
 def _lower_opaque(opaque: Opaque, store: Store) -> Any:
@@ -91,18 +128,18 @@ def _lower_opaque(opaque: Opaque, store: Store) -> Any:
     return SOME_NUMBERS[opaque.kind] if opaque.kind in _NUMBERS else UNKNOWN
 
 
-def _lower_items(content: tuple[Value, ...] | Repeated, store: Store) -> Any:
+def _lower_items(content: tuple[Value, ...] | Repeated, store: Store, visits: _Visits) -> Any:
     if not isinstance(content, Repeated):
-        return [lower(item, store) for item in content]
-    each = lower(content.each, store)
+        return [lower(item, store, visits) for item in content]
+    each = lower(content.each, store, visits)
     return Many(each) if isinstance(each, Tensor) else UNKNOWN
 
 
-def _lower_dict(dict_value: DictValue, store: Store) -> Any:
+def _lower_dict(dict_value: DictValue, store: Store, visits: _Visits) -> Any:
     entries = joins.entries(dict_value, store)
     if entries.rest is not None:
         return UNKNOWN
-    lowered = [(lower(k, store), lower(v, store)) for k, v in entries.items]
+    lowered = [(lower(k, store, visits), lower(v, store, visits)) for k, v in entries.items]
     if any(key is UNKNOWN or isinstance(key, Tensor) for key, _ in lowered):
         return UNKNOWN
     return OrderedDict(lowered) if dict_value.ordered else dict(lowered)

@@ -22,16 +22,28 @@ from namecheck.interpreter.evaluation.interpreter import Interpreter
 def gather(operand_values: Iterable[Value], store: Store) -> dict[str, Place]:
     """The origins of the operands' names, the first operand's first."""
     place_of_name: dict[str, Place] = {}
+    _gather(operand_values, store, place_of_name, set())
+    return place_of_name
+
+
+def _gather(
+    operand_values: Iterable[Value],
+    store: Store,
+    place_of_name: dict[str, Place],
+    seen: set[ListValue],
+) -> None:
+    """Add the origins of values; a list that is in `seen` has been looked at."""
     for value in operand_values:
         if isinstance(value, TensorValue):
             for name, place in joins.held(value, store).origins.items():
                 place_of_name.setdefault(name, place)
-        elif isinstance(value, (TupleValue, ListValue)):
-            content = value.items if isinstance(value, TupleValue) else joins.items(value, store)
+        elif isinstance(value, TupleValue):
+            _gather(value.items, store, place_of_name, seen)
+        elif isinstance(value, ListValue) and value not in seen:
+            seen.add(value)
+            content = joins.items(value, store)
             if not isinstance(content, Repeated):
-                for name, place in gather(content, store).items():
-                    place_of_name.setdefault(name, place)
-    return place_of_name
+                _gather(content, store, place_of_name, seen)
 
 
 def trace(
