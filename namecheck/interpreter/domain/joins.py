@@ -330,29 +330,29 @@ class Joiner:
         kinds = {_kind(value) for value in group}
         return self.left.ledger.fresh("join", kinds.pop() if len(kinds) == 1 else None)
 
-    def _lists(self, a: ListValue, b: ListValue) -> Value:
+    def _lists(self, left_list: ListValue, right_list: ListValue) -> Value:
         """Either of two lists; the same two are joined once, as they may hold themselves."""
-        pair, address = (a.address, b.address), self._either(a, b)
+        pair, address = (left_list.address, right_list.address), self._either(left_list, right_list)
         if pair not in self._containers:
             unknown = Repeated(self.left.ledger.fresh("item"))
-            self._containers[pair] = ListValue(address, unknown, a.kind)
+            self._containers[pair] = ListValue(address, unknown, left_list.kind)
             if len(self._around) < _DEEPEST:
                 self._around.append(address)
-                content = self.sequences(items(a, self.left), items(b, self.right))
-                self._containers[pair] = ListValue(address, content, a.kind)
+                content = self.sequences(items(left_list, self.left), items(right_list, self.right))
+                self._containers[pair] = ListValue(address, content, left_list.kind)
                 self._around.pop()
         return self._containers[pair]
 
-    def _dicts(self, a: DictValue, b: DictValue) -> Value:
+    def _dicts(self, left_dict: DictValue, right_dict: DictValue) -> Value:
         """Either of two dicts, likewise."""
-        pair, address = (a.address, b.address), self._either(a, b)
+        pair, address = (left_dict.address, right_dict.address), self._either(left_dict, right_dict)
         if pair not in self._containers:
             unknown = Entries((), self.left.ledger.fresh("entry"))
-            self._containers[pair] = DictValue(address, unknown, a.factory)
+            self._containers[pair] = DictValue(address, unknown, left_dict.factory)
             if len(self._around) < _DEEPEST:
                 self._around.append(address)
-                content = self.dicts(entries(a, self.left), entries(b, self.right))
-                self._containers[pair] = DictValue(address, content, a.factory)
+                content = self.dicts(entries(left_dict, self.left), entries(right_dict, self.right))
+                self._containers[pair] = DictValue(address, content, left_dict.factory)
                 self._around.pop()
         return self._containers[pair]
 

@@ -23,53 +23,53 @@ MOST_ENTRIES: Final = 1 << 10
 _MOST_LEAVES: Final = 1 << 10
 
 
-def is_long(length: int, store: Store) -> bool:
+def is_long(text_length: int, store: Store) -> bool:
     """Whether a string of this length, made of others, is not worth keeping."""
-    if length <= LONGEST_TEXT:
+    if text_length <= LONGEST_TEXT:
         return False
     store.ledger.reach("length of a string")
     return True
 
 
-def chained(parts: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value, ...] | Repeated:
+def chained(sequences: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value, ...] | Repeated:
     """Known items one after the other; what each of them is where they are very many.
 
     A single part is what the program itself writes out, and stays whatever its length.
     """
-    filled = [part for part in parts if part]
+    filled = [part for part in sequences if part]
     if len(filled) == 1:
         return filled[0]
-    return gathered([value for part in filled for value in part], store)
+    return gathered(tuple(itertools.chain.from_iterable(filled)), store)
 
 
-def gathered(items: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
+def gathered(elements: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
     """These items; what each of them is where they are very many."""
-    if len(items) <= MOST_ITEMS:
-        return tuple(items)
+    if len(elements) <= MOST_ITEMS:
+        return tuple(elements)
     store.ledger.reach("items of a sequence")
-    return Repeated(joins.either(items, store))
+    return Repeated(joins.either(elements, store))
 
 
-def entries(items: dict[Value, Value], rest: Value | None, store: Store) -> Entries:
+def entries(value_of_key: dict[Value, Value], rest: Value | None, store: Store) -> Entries:
     """The entries of a dict that the program adds to; only their values where they are many."""
-    if len(items) <= MOST_ENTRIES:
-        return Entries(tuple(items.items()), rest)
+    if len(value_of_key) <= MOST_ENTRIES:
+        return Entries(tuple(value_of_key.items()), rest)
     store.ledger.reach("entries of a dict")
-    values = [*items.values(), *(() if rest is None else (rest,))]
+    values = [*value_of_key.values(), *(() if rest is None else (rest,))]
     return Entries((), joins.either(values, store))
 
 
-def is_bushy(items: Iterable[Value], store: Store) -> bool:
+def is_bushy(tuple_items: Iterable[Value], store: Store) -> bool:
     """Whether tuples within tuples have more leaves than are worth following: 2^n for n lines."""
-    if next(itertools.islice(_leaves(items), _MOST_LEAVES, None), None) is None:
+    if next(itertools.islice(_leaves(tuple_items), _MOST_LEAVES, None), None) is None:
         return False
     store.ledger.reach("values in nested tuples")
     return True
 
 
-def _leaves(items: Iterable[Value]) -> Iterator[Value]:
+def _leaves(tuple_items: Iterable[Value]) -> Iterator[Value]:
     """What the tuples among some values hold that is no tuple, at any depth."""
-    open_ = [iter(item.items) for item in items if isinstance(item, TupleValue)]
+    open_ = [iter(item.items) for item in tuple_items if isinstance(item, TupleValue)]
     while open_:
         item = next(open_[-1], None)
         if item is None:

@@ -44,14 +44,16 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
     return torch.lift(result, {}, call.node)
 
 
-def _length(name: str, text: str, args: Sequence[Any]) -> int:
+def _length(name: str, text: str, lowered_args: Sequence[Any]) -> int:
     """How long what a method makes of other strings may be at most; 0 for a part of its own."""
-    parts = [item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,))]
+    parts = [
+        item for arg in lowered_args for item in (arg if isinstance(arg, (list, tuple)) else (arg,))
+    ]
     lengths = [len(part) for part in parts if isinstance(part, str)]
     if name == "join":
         return sum(lengths) + len(text) * len(lengths)
     if name == "replace" and len(lengths) == 2:
-        return len(text) + text.count(args[0]) * lengths[1]
+        return len(text) + text.count(lowered_args[0]) * lengths[1]
     return len(text) + max(lengths, default=0) * text.count("{") if name == "format" else 0
 
 
