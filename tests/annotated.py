@@ -16,7 +16,7 @@ B, T, D, S, HEADS = map(symbol, ("b", "t", "d", "s", "heads"))
 def annotated(text: str, dtype: str | None = None) -> Tensor:
     """A tensor of these dims: ``d`` an axis, ``h*w`` a merged one, ``3`` a literal size.
 
-    ``~1`` is a size of 1 put there on purpose, ``t?`` a part of an axis, ``_`` of unknown size.
+    ``~1`` is a deliberate size of 1, ``t?`` a part of an axis, ``_`` has an unknown size.
     """
     dims = told_apart(Dims(tuple(map(_dim, text.split()))))
     return Tensor(dims) if dtype is None else Tensor(dims, dtype)
@@ -39,7 +39,7 @@ def at_size(name: str, size: Known) -> Dim:
 
 
 def told(answer: Inference) -> str:
-    """The dims of a result as `brief` shows them, or the code of the contradiction."""
+    """The dims of a result as `brief` prints them, or the code of the contradiction."""
     assert answer.fits
     if isinstance(answer.contradiction, Contradiction):
         return answer.contradiction.code
@@ -51,7 +51,7 @@ def _shown(value: Any) -> str:
 
 
 def run(operator: str, *args: Any, **kwargs: Any) -> str:
-    """What an operator gives; a string among the arguments is the annotation of a tensor."""
+    """The result of an operator; a string among the arguments is the annotation of a tensor."""
     given = [annotated(arg[1:]) if _is_annotation(arg) else arg for arg in args]
     return told(infer(operator, *given, **kwargs))
 

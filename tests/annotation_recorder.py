@@ -1,7 +1,7 @@
-"""Records what jaxtyping answers: ``python -m tests.annotation_recorder`` writes the file anew.
+"""Records the results of jaxtyping: ``python -m tests.annotation_recorder`` rewrites the file.
 
-It needs an environment with jaxtyping and torch. Left out are calls of which jaxtyping says that
-it cannot judge them (an expression before its axes), and ``name=4``, whose name it passes over.
+It needs an environment with jaxtyping and torch. It skips calls that jaxtyping cannot check (an
+expression before its axes), and ``name=4``, whose name jaxtyping ignores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CALLS: Final = 3_000
 
 
 def draw(random_source: random.Random) -> list[tuple[str, tuple[int, ...]]]:
-    """The arguments of one call, each its pattern and its shape, which mostly has its rank."""
+    """The arguments of one call, each a pattern and a shape, which usually has its rank."""
     arguments = []
     for _ in range(3):
         items = random_source.choices(_ITEMS, k=random_source.randint(0, 3))
@@ -37,7 +37,7 @@ def draw(random_source: random.Random) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def judge(jaxtyping: Any, arguments: list[tuple[str, tuple[int, ...]]]) -> bool | None:
-    """Whether jaxtyping takes the call; None where it says that it cannot judge it."""
+    """Whether jaxtyping accepts the call; None where it cannot check it."""
     try:
         with jaxtyping.jaxtyped("context"):
             return all(
@@ -49,7 +49,7 @@ def judge(jaxtyping: Any, arguments: list[tuple[str, tuple[int, ...]]]) -> bool 
 
 
 def main() -> None:
-    """Draw calls, and keep as many that fit as that do not."""
+    """Draw calls, and keep as many accepted ones as refused ones."""
     jaxtyping = importlib.import_module("jaxtyping")
     source = random.Random(0)
     answers: dict[bool, list[str]] = {True: [], False: []}

@@ -1,16 +1,16 @@
-"""Random programs on both sides: what is inferred of them against what their runs see.
+"""Random programs on both sides: compares the inferred values with those of their runs.
 
 By hand, from the root of the repository, thousands of them::
 
     python -m tests.compare_random --count 3000 --seed 7
 
-Kinds take turns: chains of operators of the table, with branches and loops among them; programs of
-functions, classes, closures and containers; and programs of 40 to 80 lines in which names flow far,
-through calls, hierarchies of classes, networks of layers (``--kind flows`` for these alone). They
-are grown on a torch with names from namecheck's own shim, then some are spoilt in one place. Each
-is run once for every choice of its flags. Where none of the runs meets a contradiction, none may be
-reported either. Every program with an incorrect expression is printed, and the command ends with 1.
-One seed always gives the same programs.
+Kinds alternate: chains of operators of the table, with branches and loops; programs of functions,
+classes, closures and containers; and programs of 40 to 80 lines with long data flow, through calls,
+hierarchies of classes, networks of layers (``--kind flows`` for these alone). They are generated on
+a torch with names from namecheck's own shim, then some get a mistake in one place. Each is run once
+for every choice of its flags. Where no run has a contradiction, none may be reported either. Every
+program with an incorrect expression is printed, and the command then exits with 1. One seed always
+generates the same programs.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _SPOILT = 0.4
 
 @dataclass(frozen=True)
 class Compared:
-    """One program, by a name that tells how to grow it again, and its expressions.
+    """One program, with a name from which it can be generated again, and its expressions.
 
-    `unfounded` are the findings in a program of which every path has run without a contradiction.
+    `unfounded` are the findings in a program whose paths have all run without a contradiction.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Compared:
         return bool(self.incorrect or self.unfounded)
 
     def show(self) -> str:
-        """The program, and what is incorrect in it."""
+        """The program, and its incorrect expressions."""
         lines = [f"# program {self.name}", self.source.text]
         for one in self.incorrect:
             span = self.source.at(one.position)
@@ -84,7 +84,7 @@ class Compared:
 
 
 def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) -> Iterator[Compared]:
-    """Programs number `start` and up of a seed, the kinds taking turns, on both sides."""
+    """Compare the programs number `start` and up of a seed, the kinds alternating."""
     catalogue, inferences = Catalogue.of_table(), Inferences()
     torch.set_num_threads(1)
     with recording(Semantics.NAMECHECK) as recorded:
@@ -96,7 +96,7 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
 
 @dataclass(frozen=True)
 class Grown:
-    """A program, how many flags it has, and whether it is spoilt: then its data may decide."""
+    """A program, the number of its flags, and whether it has a mistake: its data may matter."""
 
     text: str
     flags: int
@@ -104,7 +104,7 @@ class Grown:
 
 
 def _grower(rng: random.Random, catalogue: Catalogue, kind: str) -> tuple[Pieces, int]:
-    """What grows a program of a kind, and how long it is to be."""
+    """The generator of programs of a kind, and the length of the program."""
     if kind == "chains":
         return Chains(rng, torch, catalogue), rng.randint(*random_chains.LENGTHS)
     if kind == "flows":
@@ -140,7 +140,7 @@ def _compared(name: str, grown: Grown, recorded: Recording, inferences: Inferenc
 def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, ...]:
     """The contradictions that are reported in a program, lints and notes left out.
 
-    Those of attributes also where each function is looked at by itself.
+    Those about attributes also from analysing each function by itself.
     """
     found = analysis.check(source, inferences=inferences).findings
     alone = analysis.briefly(source, Semantics.NAMECHECK, None, inferences)
@@ -148,7 +148,7 @@ def _findings(source: syntax.Source, inferences: Inferences) -> tuple[Finding, .
 
 
 def asked(description: str) -> argparse.Namespace:
-    """Which random programs the command line asks for."""
+    """The random programs that the command line requests."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
     parser.add_argument("--start", type=int, default=0)

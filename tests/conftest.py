@@ -1,4 +1,4 @@
-"""What tests share; how long the property tests look, and longer: ``--hypothesis-profile=long``."""
+"""Shared fixtures and the profiles of the property tests: ``--hypothesis-profile=long``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 # Tests run in two processes: torch leaves each of them one core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# What is drawn for an operator is sometimes thrown away, and the machine may be busy.
+# Drawn examples are sometimes rejected, and the machine may be busy.
 _PATIENT = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 
 settings.register_profile(
@@ -26,8 +26,8 @@ settings.load_profile("everyday")
 
 TESTS: Final = Path(__file__).parent
 
-# What `pytest -m quick` runs: what a contributor breaks most, in under a minute. Of a folder or a
-# file every so-manieth test is taken; what is not listed is not even collected.
+# The tests of `pytest -m quick`: those that a contributor breaks most, in under a minute. Of a
+# folder or file, every nth test is selected; unlisted files are not even collected.
 QUICK: Final = {
     "annotations": 1,
     "core": 1,
@@ -45,14 +45,14 @@ QUICK: Final = {
 
 
 def share_of(path: Path) -> int:
-    """How many tests of a file go by for each that is quick; 0 where none is."""
+    """One of this many tests of a file is quick; 0 where none is."""
     inside = path.relative_to(TESTS)
     places = (inside.as_posix(), *(folder.as_posix() for folder in inside.parents))
     return next((QUICK[place] for place in places if place in QUICK), 0)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``-m quick`` the files without quick tests are not imported."""
+    """With ``-m quick``, do not import files without quick tests."""
     if config.option.markexpr != "quick" or not collection_path.is_relative_to(TESTS):
         return None
     is_test = collection_path.name.startswith("test_")
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program in a process of its own, with more variables in its environment."""
+    """Runs a program in a process of its own, with further environment variables."""
 
     def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,4 +1,4 @@
-"""The documented operator-coverage table: its rows, and the CSV in fixtures/spec/ that holds them.
+"""The documented operator-coverage table: its rows, and the CSV in fixtures/spec/ with them.
 
 ``python -m tests.coverage_table name_inference.rst`` prints the CSV of a copy of the document.
 """
@@ -32,7 +32,7 @@ class Documented(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """A documented word, another word for the rule that applies, and why they differ."""
+    """A documented word, another word for the rule that applies, and the reason."""
 
     documented: str
     applies: str

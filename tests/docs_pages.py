@@ -1,8 +1,8 @@
-"""The pages under docs/ that are made from data: ``python -m tests.docs_pages`` writes them anew.
+"""The pages under docs/ that are generated from data: ``python -m tests.docs_pages`` writes them.
 
-The register of codes gives codes.md, the table of operators gives operators.md, and the help
-texts of the command stand in cli.md under a line ``<!-- help: VERB -->``. test_docs_pages.py
-holds the pages against their data.
+The register of codes generates codes.md, the table of operators generates operators.md, and the
+help texts of the command are in cli.md under a line ``<!-- help: VERB -->``. test_docs_pages.py
+compares the pages with their data.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def operators_page(_: str) -> str:
 
 
 def _section(rule: str) -> str:
-    """The module that a rule stands in, which is named by what its rules have in common."""
+    """The module of a rule, which is named after the section of its rules."""
     if rule == "unknown":
         return "result not followed yet"
     return registry.load()[rule].__module__.rpartition(".")[2]
@@ -107,12 +107,12 @@ _HELP: Final = re.compile(r"(<!-- help: (?P<verb>[a-z]*) ?-->\n\n```text\n).*?(`
 
 
 def help_page(page: str) -> str:
-    """cli.md: the page with every help text as the command prints it now."""
+    """cli.md: the page with every current help text."""
     return _HELP.sub(lambda found: f"{found[1]}{help_text(found['verb'])}{found[3]}", page)
 
 
 def help_text(verb: str) -> str:
-    """What ``namecheck VERB --help`` prints in 80 columns."""
+    """The output of ``namecheck VERB --help`` in 80 columns."""
     command = [sys.executable, "-m", "namecheck", *filter(None, [verb]), "--help"]
     run = subprocess.run(
         command, capture_output=True, text=True, check=True, env={"COLUMNS": "80"}, cwd=DOCS.parent
@@ -128,7 +128,7 @@ PAGES: Final[dict[str, Callable[[str], str]]] = {
 
 
 def stale(names: Iterable[str] = PAGES) -> Iterator[tuple[Path, str]]:
-    """The pages that are not what their data makes of them, with what they should be."""
+    """The outdated pages, with their new contents."""
     for name in names:
         path = DOCS / name
         text = path.read_text("utf-8") if path.exists() else ""
@@ -138,7 +138,7 @@ def stale(names: Iterable[str] = PAGES) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    """Write the stale pages anew."""
+    """Write the outdated pages."""
     for path, fresh in stale():
         path.write_text(fresh, "utf-8")
         print(f"written: {path.relative_to(DOCS.parent)}")

@@ -1,4 +1,4 @@
-"""Reads the fixtures: pairs of small programs, and Markdown pages, expectations on their lines.
+"""Reads the fixtures: pairs of small programs, and Markdown pages with expectations on their lines.
 
 A pair is ``NAME.bug.py`` and ``NAME.ok.py``; the bug is on the statement marked ``# BUG``. In a
 page every block that starts with three backquotes and ``python`` is a program of its own; a line
@@ -29,14 +29,14 @@ _MARK: Final = "# BUG"
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """A finding of `code` that is to stand on `line`; `text` is in its message."""
+    """An expected finding of `code` on `line`; `text` is in its message."""
 
     line: int
     code: str
     text: str
 
     def met_by(self, finding: Finding) -> bool:
-        """Whether a finding is the one expected; a note must say the dims and no more."""
+        """Whether a finding is the expected one; a note must have exactly these dims."""
         if (finding.span.line, finding.code) != (self.line, self.code):
             return False
         if self.code == REVEALED:
@@ -49,7 +49,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Program:
-    """A Python program among the fixtures; `offset` lines stand before it in its file."""
+    """A Python program among the fixtures; `offset` lines precede it in its file."""
 
     path: Path
     text: str
@@ -63,7 +63,7 @@ class Program:
         return f"{name}:{self.offset + 1}" if self.offset else name
 
     def under(self, semantics: Semantics) -> Program:
-        """The same program, to be checked in another semantics."""
+        """The same program with another semantics."""
         return replace(self, semantics=semantics)
 
     @property
@@ -76,12 +76,12 @@ class Program:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What the interpreter finds."""
+        """The findings of the interpreter."""
         return analysis.check(self.source, semantics=self.semantics).findings
 
     @cached_property
     def expectations(self) -> tuple[Expectation, ...]:
-        """What the ends of the lines expect."""
+        """The expectations at the ends of the lines."""
         return tuple(
             Expectation(number, code or REVEALED, text.strip())
             for number, line in enumerate(self.lines, 1)
@@ -114,20 +114,20 @@ class Program:
         return f"{self.path}:{self.offset + line}"
 
     def show(self, finding: Finding) -> str:
-        """A finding for the reader of a failed test."""
+        """A finding for the message of a failed test."""
         return f"{self.at(finding.span.line)}: [{finding.code}] {finding.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A program with a bug, and the same program put right."""
+    """A program with a bug, and the corrected program."""
 
     bug: Program
     ok: Program
 
     @property
     def code(self) -> str:
-        """The code that the bug is found under."""
+        """The code of the bug's finding."""
         return self.bug.header["code"]
 
 

@@ -1,7 +1,7 @@
-"""What the property tests draw: tensors, calls of every operator of the table, and forgetting.
+"""The strategies of the property tests: tensors, calls of every operator, and forgetting.
 
-A call is drawn from the parameters of its row (or, where the row gives none, of its rule), so
-that a new operator is covered by itself.
+A call is drawn from the parameters of its row (or, if the row has none, of its rule), so that a new
+operator is covered automatically.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST: Final = 4
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an operator, named as `infer` takes it."""
+    """One call of an operator, under the key that `infer` takes."""
 
     operator: str
     args: tuple[Any, ...]
@@ -37,7 +37,7 @@ class Call:
 
 @st.composite
 def layouts(draw: st.DrawFn) -> Dims:
-    """A complete list of dims with distinct labels: what native torch can hold."""
+    """A complete list of dims with distinct labels, which native torch supports."""
     rank = draw(st.integers(0, LONGEST))
     labels = draw(st.permutations(LABELS))[:rank]
     hidden = draw(st.lists(st.booleans(), min_size=rank, max_size=rank))
@@ -48,7 +48,7 @@ def layouts(draw: st.DrawFn) -> Dims:
 
 @st.composite
 def annotated(draw: st.DrawFn) -> Dims:
-    """A list of axes, of which one may stand in it twice, and of literal sizes."""
+    """A list of axes, one of which may occur twice, and of literal sizes."""
     rank = draw(st.integers(0, LONGEST))
     words = draw(st.lists(st.sampled_from((*LABELS, "1", "2")), min_size=rank, max_size=rank))
     dims = [Dim(None, int(word)) if word.isdigit() else axis(word) for word in words]
@@ -57,7 +57,7 @@ def annotated(draw: st.DrawFn) -> Dims:
 
 @st.composite
 def relatives(draw: st.DrawFn, base: Dims) -> Dims:
-    """A layout that has much in common with another, as the operands of one call have."""
+    """A layout similar to another, as the operands of one call have."""
     dims = list(base.prefix)
     change = draw(st.sampled_from(("same", "same", "suffix", "swap", "unname", "one", "other")))
     if change == "other":
@@ -75,12 +75,12 @@ def relatives(draw: st.DrawFn, base: Dims) -> Dims:
 
 
 def concrete_tensors(base: Dims) -> st.SearchStrategy[Tensor]:
-    """Tensors of which names, sizes and dtypes are all known."""
+    """Tensors with known names, sizes and dtypes."""
     return st.builds(Tensor, relatives(base), single_dtypes())
 
 
 def single_dtypes() -> st.SearchStrategy[str]:
-    """Dtypes, those most often that fit most operators."""
+    """Dtypes, most often those that most operators accept."""
     return st.sampled_from((*["float32"] * 6, "float64", "float16", "int64", "uint8", "bool"))
 
 
@@ -101,7 +101,7 @@ def names_of_any_kind() -> st.SearchStrategy[Name]:
 
 @st.composite
 def abstract_dims(draw: st.DrawFn) -> Dims:
-    """What may be known of any tensor: unknown names, sizes, and an unknown middle among it."""
+    """The dims of any abstract tensor: unknown names, unknown sizes, perhaps an unknown middle."""
     return draw(forgotten_dims(draw(layouts())))
 
 
@@ -127,7 +127,7 @@ def forgotten_dim(draw: st.DrawFn, dim: Dim) -> Dim:
 
 @st.composite
 def forgotten(draw: st.DrawFn, value: Any) -> Any:
-    """A value that covers this one: the same, or one of which less is known."""
+    """A value that covers this one: the same, or a less known one."""
     if draw(st.integers(0, 9)) == 0:
         return UNKNOWN
     if isinstance(value, Tensor):
@@ -147,7 +147,7 @@ def forgotten(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
-    """The same call with less known of its arguments."""
+    """The same call with less known arguments."""
     return Call(
         call.operator,
         tuple(draw(forgotten(arg)) for arg in call.args),
@@ -157,7 +157,7 @@ def forgotten_call(draw: st.DrawFn, call: Call) -> Call:
 
 @st.composite
 def calls(draw: st.DrawFn, row: Operator, *, inplace: bool, by_name: bool) -> Call:
-    """A call of an operator of which everything is known; it may well be a wrong one."""
+    """A call of an operator with known arguments; it may well be invalid."""
     base = draw(st.one_of(layouts(), annotated()) if by_name else layouts())
     form = draw(st.sampled_from(_forms(row)))
     signature = draw(st.sampled_from(_signatures(row, form)))
@@ -198,7 +198,7 @@ _label: Final = st.sampled_from(LABELS)
 
 
 def _forms(row: Operator) -> list[str]:
-    """The forms in which a call may be asked for; the empty one means any."""
+    """The forms that a call may request; the empty one means any."""
     return ["", *(letter for letter in "fm" if letter in row.forms)]
 
 
@@ -223,7 +223,7 @@ def _argument(parameter: Parameter, base: Dims, by_name: bool) -> st.SearchStrat
     return st.sampled_from(sorted(kinds)).flatmap(lambda kind: _of_kind(kind, base))
 
 
-# What a parameter of a rule takes, where the row does not say: most are told by their name.
+# The values for a parameter of a rule without a row's signature: most follow from its name.
 _BY_PARAMETER: Final[Mapping[str, tuple[str, ...]]] = {
     "dim": ("dim", "dims", "name"),
     "dims": ("dims", "names"),
@@ -236,7 +236,7 @@ _BY_PARAMETER: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-# What a value has to be for a call to fit.
+# The conditions that a value must fulfil for a call to fit.
 _VALUES: Final[Mapping[str, tuple[Any, ...]]] = {
     "equation": ("ij,jk->ik", "ij,ij->i", "ii->i", "i,j", "...i->i...", "ij...->ji", "ij,kj->k"),
     "pattern": (

@@ -1,6 +1,6 @@
 """Small programs for the tests of the interpreter, run without files.
 
-A program may leave out ``import torch``; ``# BUG`` ends the lines on which a finding is to stand.
+A program may leave out ``import torch``; ``# BUG`` ends the lines that must have a finding.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _PRELUDE = "import torch\n"
 
 
 def parsed(source: str) -> syntax.Source:
-    """The program as the interpreter takes it."""
+    """The program, parsed."""
     return syntax.parse((_PRELUDE + dedent(source).lstrip("\n")).encode(), "program.py")
 
 
 def findings(source: str, semantics: Semantics = Semantics.NAMECHECK) -> tuple[Finding, ...]:
-    """What is found in a program, notes left out."""
+    """The findings in a program, without notes."""
     found = analysis.check(parsed(source), semantics=semantics).findings
     return tuple(finding for finding in found if finding.code != NOTE)
 
 
 def codes(source: str) -> list[str]:
-    """The codes of what is found in a program."""
+    """The codes of the findings in a program."""
     return [finding.code for finding in findings(source)]
 
 
 def notes(source: str) -> list[str]:
-    """What `reveal_names` says in a program, in the order of the lines."""
+    """The texts of the `reveal_names` notes in a program, in the order of the lines."""
     found = analysis.check(parsed(source)).findings
     return [finding.message for finding in found if finding.code == NOTE]
 
 
 def value(source: str, variable: str) -> Value | None:
-    """What a variable holds at the end of a program."""
+    """The value of a variable at the end of a program."""
     return analysis.run(parsed(source)).variable(variable)
 
 
 def dims(source: str, variable: str) -> str:
-    """The dims of the tensor that a variable holds at the end, a constant as it is written."""
+    """The dims of the tensor in a variable at the end; a constant as source."""
     program = analysis.run(parsed(source))
     found = program.variable(variable)
     if isinstance(found, Const):
@@ -57,7 +57,7 @@ def dims(source: str, variable: str) -> str:
 
 
 def check(source: str) -> None:
-    """Hold that what is found stands on the lines marked ``# BUG``, and nowhere else."""
+    """Check that the findings are on the lines marked ``# BUG``, and nowhere else."""
     lines = parsed(source).lines
     marked = [number for number, line in enumerate(lines, 1) if line.endswith("# BUG")]
     found = findings(source)

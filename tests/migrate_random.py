@@ -1,13 +1,13 @@
-"""Random programs taken off native named tensors by either road: they leave the same values.
+"""Random programs, migrated off native named tensors to both targets, compute the same values.
 
 By hand, from the root of the repository, thousands of them::
 
     python -m tests.migrate_random --count 5000 --seed 7
 
 The programs are those of ``tests.compare_random``. Each is run with the shim's names on torch, once
-for every choice of its flags; then what ``namecheck migrate`` makes of it is run without. Of a
-program of which something is left, and told, nothing is compared; nor where it meets a
-contradiction. Every program that then leaves other values is printed, and the command ends with 1.
+for every choice of its flags; then its migrated form is run without names. A program with places
+that are left, or with a contradiction, is not compared. Every program that computes other values
+after the migration is printed, and the command exits with 1.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from tests.oracle.random_programs import run
 
 _AT_ONCE: Final = 50
 _DEPTH: Final = 6
-# What a layer was made with may be a name, and its index.
+# The constructor argument of a layer may be a name, and its index after the migration.
 _MADE_WITH: Final = ("dim", "unflattened_size")
-# Numbers from here on tell where in memory something is.
+# Larger numbers are addresses in memory.
 _ADDRESS: Final = 1 << 40
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One program by one road: what is left of it, and how the runs differ, if they do."""
+    """One migrated program: the places that are left, and how the runs differ, if they do."""
 
     name: str
     road: Road
@@ -57,20 +57,20 @@ class Compared:
     differs: str | None
 
     def show(self) -> str:
-        """The program before and after, and what differs."""
+        """The program before and after, and the difference."""
         told = f"# program {self.name} to {self.road.value}: {self.differs}"
         return "\n".join([told, self.before, "# becomes", self.after])
 
 
 def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) -> Iterator[Compared]:
-    """Programs number `start` and up of a seed, the kinds taking turns, by both roads."""
+    """Migrate and compare the programs number `start` and up of a seed, the kinds alternating."""
     catalogue = Catalogue.of_table()
     torch.set_num_threads(1)
     with _filled(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "program.py")
         for first in range(start, start + count, _AT_ONCE):
             numbers = range(first, min(first + _AT_ONCE, start + count))
-            # To put names on torch takes longer than to run a program.
+            # Installing names on torch takes longer than running a program.
             with runtime("error"):
                 ran = [_ran(f"{seed}:{i}", catalogue, kinds[i % len(kinds)]) for i in numbers]
             for one in ran:
@@ -81,7 +81,7 @@ def compared(seed: str, start: int, count: int, kinds: Sequence[str] = KINDS) ->
 
 @dataclass(frozen=True)
 class Ran:
-    """A program, and what it leaves under each choice of its flags, where it runs to its end."""
+    """A program, and its variables under each choice of its flags, where it runs to its end."""
 
     name: str
     text: str
@@ -101,7 +101,7 @@ def _ran(name: str, catalogue: Catalogue, kind: str) -> Ran:
 
 @contextmanager
 def _filled() -> Iterator[None]:
-    """What torch.empty gives is filled, always alike."""
+    """Fill the results of torch.empty, always with the same values."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         yield
@@ -133,7 +133,7 @@ def _differs(text: str, chosen: tuple[bool, ...], known: Any) -> str | None:
 
 
 def described(value: Any, depth: int = 0) -> Any:
-    """What is compared of a value: tensors by their elements, the rest by what it is made of."""
+    """The comparable part of a value: tensors by their elements, others by their contents."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if depth > _DEPTH or isinstance(value, (type, types.ModuleType)) or inspect.isroutine(value):
@@ -153,7 +153,7 @@ def described(value: Any, depth: int = 0) -> Any:
 
 
 def difference(left: Any, right: Any, place: str) -> str | None:
-    """Where two described values differ, None where they do not."""
+    """The first difference between two described values, None where there is none."""
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         kinds = [(one.shape, one.dtype, one.device, one.layout) for one in (left, right)]
         same = kinds[0] == kinds[1]

@@ -1,12 +1,12 @@
-"""Random programs that use native named tensors, and what native torch made of each.
+"""Random programs that use native named tensors, with their outcomes on native torch.
 
 By hand, from the root of the repository, in an environment with torch 2.12.1 (CPU, about 5 GB)::
 
     python -m tests.programs_generator --seed 1 --count 500 --out programs.jsonl
 
-One JSON object a line: the `program`; `mutated`, whether one piece of it was exchanged afterwards;
+One JSON object a line: the `program`; `mutated`, whether one piece of it was replaced afterwards;
 and `runs`, one for each choice of its flags, with the error (type, message, innermost line of the
-program) and the variables at the end. One seed always gives the same programs.
+program) and the variables at the end. One seed always generates the same programs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEPTH: Final = 4
 
 
 def described(torch: Any, value: Any, depth: int = 0) -> Any:
-    """A value as JSON: tensors by names and sizes, plain values as they are; else None."""
+    """A value as JSON: tensors by names and sizes, plain values unchanged; else None."""
     if isinstance(value, torch.Tensor):
         return {"names": list(value.names), "sizes": list(value.shape)}
     if depth > _DEPTH:
@@ -48,7 +48,7 @@ def described(torch: Any, value: Any, depth: int = 0) -> Any:
 
 
 def mutated(rng: random.Random, text: str) -> str:
-    """The program with one of its pieces exchanged: a name, an index, an operand, a method."""
+    """The program with one of its pieces replaced: a name, an index, an operand, a method."""
     tree = ast.parse(text)
     skipped = {
         id(part)
@@ -93,7 +93,7 @@ def recorded(torch: Any, space: Space, fault: Fault | None) -> dict[str, Any]:
 
 
 def record(seed: int, count: int, share: float, out: Path) -> None:
-    """Grow programs, run them, and write them with what became of them."""
+    """Grow programs, run them, and write them with their outcomes."""
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
     with out.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""The calls by which torch tests its own operators and layers, held against the rules.
+"""The calls by which torch tests its own operators and layers, compared with the rules.
 
 By hand, from the root of the repository; it needs ``pip install expecttest``, which torch's own
 lists ask for::
@@ -6,10 +6,11 @@ lists ask for::
     python -m tests.torch_samples
     python -m tests.torch_samples --samples 40
 
-Each call is made as it stands, with its floats cast to other dtypes, and with its first operand
-laid out another way. What torch accepts must not be refused, and what is told of a result (rank,
-sizes, dtype, device, layout, strides) must be so. Each contradiction is printed once for an
-operator, and the command ends with 1 where there are some but those of `KNOWN`.
+Each call is made unchanged, with its floats cast to other dtypes, and with another memory order of
+its first operand. The rules must not refuse a call that torch accepts, and the inferred facts about
+a result (rank, sizes, dtype, device, layout, strides) must be correct. Each contradiction is
+printed once for an operator, and the command exits with 1 if there are others than those of
+`KNOWN`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ DTYPES: Final = (
     *(torch.int64, torch.int32, torch.uint8, torch.bool),
 )
 _CONSTANTS: Final = (torch.dtype, torch.device, torch.layout, torch.memory_format)
-# What is accepted of tensors without elements alone, which no kernel sees, or means another thing.
+# Calls that torch accepts only for tensors without elements, which no kernel sees, or with another
+# meaning.
 KNOWN: Final[Mapping[str, str]] = {
     "addbmm_": "torch 2.13 resizes what is written to",
     "cat": "whether the tensors have names is not said here",
@@ -47,7 +49,7 @@ KNOWN: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Call:
-    """A call of an operator: what `infer` calls it, the function, and its arguments."""
+    """A call of an operator: its key for `infer`, the function, and its arguments."""
 
     operator: str
     function: Callable[..., Any]
@@ -57,13 +59,13 @@ class Call:
     options: Mapping[str, Any] | None = None
 
     def told(self) -> Inference:
-        """What is inferred, of arguments as they are before the call."""
+        """The inferred result, for the arguments before the call."""
         args = [lowered(value) for value in (*self.settings, *self.args)]
         options = {**(self.options or {}), **self.kwargs}
         return infer(self.operator, *args, **{k: lowered(v) for k, v in options.items()})
 
     def fault(self) -> str | None:
-        """What the rules tell of the call, and torch does not."""
+        """Where the rules contradict torch about the call."""
         told = self.told()
         try:
             real = self.function(*self.args, **self.kwargs)
@@ -76,7 +78,7 @@ class Call:
 
 
 def lowered(value: Any) -> Any:
-    """An argument as `infer` takes it."""
+    """An argument in the form that `infer` takes."""
     if isinstance(value, torch.Tensor):
         return abstract_value(value)
     if isinstance(value, _CONSTANTS):
@@ -90,7 +92,7 @@ def lowered(value: Any) -> Any:
 
 
 def differences(told: Any, real: Any) -> Iterator[str]:
-    """What is told of a result that is not so."""
+    """Inferred facts about a result that are wrong."""
     if isinstance(real, torch.Tensor) and isinstance(told, Tensor):
         yield from _of_tensor(told, real)
     elif isinstance(real, (tuple, list)) and isinstance(told, (tuple, list)):
@@ -136,7 +138,7 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
 
 
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """An argument with its tensors changed."""
+    """An argument with its tensors replaced."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, (tuple, list)):
@@ -146,7 +148,7 @@ def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
 
 
 def turned(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers, with the first two dims the other way round in memory."""
+    """The same numbers, with the first two dims swapped in memory."""
     if tensor.dim() < 2 or tensor.layout is not torch.strided:
         return tensor
     return tensor.transpose(0, 1).contiguous().transpose(0, 1)
@@ -197,7 +199,7 @@ def _forms(entry: Any, sample: Any, dtype: torch.dtype) -> Iterator[Call]:
 
 
 def of_layers() -> Iterator[Call]:
-    """The calls of layers, made in every way that torch tries."""
+    """The calls of layers, made in every way that torch tests."""
     from torch.testing._internal.common_modules import module_db
 
     for entry in module_db:
@@ -230,7 +232,7 @@ def _layers(name: str, kind: Any, sample: Any, dtype: torch.dtype) -> Iterator[C
 
 
 def main() -> int:
-    """Print what is wrong; 1 where something is."""
+    """Print the disagreements; returns 1 if there are any."""
     parser = argparse.ArgumentParser(prog="python -m tests.torch_samples", description=__doc__)
     parser.add_argument("--samples", type=int, default=5, help="of an operator and a dtype")
     options = parser.parse_args()

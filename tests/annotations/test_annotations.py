@@ -1,4 +1,4 @@
-"""The annotation language: what is written, what it binds to, and what it says when it does not."""
+"""The annotation language: its syntax, its bindings, and its messages for contradictions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Given = tuple[str, Dims]
 
 
 def dims(*sizes: Size, names: tuple[Name, ...] = ()) -> Dims:
-    """A shape, of a tensor with these names or with none."""
+    """The dims of a shape, with these names or without any."""
     return Dims.of(*(names or (None,) * len(sizes)), sizes=sizes)
 
 
@@ -49,7 +49,7 @@ def labelled(names: str, *sizes: Size) -> Dims:
 
 
 def called(*arguments: Given, result: Given | None = None) -> Bindings:
-    """What is bound after a call of ``f`` with arguments ``a``, ``b``, …; raises Contradiction."""
+    """The bindings after a call of ``f`` with arguments ``a``, ``b``, …; raises Contradiction."""
     bindings = Bindings("f")
     for name, (pattern, passed) in zip("abcdef", arguments, strict=False):
         bindings = bind(parse(pattern), passed, bindings, name)
@@ -67,7 +67,7 @@ def refused(*arguments: Given, result: Given | None = None) -> Contradiction:
     return raised.value
 
 
-# What is written.
+# Syntax.
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_is_known_of_a_tensor_as_a_pattern(text: str) -> None:
     assert Pattern.of(parse(text).dims()).text == text
 
 
-# What binds.
+# Bindings.
 
 
 def test_axes_bind_to_sizes_over_all_arguments_and_the_result() -> None:
@@ -157,7 +157,7 @@ def test_names_need_not_agree() -> None:
 
 
 def test_one_name_may_stand_for_several_axes() -> None:
-    """Self-attention through a function that is written for two sequences."""
+    """Self-attention by a function for two sequences."""
     same = labelled("b t d", 2, 5, 3)
     called(("b q d", same), ("b k d", same))
     called(("b t d", same), ("b s d", same))
@@ -174,7 +174,7 @@ def test_the_result_may_have_the_names_of_the_annotation() -> None:
 
 
 def test_an_axis_twice_in_one_tensor_compares_sizes_only() -> None:
-    """Labels cannot repeat in a tensor, so that scores are always ('q', 'k')."""
+    """Labels cannot repeat in a tensor, so scores always have the names ('q', 'k')."""
     called(("b t t", labelled("b q k", 2, 5, 5)), ("b t", labelled("b t", 2, 5)))
     assert refused(("t t", dims(3, 4))).message == (
         "f(): axis 't' has size 4 at dimension 1 of argument 'a', but 3 at dimension 0\n"
@@ -183,14 +183,14 @@ def test_an_axis_twice_in_one_tensor_compares_sizes_only() -> None:
 
 
 def test_axes_of_the_caller_are_compared_too() -> None:
-    """As the linter calls it: the caller's dims are axes of its own annotations."""
+    """As in the linter: the caller's dims are axes of its own annotations."""
     called(("time d", dims(UNKNOWN, UNKNOWN, names=(Axis("seq"), Axis("dim")))))
     called(("a b", dims(UNKNOWN, UNKNOWN, names=(Axis("b"), Axis("a")))))
     square = dims(UNKNOWN, UNKNOWN, names=(Axis("t"), Axis("t", 1)))
     called(("t t", square))
     mixed = Dims((axis("q"), axis("k")))
     assert refused(("t t", mixed)).code == "NC112"
-    called(("t t", mixed.sizeless()))  # parts of two axes may be of one size
+    called(("t t", mixed.sizeless()))  # parts of two axes may have the same size
 
 
 def test_a_computed_axis_is_that_of_its_factors() -> None:
@@ -308,7 +308,7 @@ def test_an_expression_that_cannot_be_computed_says_nothing() -> None:
     assert called(("n", dims(0)), ("6//n", dims(3))).answer is Answer.MAYBE
 
 
-# What contradicts, and how it is told.
+# Contradictions, and their messages.
 
 
 def test_a_name_that_stands_elsewhere_in_the_annotation() -> None:
@@ -392,7 +392,7 @@ def test_an_open_tensor_with_too_many_dims() -> None:
     )
 
 
-# What is not known.
+# Unknown facts.
 
 
 def test_what_is_not_known_leaves_the_answer_open() -> None:
@@ -524,7 +524,7 @@ def test_dtypes_under_their_other_words() -> None:
         meet(declared, Tensor(dims(2), "int32"), Bindings("f"), "x")
 
 
-# Laws, and the answers of jaxtyping.
+# Laws, and the recorded results of jaxtyping.
 
 _ITEMS: Final = ["a", "b", "c", "2", "1", "_", "#a", "#b", "a+b", "2*a", "a*b", "b-1", "c=2"]
 _SEVERAL: Final = ["...", "*s", "*#s"]
@@ -551,7 +551,7 @@ def calls(draw: st.DrawFn) -> list[_Argument]:
 def test_what_is_forgotten_makes_no_contradiction(
     arguments: list[_Argument], data: st.DataObject
 ) -> None:
-    """Sound forgetting: less knowledge of the arguments never refuses more calls."""
+    """Sound forgetting: less knowledge about the arguments never refuses more calls."""
     known = [(pattern, Dims.of(*names, sizes=sizes)) for pattern, names, sizes in arguments]
     try:
         called(*known)

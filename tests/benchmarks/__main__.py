@@ -7,21 +7,21 @@ d  the cost of a line, in straight-line programs of 1,000 to 100,000 lines
 e  six small operators under the shim, beside plain torch
 f  a transformer block with names, beside the same without
 g  a checked call of annotated attention, beside jaxtyping with beartype
-h  what names take in memory, and what many shapes leave in the memos
+h  the memory of names, and of the memos after many shapes
 i  the source distribution of transformers once more, from the cache
 j  one edit in a generated project of 2,000 files
 k  mypy with the plugin, cold and warm, beside mypy without it
-l  files of torch.nn that name nothing, checked for attributes, beside parsing them and a walk
-m  a look for what is to be migrated in the source distribution of transformers, beside a check
-n  programs full of names, with the rules for dtypes and their kin and without
+l  files of torch.nn without names, checked for attributes, beside parsing them and a walk
+m  a search for code to migrate in the source distribution of transformers, beside a check
+n  programs full of names, with and without the rules for attributes
 o  generated projects of 1,000 to 100,000 lines: whether the cost of a line stays the same
 p  hostile programs, each under limits of time and memory
 q  lines per second and runs of function bodies in the projects under ``--project FOLDER``
 
-Both sides run in turns, and what is printed is the median of the ratios of neighbouring runs, in
-processor time. ``--only WORD`` picks some of the programs of p.
-It needs an environment with namecheck and ruff installed, and fetches what it compares with by
-pip into a folder that ``--keep`` can preserve.
+Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
+processor time. ``--only WORD`` selects some of the programs of p. It needs an environment with
+namecheck and ruff installed, and installs the other tools by pip into a folder that ``--keep``
+preserves.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ def large_tree(folder: Path, rounds: int) -> None:
 
 
 def warm_tree(folder: Path, rounds: int) -> None:
-    """i: runs over the same tree that find everything in the cache."""
+    """i: runs over the same tree with a complete cache."""
     tree = transformers(folder)
     command = [tool("namecheck"), "check", str(tree), "--cache-dir", str(folder / "cache")]
-    # The first run fills the cache; stamps of files that are not young any more, the second.
+    # The first run fills the cache, the second stores stamps of files that are no longer young.
     runs = [measure(command) for _ in range(rounds + 2)][2:]
     report_alone("(i) warm run over transformers", runs)
 
@@ -124,7 +124,7 @@ def mypy_plugin(folder: Path, rounds: int) -> None:
 
 
 def migration(folder: Path, rounds: int) -> None:
-    """m: what of the source distribution of transformers is to be migrated to plain torch."""
+    """m: the code of transformers' source distribution to migrate to plain torch."""
     tree = transformers(folder)
     look = [tool("namecheck"), "migrate", "--to", "torch", "--check", str(tree)]
     ours, theirs = in_turns(look, check(tree), rounds)
@@ -160,7 +160,7 @@ def start_up(folder: Path, rounds: int) -> None:
 
 
 def line_cost(folder: Path, rounds: int) -> None:
-    """d: programs in which every line works on named tensors, ever longer."""
+    """d: programs in which every line operates on named tensors, of increasing length."""
     print("(d) straight-line programs, start-up subtracted, medians")
     nothing = folder / "nothing.py"
     nothing.write_text("")
@@ -178,7 +178,7 @@ def line_cost(folder: Path, rounds: int) -> None:
 def with_torch(name: str, rounds: int, folder: Path | None = None) -> None:
     """A benchmark of a module that imports torch.
 
-    That happens here: a process that is started counts the memory of the one that starts it.
+    The import is here because a started process counts the memory of its parent.
     """
     from tests.benchmarks import attributes, checks, shim
 

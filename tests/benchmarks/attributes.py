@@ -1,4 +1,4 @@
-"""What checking for dtypes and their kin costs, in files that name dimensions and in others."""
+"""The cost of checking attributes, in files that name dimensions and in others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PROGRAMS: Final = 100
 
 
 def everywhere(rounds: int) -> None:
-    """l: the files of ``torch.nn`` that name nothing, beside parsing them and a walk."""
+    """l: the files of ``torch.nn`` without names, beside parsing them and a walk."""
     files = [path for path in LAYERS.rglob("*.py") if _names_nothing(path.read_bytes())]
     settings = Settings(attributes="all")
     entries = [Entry(str(path), str(path), settings) for path in files]
@@ -44,10 +44,10 @@ def everywhere(rounds: int) -> None:
 
 
 def among_names(rounds: int) -> None:
-    """n: programs full of names, with the rules for attributes and without.
+    """n: programs full of names, with and without the rules for attributes.
 
-    Each program is checked both ways by turns, and counts with its quickest run of each: what else
-    the machine does slows single runs, and neither way more than the other.
+    Each program is checked both ways by turns, and its quickest run of each counts: other load on
+    the machine slows single runs, and neither side more than the other.
     """
     sources = [
         syntax.parse(pair(seed)[0].encode(), f"program_{seed}.py") for seed in range(PROGRAMS)

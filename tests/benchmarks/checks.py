@@ -1,4 +1,4 @@
-"""What it costs to check an annotated function, beside jaxtyping with beartype, in one process."""
+"""The cost of checking an annotated function, beside jaxtyping with beartype, in one process."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _fetched(folder: Path) -> tuple[Any, Any]:
 
 
 def annotated_attention(folder: Path, rounds: int) -> None:
-    """g: an annotated attention call on small tensors, checked and not."""
+    """g: an annotated attention call on small tensors, checked and unchecked."""
     torch.set_num_threads(1)
     sides, times, named = _sides(folder), Times(), Times()
     two = attention(Annotated[Tensor, "b h q d"], Annotated[Tensor, "b h k d"])

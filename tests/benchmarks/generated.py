@@ -1,9 +1,9 @@
-"""Projects of named-tensor code of any size, whose calls are so deep and fan out so far.
+"""Projects of named-tensor code of any size, with calls of a given depth and fan-out.
 
-Units (functions and classes) stand on levels; each calls units of the next level, so that many
-paths lead to one unit. Half of them name dims by ``refine_names``, half by annotations, and either
-half calls its own. Loops, branches, recursion and layers stand in the units by turns. A project is
-one file, or files of some 200 lines that import each other.
+Units (functions and classes) are on levels; each calls units of the next level, so that many paths
+lead to one unit. Half of them name dims by ``refine_names``, half by annotations, and each half
+calls its own units. Loops, branches, recursion and layers alternate in the units. A project is one
+file, or files of some 200 lines that import each other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ANNOTATION: Final = 'Annotated[Tensor, "n t c"]'
 
 @dataclass(frozen=True)
 class Shape:
-    """What a project is like: its lines, the depth of its calls, the calls of each unit."""
+    """The parameters of a project: its lines, the depth of its calls, the calls of each unit."""
 
     lines: int
     depth: int
@@ -46,7 +46,7 @@ class Unit:
 
     @property
     def feature(self) -> str:
-        """What is in it besides calls."""
+        """The statement that it contains besides calls."""
         return _FEATURES[(self.number // 2 + self.level) % len(_FEATURES)]
 
     @property
@@ -56,31 +56,31 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """The name that it is called by."""
+        """Its name in calls."""
         return f"Layer{self.number}" if self.is_class else f"step{self.number}"
 
 
 @dataclass(frozen=True)
 class File:
-    """One file while it is written: where each unit stands, and which file it recurs with."""
+    """One file under construction: the files of the units, and the file it recurs with."""
 
     number: int
     partner: int
     home: dict[Unit, int]
 
     def word(self, unit: Unit) -> str:
-        """How a unit is called here."""
+        """The name of a unit in this file."""
         home = self.home[unit]
         return unit.name if home == self.number else f"part{home:04}.{unit.name}"
 
     def recurring(self, name: str) -> str:
-        """How the partner's part of a recursion is called."""
+        """The name of the partner's part of a recursion."""
         prefix = f"part{self.partner:04}." if self.partner != self.number else ""
         return f"{prefix}{name}{self.partner}"
 
 
 def generate(shape: Shape, folder: Path) -> int:
-    """Write a project into an empty folder; the number of its lines."""
+    """Write a project into an empty folder; returns the number of its lines."""
     each = _average_lines(shape)
     count = max(shape.lines // each, 2 * shape.depth)
     width = max(count // shape.depth // 2 * 2, 2)
@@ -102,7 +102,7 @@ def generate(shape: Shape, folder: Path) -> int:
 
 
 def _average_lines(shape: Shape) -> int:
-    """How long a unit is on average."""
+    """The average number of lines of a unit."""
     sample = [Unit(n, 0) for n in range(2 * len(_FEATURES))]
     file = File(0, 0, dict.fromkeys(sample, 0))
     return sum(len(_unit(u, [u] * shape.fan_out, file)) for u in sample) // len(sample)
@@ -111,7 +111,7 @@ def _average_lines(shape: Shape) -> int:
 def _called(
     unit: Unit, units: list[Unit], width: int, fan_out: int, chance: random.Random
 ) -> list[Unit]:
-    """The units of the next level that one calls, of those that name dims as it does."""
+    """The units of the next level that one calls, among those that name dims the same way."""
     start = (unit.level + 1) * width + unit.is_annotated
     following = units[start : start + width - unit.is_annotated : 2]
     return [chance.choice(following) for _ in range(fan_out)] if following else []
@@ -144,7 +144,7 @@ def _unit(unit: Unit, callees: list[Unit], file: File) -> list[str]:
 
 
 def _signature(start: str, parameter: str, unit: Unit, indent: str) -> list[str]:
-    """The first lines of a function that takes a tensor and a flag, and gives such a tensor."""
+    """The first lines of a function that takes a tensor and a flag, and returns such a tensor."""
     if unit.is_annotated:
         typed = f"{parameter}: {_ANNOTATION}, flag: bool = False"
         return [f"{indent}{start}", f"{indent}    {typed}", f"{indent}) -> {_ANNOTATION}:"]

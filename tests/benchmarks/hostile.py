@@ -1,6 +1,6 @@
 """Programs that try to make the analysis run for ever; each is checked under limits.
 
-Each ends in the same mistake, so that it shows whether the rest of the file was judged.
+Each ends in the same mistake, which shows whether the rest of the file was checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.benchmarks.processes import check_alone, measure_limited
 
 SECONDS: Final = 10
 MEBIBYTES: Final = 500
-# A process may take so much longer than it should, so that the figure says by how much it does.
+# A process may exceed its limit by this factor, so that the figure shows by how much it does.
 _STOPPED_AFTER: Final = 30
 
 HEAD: Final = """\
@@ -51,7 +51,7 @@ PROGRAMS: Final[dict[str, Callable[[], str]]] = {
 
 
 def run(folder: Path, wanted: str = "") -> None:
-    """Check each program under limits, and print what became of it."""
+    """Check each program under limits, and print the outcome."""
     place = folder / "hostile"
     place.mkdir(exist_ok=True)
     print(f"(p) hostile programs: at most {SECONDS} s of processor time and {MEBIBYTES} MB each")
@@ -78,7 +78,7 @@ def run(folder: Path, wanted: str = "") -> None:
 
 
 def _outcome(output: str, code: int) -> str:
-    """Whether the mistake at the end was found, and what is said of the program itself."""
+    """Whether the mistake at the end was found, and the findings in the program itself."""
     lines = output.splitlines()
     if code not in (0, 1):
         said = [line for line in lines if " NC00" in line] or lines[-1:]

@@ -116,7 +116,7 @@ on_tensors(A, A)
 
 
 def callbacks() -> str:
-    """Functions that are given functions, 30 deep."""
+    """Functions that take functions, 30 deep."""
     lines = ["def f0(g, x):", "    return g(g(x))"]
     for n in range(1, 30):
         lines += [f"def f{n}(g, x):", f"    return f{n - 1}(lambda y: g(f{n - 1}(g, y)), x)"]
@@ -124,7 +124,7 @@ def callbacks() -> str:
 
 
 def closures() -> str:
-    """Functions that give functions, each made of two before."""
+    """Closures that return closures, each made of the two before."""
     lines = [
         "def twice(f):",
         "    def inner(x):",
@@ -174,7 +174,7 @@ def generators() -> str:
 
 
 def lambdas() -> str:
-    """80 lambdas inside one another."""
+    """80 nested lambdas."""
     text = "x79.relu()"
     for n in reversed(range(80)):
         text = f"(lambda x{n}: {text})"
@@ -266,7 +266,7 @@ def diamonds() -> str:
 
 
 def linked_instances() -> str:
-    """2,000 instances, each of which has the one before."""
+    """2,000 instances, each of which refers to the one before."""
     return _joined(
         [
             "class Node:",
@@ -297,7 +297,7 @@ def unions() -> str:
 
 
 def isinstance_unions() -> str:
-    """20 classes told apart by isinstance, three times over."""
+    """20 classes distinguished by isinstance, three times over."""
     lines = []
     for n in range(20):
         lines += [f"class K{n}:", "    def __init__(self):", f"        self.w = A.rename(N='N{n}')"]
@@ -323,7 +323,7 @@ def isinstance_unions() -> str:
 
 
 def unions_of_arguments() -> str:
-    """An operator of 12 arguments, each one of two."""
+    """An operator of 12 arguments, each one of two values."""
     lines = ["def f(flags):"]
     for n in range(12):
         lines += [f"    if flags[{n}]:", f"        x{n} = A", "    else:", f"        x{n} = None"]

@@ -1,4 +1,4 @@
-"""Hostile programs: branches and loops, with more paths than anybody can follow."""
+"""Hostile programs: branches and loops, with too many paths to follow."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def branches_in_a_chain() -> str:
 
 
 def conditional_expressions() -> str:
-    """2^20 paths: conditional expressions inside one another."""
+    """2^20 paths: nested conditional expressions."""
     text = "A"
     for n in range(20):
         text = f"({text}).rename(C='D{n}') if flags[{n}] else ({text[:0]}A).rename(N='M{n}')"
@@ -51,13 +51,13 @@ def conditional_expressions() -> str:
 
 
 def early_returns() -> str:
-    """500 early returns of other layouts."""
+    """500 early returns of different layouts."""
     body = [f"    if flag == {n}:\n        return A.rename(C='C{n}')" for n in range(500)]
     return _joined(["def f(flag):", *body, "    return A", "def g(y):", "    return f(y) + f(y)"])
 
 
 def tries() -> str:
-    """20 try blocks inside one another."""
+    """20 nested try blocks."""
     lines = ["def f(g, x):", "    x = x.refine_names('N', 'C')"]
     for n in range(19):
         lines.append(f"{' ' * (4 + n)}try:")

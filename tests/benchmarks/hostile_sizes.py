@@ -90,7 +90,7 @@ def list_of_lists() -> str:
 
 
 def doubled_list() -> str:
-    """A list doubled 30 times, and a tuple that holds itself twice, 60 times."""
+    """A list doubled 30 times, and a tuple that contains itself twice, 60 times."""
     return _joined(
         [
             "items = [A]",
@@ -148,12 +148,12 @@ def deep_attributes() -> str:
 
 
 def deep_calls() -> str:
-    """90 calls inside one another."""
+    """90 nested calls."""
     return _joined(["def f(x):", "    return x.relu()", f"x = {'f(' * 90}A{')' * 90}"])
 
 
 def deep_parentheses() -> str:
-    """90 lists inside one another, of two elements each."""
+    """90 nested lists, of two elements each."""
     return _joined([f"x = {'[A, ' * 90}A{']' * 90}", f"y = {'{1: ' * 90}A{'}' * 90}"])
 
 
@@ -163,7 +163,7 @@ def deep_subscripts() -> str:
 
 
 def deep_blocks() -> str:
-    """90 blocks inside one another."""
+    """90 nested blocks."""
     lines = ["def f(g, x):", "    x = x.refine_names('N', 'C')"]
     lines += [f"{' ' * (n + 4)}if g({n}):" for n in range(90)]
     return _joined([*lines, f"{' ' * 94}x = x.transpose('N', 'C')", "    return x"])

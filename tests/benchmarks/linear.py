@@ -13,10 +13,10 @@ from tests.benchmarks.processes import check_alone, measure_limited, start_up_se
 
 SIZES: Final = (1_000, 10_000, 100_000)
 TARGET: Final = 1.5
-# Beyond this a run is stopped. Larger projects of its shape are not tried, nor where they would
-# reach it even if the cost of a line stayed the same.
+# A run beyond this limit is stopped. Larger projects of its shape are not tried, nor those that
+# would reach the limit even if the cost of a line stayed the same.
 _STOPPED_AFTER: Final = 40
-# Runs that take longer than this are measured once.
+# Longer runs are measured once.
 _LONG: Final = 5
 
 
@@ -47,7 +47,7 @@ def run(
 
 
 def _costs(folder: Path, shapes: Sequence[Shape], start: float, rounds: int) -> list[float]:
-    """The cost of a line of each of some projects that grow, in seconds; fewer where stopped."""
+    """The cost of a line in each of some growing projects, in seconds; fewer where stopped."""
     costs: list[float] = []
     for shape in shapes:
         if costs and costs[-1] * shape.lines > _STOPPED_AFTER:

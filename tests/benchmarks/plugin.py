@@ -1,4 +1,4 @@
-"""What the mypy plugin costs: the same files with and without it, by turns."""
+"""The cost of the mypy plugin: the same files with and without it, by turns."""
 
 from __future__ import annotations
 

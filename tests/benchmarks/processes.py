@@ -1,4 +1,4 @@
-"""Measures commands: processor time and memory of a process and of those that it starts."""
+"""Measures commands: processor time and memory of a process and of its children."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Final
 
 BESIDE_PYTHON: Final = Path(sys.executable).parent
 MEBIBYTE: Final = 1 << 20
-# The address space of a limited process: far above what it may use, so that the peak is seen.
+# The address space of a limited process: far above its memory limit, so that the peak is seen.
 _ADDRESS_SPACE: Final = 4 << 30
-# How many times its limit of processor time a process may take on the clock.
+# The limit of wall time, as a multiple of the limit of processor time.
 _PATIENCE: Final = 12
 
 
@@ -26,8 +26,8 @@ _PATIENCE: Final = 12
 class Run:
     """One finished process.
 
-    `seconds` is its processor time with that of its children, `wall` the time on the clock,
-    `mebibytes` the peak memory of the largest of them, `output` what it wrote.
+    `seconds` is its processor time with that of its children, `wall` the wall time, `mebibytes` the
+    peak memory of the largest of them, `output` its output.
     """
 
     seconds: float
@@ -54,7 +54,7 @@ def measure(command: Sequence[str], folder: Path | None = None) -> Run:
 
 
 def measure_limited(command: Sequence[str], seconds: int, folder: Path | None = None) -> Run:
-    """Run a command that may take so much processor time; a signal that ends it is its code."""
+    """Run a command with a limit of processor time; a signal that ends it is its code."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

@@ -1,7 +1,7 @@
-"""Programs to measure with: small ones full of names, their annotated twins, and long ones.
+"""Programs for measurements: small ones full of names, their annotated twins, and long ones.
 
-A twin is the same program for torchshapeflow, which reads shapes from
-``Annotated[torch.Tensor, Shape("B", "T")]`` and takes no dimension by name.
+A twin is the same program for torchshapeflow, which reads shapes from ``Annotated[torch.Tensor,
+Shape("B", "T")]`` and accepts no dimension names.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _quoted(dims: Sequence[str]) -> str:
 
 
 def straight_line(lines: int) -> str:
-    """One program of about this many lines, every one of which works on named tensors."""
+    """One program with about this many lines, each of which operates on named tensors."""
     head = [
         "import torch",
         "x = torch.zeros(2, 3, 4, names=('N', 'C', 'T'))",

@@ -1,4 +1,4 @@
-"""What a whole project costs after one edit: the project is made here."""
+"""The cost of checking a whole generated project after one edit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _module(number: int) -> str:
 
 @contextlib.contextmanager
 def counting() -> Iterator[list[str]]:
-    """The files that are analysed meanwhile, in this process."""
+    """Record the files that are analysed meanwhile, in this process."""
     analysed: list[str] = []
     plain = analysis.analysed
 
@@ -78,7 +78,7 @@ def counting() -> Iterator[list[str]]:
 
 
 def analysed_after_an_edit(root: Path, edited: Path) -> list[str]:
-    """The files that are analysed anew when one of a checked project has changed."""
+    """The files that are analysed again after one file of a checked project has changed."""
     here = os.getcwd()
     os.chdir(root)
     try:

@@ -1,4 +1,4 @@
-"""Released projects: lines per second of processor time, and how often function bodies are run."""
+"""Released projects: lines per second of processor time, and runs of function bodies."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _torch_lines(folder: Path) -> int:
 
 
 def _runs_of_bodies(folder: Path, code: int) -> str:
-    """How many functions are run, how often on average, and how often the one run most."""
+    """How many functions run, how often on average, and how often the most frequent one."""
     if code not in (0, 1):
         return f"stopped (code {code})"
     runs: Counter[Any] = Counter()

@@ -1,6 +1,6 @@
-"""What names cost at run time: each figure beside the same work on plain torch, in one process.
+"""The cost of names at run time: each figure beside the same work on plain torch, in one process.
 
-The shim is put on and taken off between the rounds, so that both sides see the same machine.
+The shim is installed and uninstalled between the rounds, so that both sides see the same load.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Times:
     sides: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, side: str, seconds: float) -> None:
-        """Enter one round."""
+        """Add one round."""
         self.sides.setdefault(side, []).append(seconds)
 
     def best(self, side: str) -> float:
-        """The least of all rounds: what the work takes when nothing disturbs it."""
+        """The minimum of all rounds: the time of the work without disturbance."""
         return min(self.sides[side])
 
     def ratio(self, side: str, base: str = "plain") -> float:
@@ -109,7 +109,7 @@ def _named_matrices() -> Sequence[Any]:
 
 
 class Block(nn.Module):
-    """A transformer block; `named` tells whether its dims are addressed by name or by index."""
+    """A transformer block; `named` is whether it refers to dims by name or by index."""
 
     def __init__(self, width: int, heads: int, *, named: bool) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * width, width)
 
     def forward(self, x: Any) -> Any:
-        """The block's output, dims as those of its input."""
+        """The block's output, with the dims of its input."""
         attend = self.attend_by_name if self.named else self.attend
         x = x + attend(self.norms[0](x))
         return x + self.down(torch.relu(self.up(self.norms[1](x))))
@@ -184,7 +184,7 @@ def transformer_block(rounds: int) -> None:
 
 
 def memory(rounds: int) -> None:
-    """h: what names take, for each tensor and in the memos."""
+    """h: the memory of names, for each tensor and in the memos."""
     print("(h) memory")
     with runtime():
         count = 20_000

@@ -1,4 +1,4 @@
-"""The command: its verbs and flags, what it prints, and its exit status."""
+"""The command: its verbs and flags, its output, and its exit status."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command in a directory of its own, which holds bad.py, good.py and noted.py."""
+    """Runs the command in a directory of its own, with bad.py, good.py and noted.py."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, text in (("bad.py", BAD), ("good.py", "x = 1\n"), ("noted.py", NOTED)):
@@ -65,7 +65,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def process(
     argv: Sequence[str], *, cwd: Path | None = None, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs the command as a process of its own."""
+    """Runs the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "namecheck", *argv],
         input=stdin,
@@ -203,7 +203,7 @@ def test_color(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Piped:
-    """What `sys.stdin` is to the command: a stream with a buffer."""
+    """A replacement of `sys.stdin`: a stream with a buffer."""
 
     def __init__(self, data: bytes) -> None:
         self.buffer = io.BytesIO(data)

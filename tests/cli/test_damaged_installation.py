@@ -1,4 +1,4 @@
-"""A damaged installation is one error of the command, and no finding of each file."""
+"""A damaged installation is one error of the command, and not a finding for each file."""
 
 from __future__ import annotations
 

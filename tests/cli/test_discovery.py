@@ -39,7 +39,7 @@ Add = Callable[[ModuleType, str, str], None]
 
 @pytest.fixture
 def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
-    """Adds a module to a package for the time of a test."""
+    """Adds a module to a package during a test."""
     added: list[str] = []
 
     def module(package: ModuleType, name: str, text: str) -> None:

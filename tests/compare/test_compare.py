@@ -1,4 +1,4 @@
-"""Comparing: what is noted of a run, how it is joined with what was inferred, and the command."""
+"""Comparing: the recording of a run, its join with the inferred values, and the command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLACE: Final = "<program>"
 SCRIPTS: Final = FIXTURES / "compare"
 
 
-# How both sides are joined
+# The join of both sides
 
 
 def tensor(*names: Any, sizes: Any = None) -> Tensor:
@@ -150,7 +150,7 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Command:
-    """Writes a script, and compares it in the folder where it is."""
+    """Writes a script, and compares it in its folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
 

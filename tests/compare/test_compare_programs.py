@@ -1,4 +1,4 @@
-"""The pairs of programs under fixtures/, on both sides: nothing that is inferred is incorrect."""
+"""The pairs of programs under fixtures/, on both sides: nothing inferred is incorrect."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_pairs_agree(
 
 
 def compared(program: Program, noted: Recording) -> tuple[Joined, ...]:
-    """Both sides of a program, its run as far as it goes."""
+    """Both sides of a program, with its run up to its end or its error."""
     source = program.source
     static = analysis.observe(source, semantics=program.semantics)
     noted.watch({source.filename: source})

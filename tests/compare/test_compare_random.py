@@ -1,4 +1,4 @@
-"""Random programs: nothing that is inferred of them is contradicted by their runs."""
+"""Random programs: their runs contradict nothing inferred."""
 
 from __future__ import annotations
 

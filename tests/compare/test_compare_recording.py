@@ -1,4 +1,4 @@
-"""What is noted of a run, expression by expression, and both sides of small programs."""
+"""The recording of a run, expression by expression, and both sides of small programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sources(program: str) -> dict[str, syntax.Source]:
 
 
 def run(recorded: Recording, program: str) -> dict[str, Any]:
-    """Run a program that is watched; its variables."""
+    """Run a watched program; its variables."""
     watched = sources(program)
     recorded.watch(watched)
     space: dict[str, Any] = {"__name__": "program"}
@@ -46,7 +46,7 @@ def run(recorded: Recording, program: str) -> dict[str, Any]:
 
 
 def noted(recorded: Recording, program: str) -> dict[str, list[str]]:
-    """What a run notes of each expression: its values, the codes of its contradictions, errors."""
+    """The recording of each expression: its values, the codes of its contradictions, errors."""
     run(recorded, program)
     source = sources(program)[PLACE]
     return {
@@ -60,7 +60,7 @@ def noted(recorded: Recording, program: str) -> dict[str, list[str]]:
 
 
 def joined(recorded: Recording, program: str) -> dict[str, Joined]:
-    """Both sides of a program, by the text of the expressions; the last one of a text."""
+    """Both sides of a program, by the text of the expressions; the last one with each text."""
     watched = sources(program)
     static = analysis.observe(watched[PLACE])
     run(recorded, program)
@@ -72,7 +72,7 @@ def joined(recorded: Recording, program: str) -> dict[str, Joined]:
 NAMED: Final = "x = torch.zeros(2, 3, names=('N', 'C'))\n"
 
 
-# What is noted
+# Recording
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Compares the recorded answers of native torch 2.12 with those of each side on the same calls.
+"""Compares the recorded results of native torch 2.12 with those of each side for the same calls.
 
 ``python -m tests.conformance CASES`` prints the report.
 """
@@ -36,11 +36,11 @@ def run(
     semantics: Semantics = Semantics.NAMECHECK,
     deviations: Path | None = None,
 ) -> Report:
-    """Compare every recorded call of a .jsonl or .jsonl.gz file with the answer of one side.
+    """Compare every recorded call of a .jsonl or .jsonl.gz file with the result of one side.
 
     `deviations` is the list of intended differences; without it the one beside the cases, else
-    fixtures/deviations.toml under the working directory, else none. It counts in the semantics
-    of namecheck alone. Raises `ConformanceError`.
+    fixtures/deviations.toml under the working directory, else none. It applies only in the
+    semantics of namecheck. Raises `ConformanceError`.
     """
     if side not in SIDES:
         raise ConformanceError(f"unknown side '{side}'; the sides are {', '.join(SIDES)}")
@@ -70,7 +70,7 @@ See: TypeAlias = Callable[[Sequence[Case]], list[Seen]]
 
 @contextmanager
 def _side(side: str, semantics: Semantics) -> Iterator[See]:
-    """The function that answers the calls of a batch, on one side."""
+    """The function that computes the results of a batch of calls, on one side."""
     if side == "static":
         yield partial(static.see, semantics=semantics)
     elif side == "native":

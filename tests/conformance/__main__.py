@@ -1,4 +1,4 @@
-"""``python -m tests.conformance CASES``: compares with recorded answers of torch 2.12."""
+"""``python -m tests.conformance CASES``: compares with recorded results of torch 2.12."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conformance import SIDES, ConformanceError, run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare and print the report; returns 0, 1 where answers disagree, 2 on wrong usage."""
+    """Compare and print the report; returns 0, 1 where results disagree, 2 for wrong usage."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.conformance",
         description="Compare with recorded answers of torch 2.12.",

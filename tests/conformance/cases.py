@@ -1,6 +1,6 @@
-"""Recorded calls: one JSON object a line, read into tensors, arguments and native torch's answer.
+"""Recorded calls: one JSON object a line, with tensors, arguments and native torch's result.
 
-The encoding is described in fixtures/oracle/README.md.
+fixtures/oracle/README.md describes the encoding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from namecheck.core.tensors import Constant, Tensor
 
 
 class CasesError(Exception):
-    """A file of recorded calls that cannot be read; the message tells file, line and reason."""
+    """An unreadable file of recorded calls; the message has file, line and reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A torch.Size, as an argument or an answer."""
+    """A torch.Size, as an argument or a result."""
 
     sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The call raised an exception of this type, with this text."""
+    """The call raised an exception with this type and text."""
 
     error: str
     message: str
@@ -55,14 +55,14 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The call gave this value, which is no tensor."""
+    """The call returned this value, which is no tensor."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class ValueOf:
-    """The call gave a value of this type, which is no tensor."""
+    """The call returned a value of this type, which is no tensor."""
 
     type: str
 
@@ -74,7 +74,7 @@ KINDS: Final = ("method", "function", "factory", "operator", "attr", "setattr", 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One recorded call; `after` holds the inputs as the call left them, where it was recorded."""
+    """One recorded call; `after` has the inputs after the call, where they were recorded."""
 
     id: str
     op: str
@@ -106,7 +106,7 @@ def read(path: Path) -> Iterator[Case]:
 
 
 class _Malformed(Exception):
-    """What is wrong with one line."""
+    """The mistake in one line."""
 
 
 def parse(line: str) -> Case:

@@ -1,8 +1,8 @@
-"""Where namecheck's own semantics answers otherwise than native torch on purpose.
+"""The deliberate differences between namecheck's own semantics and native torch.
 
-One entry is one reason. It tells the calls that it covers: their operators (patterns, matched
-against the recorded name without ``torch.``), and two regular expressions that native's answer
-and ours, each on one line, must contain. It names a recorded call or a fixture that shows it.
+One entry is one reason. It describes the calls that it covers: their operators (patterns, matched
+against the recorded name without ``torch.``), and two regular expressions that native's result and
+ours, each on one line, must match. It names a recorded call or a fixture that shows it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.conformance.verdicts import Judgement
 
 
 class DeviationsError(Exception):
-    """A file of deviations that cannot be used; the message tells file, entry and reason."""
+    """An invalid file of deviations; the message has file, entry and reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One reason to answer otherwise; `shown_by` is the id of a recorded call, or a fixture."""
+    """One reason for a difference; `shown_by` is the id of a recorded call, or a fixture."""
 
     name: str
     operators: tuple[str, ...]

@@ -16,7 +16,7 @@ from tests.conformance.verdicts import Seen
 
 
 def shim(semantics: Semantics) -> AbstractContextManager[Any]:
-    """The names put on torch; raises ImportError where there is no torch."""
+    """Install names on torch; raises ImportError where there is no torch."""
     context: AbstractContextManager[Any] = importlib.import_module("namecheck.runtime").runtime(
         "error", semantics=semantics
     )
@@ -30,9 +30,9 @@ def is_native() -> bool:
 
 
 def see(cases: Sequence[Case], *, native: bool) -> list[Seen]:
-    """What happens when each of these calls is made on real tensors.
+    """The outcome of each of these calls on real tensors.
 
-    With `native` by a torch that still has names, else inside of `shim`.
+    With `native` on a torch that still has names, else inside of `shim`.
     """
     written = program.write(cases)
     lines = written.text.splitlines()
@@ -59,7 +59,7 @@ def _made(call: Placed, lines: list[str], *, native: bool) -> Seen:
 
 
 def _raised(error: Exception) -> Raised:
-    """An exception by the type of torch's that it is of."""
+    """An exception, by its base type in torch."""
     for kind in (TypeError, IndexError, ValueError, NotImplementedError, RuntimeError):
         if isinstance(error, kind):
             return Raised(kind.__name__, str(error))

@@ -16,7 +16,7 @@ PREAMBLE: Final = ("import collections", "import operator", "import torch")
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a call stands in the program: line numbers from 1, the end exclusive."""
+    """The place of a call in the program: line numbers from 1, the end exclusive."""
 
     case: Case
     first_line: int
@@ -149,12 +149,12 @@ class Writer:
         return [f"{result} = operator.{case.op}({self.arguments(case.args, {})})"], True
 
     def operand(self, arg: Any) -> str:
-        """One operand, in brackets where it begins with a sign."""
+        """One operand, in brackets if it begins with a sign."""
         text = self.literal(arg)
         return f"({text})" if text.startswith("-") else text
 
     def index(self, arg: Any) -> str:
-        """What stands between the brackets of a subscript."""
+        """The text between the brackets of a subscript."""
         if isinstance(arg, slice):
             parts = ["" if part is None else self.literal(part) for part in _parts(arg)]
             return ":".join(parts if arg.step is not None else parts[:2])
@@ -163,7 +163,7 @@ class Writer:
         return self.literal(arg)
 
     def arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-        """What stands between the brackets of a call."""
+        """The text between the brackets of a call."""
         words = [self.literal(arg) for arg in args]
         for key, arg in kwargs.items():
             if key.isidentifier() and not keyword.iskeyword(key):

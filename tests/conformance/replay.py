@@ -56,9 +56,9 @@ def run(source: str, variables: Mapping[str, Any]) -> Ended:
 
 
 def described(value: Any, *, native: bool = False) -> Any:
-    """A value as it is recorded: abstract tensors, plain constants, UNKNOWN for anything else.
+    """A value in its recorded form: abstract tensors, plain constants, UNKNOWN for anything else.
 
-    With `native` the names are torch's own, of a version that has them.
+    With `native` the names are torch's own, in a version that has them.
     """
     if isinstance(value, torch.Tensor):
         names: Sequence[Any] = (

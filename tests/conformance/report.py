@@ -13,7 +13,7 @@ from tests.conformance.verdicts import Judgement, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How many recorded calls agree, and every one that does not.
+    """The number of recorded calls that agree, and every call that does not.
 
     `explained` has the ids of the calls that each listed deviation covers.
     """
@@ -32,7 +32,7 @@ class Report:
         return sum(map(len, self.explained.values()))
 
     def to_json(self) -> dict[str, Any]:
-        """The report as the objects that `json.dumps` takes."""
+        """The report as JSON objects."""
         return {
             "side": self.side,
             "semantics": self.semantics.value,

@@ -29,9 +29,9 @@ from tests.conformance.verdicts import Seen
 
 
 def see(cases: Sequence[Case], semantics: Semantics) -> list[Seen]:
-    """What the interpreter says of each of these calls, made one after the other in one file.
+    """The inferred outcome of each of these calls, in one file, one after the other.
 
-    An internal fault is laid to the one call that brings it about.
+    An internal error is attributed to the call that causes it.
     """
     written = program.write(cases)
     try:
@@ -70,7 +70,7 @@ def _held(name: str, ran: Program) -> Any:
 
 
 def _known(value: Value, store: Store) -> Any:
-    """What is known of a value, as it is recorded."""
+    """A value in its recorded form, as far as it is known."""
     if isinstance(value, TensorValue):
         return joins.held(value, store).tensor
     if isinstance(value, Const):

@@ -1,4 +1,4 @@
-"""The recorded answers of native torch, and the reading, writing and judging of recorded calls."""
+"""The recorded results of native torch: how they are read, written and compared."""
 
 from __future__ import annotations
 
@@ -258,11 +258,11 @@ def test_every_recorded_call_can_be_written() -> None:
     ast.parse(write(list(read(FULL))).text)
 
 
-# Judging
+# Comparing
 
 
 def found(error: str, message: str) -> Seen:
-    """An error was found, the input is as it was."""
+    """An error was found; the inputs are unchanged."""
     return Seen(raised=Raised(error, message), inputs=(NC,))
 
 

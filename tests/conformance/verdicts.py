@@ -1,4 +1,4 @@
-"""What is seen of one call, held against the recorded answer."""
+"""Compares the outcome of one call with the recorded one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conformance.cases import Answer, Case, Pairs, Raised, Size, Value, Va
 
 
 class Verdict(enum.Enum):
-    """How an answer stands to the recorded one."""
+    """The verdict on one outcome."""
 
     AGREE = "agree"
     UNKNOWN = "unknown"
@@ -25,10 +25,10 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one side says of a call.
+    """The outcome of a call on one side.
 
-    `raised` is the first error found at the call, `early` one found where the inputs are made,
-    `result` and `inputs` are values (`Tensor`, tuples of them, plain values, UNKNOWN) after it.
+    `raised` is the first error at the call, `early` one where the inputs are made, `result` and
+    `inputs` are values (`Tensor`, tuples of them, plain values, UNKNOWN) after it.
     """
 
     result: Any = UNKNOWN
@@ -40,7 +40,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on one call, with both answers on one line and as JSON."""
+    """The verdict on one call, with both outcomes on one line and as JSON."""
 
     case: Case
     verdict: Verdict
@@ -51,13 +51,13 @@ class Judgement:
 
     @property
     def differs(self) -> bool:
-        """Whether we answer otherwise, or are silent where native torch raises."""
+        """Whether our result differs, or there is no error where native torch raises one."""
         raises = isinstance(self.case.result, Raised)
         return self.verdict is Verdict.DISAGREE or (self.verdict is Verdict.UNKNOWN and raises)
 
 
 def judge(case: Case, seen: Seen) -> Judgement:
-    """Compare result, error and the inputs afterwards with what was recorded."""
+    """Compare result, error and the inputs afterwards with the recording."""
     verdict = _compare(case, seen)
     expected, got = _plain(case.result), _plain(_said(case, seen))
     expected_text, got_text = _line(case.result), _line(_said(case, seen))
@@ -113,7 +113,7 @@ def _compare_errors(expected: Raised, got: Raised) -> Verdict:
 
 
 def _missed(expected: Raised, result: Any) -> Verdict:
-    """A call that raised natively, and for which no error was found."""
+    """A call that raised natively, and on our side did not."""
     if not is_known(result):
         return Verdict.UNKNOWN
     seen_in_source = about_names(expected.message) or about_the_call(expected.message)
@@ -150,7 +150,7 @@ def about_the_call(message: str) -> bool:
 
 
 def is_known(result: Any) -> bool:
-    """Whether nothing about the names in a result is unknown."""
+    """Whether all names in a result are known."""
     if isinstance(result, Tensor):
         return result.dims.complete
     if isinstance(result, (tuple, list)):
@@ -175,7 +175,7 @@ def _compare_results(expected: Answer, got: Any) -> Verdict:
 
 
 def _compare_tensors(expected: Tensor, got: Any) -> Verdict:
-    """Names, sizes and dtypes: where a tensor was, and how it lay, was not recorded."""
+    """Compare names, sizes and dtypes: device and memory order were not recorded."""
     if not isinstance(got, Tensor) or not covers_dims(got.dims, expected.dims):
         return Verdict.DISAGREE
     if not dtypes.covers(got.dtype, expected.dtype):
@@ -184,7 +184,7 @@ def _compare_tensors(expected: Tensor, got: Any) -> Verdict:
 
 
 def _compare_values(expected: Value | ValueOf, got: Any) -> Verdict:
-    """An answer that is no tensor: only another known value, or a tensor, is wrong."""
+    """Compare results that are no tensors: only another known value, or a tensor, is wrong."""
     if isinstance(got, Unknown):
         return Verdict.AGREE
     if isinstance(expected, ValueOf):
@@ -207,7 +207,7 @@ def _same(expected: Any, got: Any) -> bool:
 
 
 def _compare_inputs(case: Case, seen: Seen) -> Verdict:
-    """The inputs afterwards; of a call that raised only what is known for certain counts."""
+    """Compare the inputs afterwards; after an error only certain facts count."""
     after = case.after or case.inputs
     if not isinstance(case.result, Raised):
         return _worst(list(map(_compare_results, after, seen.inputs)))
@@ -217,7 +217,7 @@ def _compare_inputs(case: Case, seen: Seen) -> Verdict:
 
 
 def _tells(held: Any) -> bool:
-    """Whether any name of what a call that raised was given is known after it."""
+    """Whether any name of the inputs of a call that raised is known after it."""
     if not isinstance(held, Tensor):
         return True
     return held.dims.rank == 0 or any(name is not UNKNOWN for name in held.names)
@@ -231,7 +231,7 @@ def _worst(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _plain(answer: Any) -> Any:
-    """An answer as JSON, in the recorded form; what is unknown is ``"?"``."""
+    """A result as JSON, in the recorded form; an unknown part is ``"?"``."""
     if isinstance(answer, Raised):
         return {"error_type": answer.error, "error": answer.message}
     if isinstance(answer, Value):
@@ -269,7 +269,7 @@ def _mark(item: Any) -> Any:
 
 
 def _line(answer: Any) -> str:
-    """An answer on one line: what the patterns of a deviation are matched against."""
+    """A result on one line, against which the patterns of a deviation are matched."""
     if isinstance(answer, Raised):
         return f"{answer.error}: {answer.message}"
     if isinstance(answer, Tensor):

@@ -1,4 +1,4 @@
-"""The dataclasses of this package do as those of the standard library."""
+"""The dataclasses of this package behave as those of the standard library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def declared(library: Any, **options: bool) -> type[Any]:
 
 
 def answer(call: Callable[[], object]) -> object:
-    """What a call gives: a value, or the type of an error."""
+    """The outcome of a call: a value, or the type of an error."""
     try:
         return call()
     except Exception as error:
@@ -49,7 +49,7 @@ def answer(call: Callable[[], object]) -> object:
 
 
 def behaviour(cls: type[Any]) -> list[object]:
-    """What can be asked of the class, and the answers."""
+    """The results of all operations on a class."""
     one, equal, other = cls(1), cls(1, note="other"), cls(2, y=3, tags=["a"])
     fields = dataclasses.fields(cls)
     return [
@@ -78,7 +78,7 @@ def test_they_do_as_the_standard_ones(options: dict[str, bool]) -> None:
 
 @quick.dataclass(frozen=True, slots=True)
 class Base:
-    """A class that others derive from."""
+    """A base class."""
 
     name: str
     size: int = 1
@@ -86,7 +86,7 @@ class Base:
 
 @quick.dataclass(frozen=True, slots=True)
 class Derived(Base):
-    """A class with a field more, and one that has another default."""
+    """A class with one more field, and another default for one."""
 
     size: int = 2
     kind: str = "plain"

@@ -48,7 +48,7 @@ def test_a_meet_is_the_device_that_says_more() -> None:
         ("cuda", "cuda:1", False),
         ("cuda:0", "cuda:1", True),
         (CPU, UNKNOWN, False),
-        (CPU, CHOSEN, True),  # where there is a cuda device
+        (CPU, CHOSEN, True),  # on a machine with a cuda device
         ("cuda", CHOSEN, False),
         (CHOSEN, CHOSEN, False),
         (frozenset({CPU, META}), META, False),

@@ -1,4 +1,4 @@
-"""The register of codes: complete, and its programs do what they are there for."""
+"""The register of codes is complete, and its programs have the findings that they are for."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from namecheck.runtime import NameMismatch, runtime
 PACKAGE: Final = Path(__file__).parents[2] / "namecheck"
 CODES: Final = list(register().values())
 
-# What the file system, another process or namecheck itself does cannot be shown by a program.
+# No program can show findings about the file system, other processes or namecheck itself.
 WITHOUT_PROGRAM: Final = {"NC002", "NC005", "NC113"}
 
-# What asserted annotations raise.
+# The errors of asserted annotations.
 ASSERTED: Final = {"NC112", "NC210", "NC211", "NC301"}
 ONLY_ASSERTED: Final = {"NC301"}
-# Told where the settings ask for it: tests/lints/test_removed_api.py has the programs.
+# Reported only if the settings ask for it: tests/lints/test_removed_api.py has the programs.
 ONLY_ASKED: Final = {"NC701"}
 
 
 def used_codes() -> set[str]:
-    """Every code that stands as a string in the package."""
+    """Every code that the package contains as a string."""
     found: set[str] = set()
     for path in [*PACKAGE.rglob("*.py"), *PACKAGE.glob("operators/table/*.toml")]:
         found |= set(re.findall(r'"(NC\d{3})"', path.read_text("utf-8")))
@@ -55,7 +55,7 @@ def test_names_are_distinct() -> None:
 
 
 def static_codes() -> list[Code]:
-    """The codes of which `namecheck check` shows an example."""
+    """The codes with an example for `namecheck check`."""
     return [code for code in CODES if code.code not in WITHOUT_PROGRAM | ONLY_ASSERTED]
 
 

@@ -1,4 +1,4 @@
-"""Which programs put names on torch: decided on the tree, for the linter and for the migration."""
+"""Which programs install names on torch: decided on the tree, for linter and migration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an argument counts for when dtypes are promoted."""
+"""The operands that arguments count as when dtypes are promoted."""
 
 from __future__ import annotations
 

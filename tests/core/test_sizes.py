@@ -1,4 +1,4 @@
-"""Sizes with symbols: how they add up, divide and compare."""
+"""Sizes with symbols: sums, quotients and comparisons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python source to tree, spans and suppressions, and what cannot be read."""
+"""Python source to tree, spans and suppressions, and unreadable files."""
 
 from __future__ import annotations
 

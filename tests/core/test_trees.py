@@ -1,4 +1,4 @@
-"""Walks over syntax trees: beside `ast.walk`, over the code of this package and odd syntax."""
+"""Walks over syntax trees, compared with `ast.walk`, over this package and unusual syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output that docs/cli.md and docs/compare.md show is what the command prints."""
+"""The output in docs/cli.md and docs/compare.md equals that of the command."""
 
 from __future__ import annotations
 

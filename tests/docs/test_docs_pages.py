@@ -1,4 +1,4 @@
-"""Pages made from data are up to date, links lead somewhere, programs give what they say."""
+"""Generated pages are up to date, links resolve, programs have the findings that they state."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_links_lead_somewhere(name: str) -> None:
     assert [link for link in links if not (DOCS / link).exists()] == []
 
 
-# The examples of codes.md are those of the register, and are held in test_findings.py; those of
-# runtime-assertions.md say what they raise (test_runtime_assertions_page.py).
+# The examples of codes.md are those of the register, which test_findings.py checks; those of
+# runtime-assertions.md state their errors (test_runtime_assertions_page.py).
 ELSEWHERE = ("codes.md", "runtime-assertions.md")
 
 

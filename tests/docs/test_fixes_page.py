@@ -1,4 +1,4 @@
-"""The programs of docs/fixes.md: fixes change of each the lines that stand below it."""
+"""The programs of docs/fixes.md: fixes change each as the diff below it shows."""
 
 from __future__ import annotations
 

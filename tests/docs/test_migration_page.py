@@ -1,4 +1,4 @@
-"""docs/migration.md, followed from top to bottom: what a reader writes, runs and sees."""
+"""docs/migration.md, followed from top to bottom: its files, its commands, their output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def shown(block: str, command: str) -> str:
-    """What a block shows behind a command."""
+    """The output that a block shows after a command."""
     _, _, rest = block.partition(f"$ {command}\n")
     return rest.partition("\n$ ")[0].removesuffix("\n") + "\n"
 

@@ -1,4 +1,4 @@
-"""The README shows what the command really prints, and the tour's marks are its findings."""
+"""The README shows the actual output of the command, and the tour's marks are its findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks(language: str) -> list[str]:
 
 
 def check_tour(*flags: str) -> subprocess.CompletedProcess[str]:
-    """What checking the tour prints; there are findings, so that it ends with exit code 1."""
+    """The output of checking the tour; it has findings, so the exit code is 1."""
     command = [sys.executable, "-m", "namecheck", "check", TOUR, *flags]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 1, run.stderr
@@ -43,7 +43,7 @@ def test_shows_four_mistakes() -> None:
 
 
 def test_tells_of_attributes() -> None:
-    """The table has each finding in the program that it names, at its line."""
+    """The table has each finding of the program that it names, at its line."""
     path = "fixtures/elements.py"
     command = [sys.executable, "-m", "namecheck", "check", "--output-format", "json", path]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

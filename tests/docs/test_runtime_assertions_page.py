@@ -1,4 +1,4 @@
-"""The programs of docs/runtime-assertions.md: a line raises what its comment says, or nothing."""
+"""The programs of docs/runtime-assertions.md: a line raises the error in its comment, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file goes to text and back without loss, and is replaced whole or not at all."""
+"""A file is converted to text and back without loss, and is replaced as a whole or not at all."""
 
 from __future__ import annotations
 

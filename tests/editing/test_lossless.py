@@ -1,7 +1,7 @@
-"""What no edit touches stays as it was, byte by byte, in every file that Python can read.
+"""Text that no edit touches stays unchanged, byte by byte, in every file that Python can read.
 
-All calls of a file are written anew by libcst, and none of them changes: the file is to be the
-same. The fixtures and a sample of the installed packages every day; five hundred of their files::
+libcst rewrites all calls of a file without changing any: the file must stay the same. The fixtures
+and a sample of the installed packages every day; five hundred of their files::
 
     NAMECHECK_ALL_FILES=1 python -m pytest -n 0 tests/editing/test_lossless.py
 """
@@ -27,7 +27,7 @@ LARGEST: Final = 60_000
 
 
 def documents(paths: list[Path], count: int) -> Iterator[Document]:
-    """The first so many of these files that Python can read, and that are not too large."""
+    """The first files, up to a number, that Python can read and that are not too large."""
     found = 0
     for path in paths:
         data = path.read_bytes()
@@ -43,7 +43,7 @@ def documents(paths: list[Path], count: int) -> Iterator[Document]:
 
 
 def rewritten(document: Document) -> bytes:
-    """The file with all of its calls written anew."""
+    """The file with all of its calls rewritten."""
     tree = Tree(document)
     changes: dict[object, Change] = {}
     for node in ast.walk(document.source.tree):
@@ -55,7 +55,7 @@ def rewritten(document: Document) -> bytes:
 
 
 def odd(data: bytes) -> Iterator[bytes]:
-    """The same file as other editors leave it."""
+    """The same file as other editors save it."""
     yield data
     yield data.rstrip(b"\n")
     yield b"\xef\xbb\xbf" + data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")

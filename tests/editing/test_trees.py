@@ -1,4 +1,4 @@
-"""Nodes are found where `ast` says that an expression stands, and code is written as it was."""
+"""Nodes are found where `ast` locates an expression, and generated code keeps its form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the elements of a result are, as far as an index or a mask depends on it."""
+"""The dtype of a result, as far as an index or a mask depends on it."""
 
 from __future__ import annotations
 

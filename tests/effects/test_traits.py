@@ -1,4 +1,4 @@
-"""What rules say of attributes (`@rule(memory=…)`): none forgets it, and all words are known."""
+"""The traits of rules (`@rule(memory=…)`): no rule lacks them, and all words are known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from namecheck.effects import columns
 from namecheck.operators import table
 from namecheck.rules import registry
 
-# The answers of rules in which there is a tensor.
+# The return types of rules that contain a tensor.
 TENSORS: Final = re.compile(r"\b(Dims|Tensor|Many|Maybe|Two|Three|Packed)\b")
 FOLLOWED: Final = sorted({row.names for row in table().values()} & registry.load().keys())
 

@@ -1,4 +1,4 @@
-"""The grammar of the columns, and what is wrong in a cell: column, problem, what is allowed."""
+"""The grammar of the columns, and mistakes in a cell: column, problem, allowed words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Programs that fixes change: the examples in the files of the fixes, and fixtures/fixes.
 
-A program of fixtures/fixes says in comments on top which code it shows (``# code: NC101``) and
-whether its fix is safe (``# fix: unsafe``); ``NAME.fixed.py`` beside it is what becomes of it.
+A program of fixtures/fixes has comments at the top with the code that it shows (``# code: NC101``)
+and whether its fix is safe (``# fix: unsafe``); ``NAME.fixed.py`` is the fixed program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HEADER: Final = re.compile(r"# (code|fix): (.*)")
 
 @dataclass(frozen=True)
 class FixedProgram:
-    """A program before and after its fixes; the `fixer` of which it is an example, if of one."""
+    """A program before and after its fixes; `fixer` is the fix whose example it is, if any."""
 
     name: str
     before: str
@@ -39,7 +39,7 @@ class FixedProgram:
 
     @property
     def path(self) -> Path:
-        """Where the program stands, or would stand."""
+        """The actual or hypothetical path of the program."""
         return FOLDER / f"{self.name}.py"
 
     @property

@@ -1,4 +1,4 @@
-"""``check --explain``: which fixes were tried, and why each was refused."""
+"""``check --explain``: the fixes that were tried, and the reason for each refusal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``check`` in a folder of its own on a program, which it writes to a.py."""
+    """Runs ``check`` in a folder of its own on a program, written to a.py."""
     monkeypatch.chdir(tmp_path)
 
     def command(program: str, *flags: str) -> tuple[int, str, str]:

@@ -1,4 +1,4 @@
-"""What a finding carries for a fix: the operator, its operands as written, the names."""
+"""The facts of a finding for a fix: the operator, the source of its operands, the names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The flags ``--fix``, ``--unsafe-fixes``, ``--diff`` and ``--add-ignore``: what is written."""
+"""The flags ``--fix``, ``--unsafe-fixes``, ``--diff`` and ``--add-ignore``: the written files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``check`` in a folder of its own, where a.py holds a program."""
+    """Runs ``check`` in a folder of its own, where a.py has a program."""
     monkeypatch.chdir(tmp_path)
 
     def command(*argv: str) -> tuple[int, str, str]:
@@ -253,7 +253,7 @@ def test_a_read_only_file_stays_and_the_others_are_fixed(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locked, other = put(SAFE), put(SAFE, "b.py")
-    # What the superuser may write to is not read-only, whatever its mode.
+    # For the superuser no file is read-only, whatever its mode.
     monkeypatch.setattr(os, "access", lambda path, mode: "b.py" in str(path))
     status, out, err = run("--fix", "--output-format", "concise")
     assert status == 2
@@ -264,7 +264,7 @@ def test_a_read_only_file_stays_and_the_others_are_fixed(
 
 
 def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[bytes], object]) -> None:
-    """Another does something between the check of a file and its writing."""
+    """Another program acts between the check of a file and its writing."""
     write = Document.write
 
     def late(document: Document, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Fixes: each example becomes what it is to become, and no fix spoils anything."""
+"""Fixes: each example is fixed as declared, and no fix breaks anything."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def entry_of(path: Path) -> Entry:
 
 
 def mended(data: bytes, program: FixedProgram, wishes: Wishes) -> tuple[bytes, Mending]:
-    """What fixes make of the contents of a file."""
+    """The contents of a file after its fixes."""
     entry, held = program.entry, {program.location: data}
     result = project.check([entry], jobs=1, overlay=held)
     mending = mend([entry], result.findings, wishes, held)
@@ -81,7 +81,7 @@ def test_every_code_that_has_fixes_has_a_program() -> None:
     "program", [one for one in PROGRAMS if one.fixer], ids=lambda one: one.name
 )
 def test_an_example_shows_its_own_fix(program: FixedProgram) -> None:
-    """Among the changes that its fix proposes is one that the run makes."""
+    """Among the proposals of its fix is one that the run makes."""
     held = {program.location: program.before.encode()}
     found = project.check([program.entry], jobs=1, overlay=held).findings
     fixes = offers.offer([program.entry], found, 10**9, held).fixes
@@ -112,7 +112,7 @@ FORMS: Final[dict[str, Callable[[bytes], bytes]]] = {
 
 
 def formed() -> Iterator[object]:
-    """The programs in their forms; of nine forms each program has three every day."""
+    """The programs in their forms; of nine forms each program has three in the everyday run."""
     for row, program in enumerate(PROGRAMS):
         for column, (name, form) in enumerate(FORMS.items()):
             if os.environ.get("NAMECHECK_ALL_FILES") or (row + column) % 3 == 0:
@@ -168,13 +168,13 @@ def test_what_is_safe_does_not_need_what_only_annotations_say() -> None:
         assert safe <= {"NC501"}, path
 
 
-# What does not hold
+# Fixes that do not hold
 
 NAMED: Final = 'import torch\n\nx = torch.rand(2, 3, names=("N", "C"))\n'
 
 
 def fixes_of(tmp_path: Path, program: str) -> list[str]:
-    """The messages of the fixes that are offered for a program."""
+    """The messages of the fixes offered for a program."""
     path = tmp_path / "program.py"
     path.write_text(program)
     found = errors(path, path.read_bytes())
@@ -188,13 +188,13 @@ def fixes_of(tmp_path: Path, program: str) -> list[str]:
         # two placements
         "from typing import Annotated\nfrom torch import Tensor\n"
         "def f(a: Annotated[Tensor, 'n m n k'], b: Annotated[Tensor, 'n']): return a + b\n",
-        # sizes do not fit either
+        # the sizes do not fit either
         NAMED + "print(x + torch.rand(3, names=('N',)))\n",
-        # nothing is nearly spelt so
+        # no word is similar
         NAMED + "print(x.sum('features'))\n",
-        # two are
+        # two words are similar
         "import torch\nx = torch.rand(2, 3, names=('dima', 'dimb'))\nprint(x.sum('dim'))\n",
-        # in one way of two there is nothing to align
+        # in one of two ways there is nothing to align
         "from sys import flags as flag\n"
         + NAMED
         + "row = torch.ones(2, names=('N',))\nif flag:\n    row = torch.ones(3)\n"
@@ -230,7 +230,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mend_here(wishes: Wishes = ALL) -> dict[str, str]:
-    """The files of the working folder that fixes change, as they would be."""
+    """The files of the working folder after fixes, without writing them."""
     entries = project.Walk().entries(["."])
     found = project.check(entries, jobs=1).findings
     changes = mend(entries, found, wishes).changes
@@ -266,7 +266,7 @@ def test_what_spoils_another_file_is_not_done(folder: Path) -> None:
     assert mend_here() == {}
 
 
-# The way off the removed API
+# The removed API
 
 MEANT: Final = '[project]\nname = "p"\ndependencies = ["torch>=2.13"]\n[tool.namecheck]\n'
 LIBRARY: Final = "def total(x):\n    return x.refine_names('N', 'C').sum('C')\n"

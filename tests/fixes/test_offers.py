@@ -1,4 +1,4 @@
-"""Fixes that are remembered: never others than those that are found anew."""
+"""Cached fixes are the same as those of a new search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write(name: str, text: str) -> None:
 
 
 def offered(cached: bool = True, settings: Settings | None = None) -> dict[Finding, Fix]:
-    """The fixes of what is found in the working folder."""
+    """The fixes for the findings of the working folder."""
     time.sleep(0.01)
     cache = Cache(FOLDER) if cached else None
     walk = Walk() if settings is None else Walk(lambda found: settings)

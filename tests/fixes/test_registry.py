@@ -1,4 +1,4 @@
-"""How fixes are discovered: one a module, in their order; what is declared wrongly is an error."""
+"""How fixes are discovered: one a module, in their order; an invalid declaration is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for contributors name files that exist; the architecture page has every room."""
+"""The pages for contributors name existing files; the architecture page has every room."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES: Final = ROOT / "docs" / "contributing"
 ARCHITECTURE: Final = (PAGES / "architecture.md").read_text("utf-8")
 GLOSSARY: Final = (PAGES / "glossary.md").read_text("utf-8")
 
-# Paths are written from the root, from the package, or from the interpreter.
+# Paths start at the root, at the package, or at the interpreter.
 BASES: Final = (ROOT, ROOT / "namecheck", ROOT / "namecheck" / "interpreter")
 PATHS: Final = sorted(
     set(re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml))?)`", ARCHITECTURE + GLOSSARY))

@@ -1,4 +1,4 @@
-"""The floors of the house: who may import whom, what stays out, and how large a module may be."""
+"""The floors of the house: which room may import which, forbidden imports, the size of modules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Final
 
 PACKAGE: Final = Path(__file__).parents[2] / "namecheck"
 
-# The rooms of the house from the ground up. A module imports from its own room and from rooms
-# that stand above its own in this list, and from no other: so no circle leads across rooms.
+# The rooms of the house from the ground up. A module imports from its own room and from rooms above
+# its own in this list, and from no other: so there is no import circle across rooms.
 ROOMS: Final = (
     "core",
     "version",
@@ -48,7 +48,7 @@ ROOMS: Final = (
     "__main__",
 )
 
-# What is not in the standard library, and the places that may import it.
+# Packages outside the standard library, and the places that may import them.
 STRANGERS: Final = {
     "torch": ("runtime",),
     "libcst": ("editing", "migration"),
@@ -62,7 +62,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 
 
 def room_of(dotted: str) -> str:
-    """The room that a module belongs to: the longest one whose name its own begins with."""
+    """The room of a module: the longest one that is a prefix of its name."""
     within = dotted.removeprefix("namecheck").removeprefix(".") or "__init__"
     while within not in ROOMS and "." in within:
         within = within.rpartition(".")[0]
@@ -70,13 +70,13 @@ def room_of(dotted: str) -> str:
 
 
 def dotted_name(path: Path) -> str:
-    """``namecheck.core.names`` for a file; a package goes by the name of its folder."""
+    """``namecheck.core.names`` for a file; a package has the name of its folder."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Every module that a file imports, with the line; of ``from a import b`` both a and a.b."""
+    """Every module that a file imports, with the line; for ``from a import b`` both a and a.b."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -102,7 +102,7 @@ def named(path: Path) -> str:
 def imported_modules(path: Path) -> dict[str, int]:
     """The modules of namecheck that a file imports, each with its line; `TYPE_CHECKING` included.
 
-    Of ``from namecheck.core import names`` that is `namecheck.core.names`, not the package.
+    For ``from namecheck.core import names`` that is `namecheck.core.names`, not the package.
     """
     every = {dotted: line for line, dotted in imports(path) if dotted.startswith("namecheck.")}
     packages = {dotted.rpartition(".")[0] for dotted in every}
@@ -111,7 +111,7 @@ def imported_modules(path: Path) -> dict[str, int]:
 
 @cache
 def imported() -> dict[str, dict[str, int]]:
-    """What each module imports."""
+    """The imports of each module."""
     return {dotted_name(path): imported_modules(path) for path in MODULES}
 
 
@@ -173,7 +173,7 @@ def test_imports_nothing_from_outside_but_in_its_places() -> None:
 
 
 def is_allowed(package: str, room: str) -> bool:
-    """Whether a room may import a package: the standard library, our own, or what is its own."""
+    """Whether a room may import a package: the standard library, namecheck, or one of its own."""
     if package in sys.stdlib_module_names or package == "namecheck":
         return True
     return any(f"{room}.".startswith(f"{place}.") for place in STRANGERS.get(package, ()))

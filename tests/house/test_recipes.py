@@ -1,6 +1,6 @@
 """The recipes of CONTRIBUTING.md, followed literally in a copy of the checkout.
 
-A recipe writes files or appends to them, runs commands, and says what the first one prints.
+A recipe writes files or appends to them, runs commands, and shows the output of the first one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RECIPES: Final = dict(
     re.findall(r"^## Recipe: (.*?)\n(.*?)(?=^## )", TEXT, re.MULTILINE | re.DOTALL)
 )
 
-# "Write `path`:" or "… append to `path`:", and the block behind it.
+# "Write `path`:" or "… append to `path`:", and the following block.
 FILE: Final = re.compile(r"(Write|[Aa]ppend to) `([^`]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
 COMMANDS: Final = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 PRINTED: Final = re.compile(r"The first command prints:\n\n```text\n(.*?)```", re.DOTALL)
@@ -51,7 +51,7 @@ def test_there_are_four_recipes() -> None:
 
 
 def run(command: str, folder: Path) -> str:
-    """Run a command of a recipe as if the copy had been installed; what it prints."""
+    """Run a command of a recipe as if the copy were installed; its output."""
     for program, module in ((".venv/bin/python", ""), (".venv/bin/namecheck", " -m namecheck")):
         command = command.replace(program, f"{sys.executable}{module}")
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'mypy_plugin'}"}

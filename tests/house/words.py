@@ -1,7 +1,7 @@
 """Lists the names that are annotated with more than three types: ``python -m tests.house.words``.
 
 One identifier has one meaning. A parameter or a local name that is a string here, a tensor there
-and a store elsewhere tells a reader nothing; it should be called after what it is.
+and a store elsewhere does not inform a reader; its name should say what it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def uses() -> Iterator[Use]:
 
 
 def overused() -> dict[str, dict[str, list[Use]]]:
-    """The names with more types than they may have: their uses, by type."""
+    """The names with too many types: their uses, by type."""
     by_name: defaultdict[str, defaultdict[str, list[Use]]] = defaultdict(lambda: defaultdict(list))
     for use in uses():
         by_name[use.name][use.type].append(use)
@@ -100,7 +100,7 @@ def _members(annotation: ast.expr) -> Iterator[ast.expr]:
 
 
 def main() -> None:
-    """Print each name with its types, and where it has the rarer ones."""
+    """Print each name with its types, and the places of the rarer ones."""
     for name, by_type in overused().items():
         print(f"{name}: {len(by_type)} types")
         for type_, where in sorted(by_type.items(), key=lambda item: -len(item[1])):

@@ -1,4 +1,4 @@
-"""Two names for one object, or perhaps for one: what is written to the one the other may have."""
+"""Two variables for one object, or perhaps for one: a write to one may show in the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.interpreting import check, dims
 
 MADE = "x = torch.zeros(2, 3, names=('N', 'C'))\n"
 
-# Each makes y of x; y may be x itself, or another tensor with the same names.
+# Each makes y from x; y may be x itself, or another tensor with the same names.
 PERHAPS_THE_SAME = {
     "a conditional expression": "y = x if library.flag() else torch.rand_like(x)",
     "its other branch": "y = torch.rand_like(x) if library.flag() else x",
@@ -133,7 +133,7 @@ def test_attributes_may_be_what_they_were() -> None:
     """)
 
 
-# Each makes y of x or of something unknown, and gives up telling the two apart.
+# Each makes y from x or from something unknown, and can no longer distinguish the two.
 PERHAPS_UNKNOWN = {
     "a loop": "y = x\nfor _ in library.items():\n    y = library.next(y)",
     "many branches": "y = x\nif library.flag(1):\n    y = x + 1\n"

@@ -1,4 +1,4 @@
-"""Calls: arguments find their parameters, and each call is run with its own."""
+"""Calls: arguments are bound to parameters, and each call runs with its own arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which the bases of a class are looked at, and what finding it costs."""
+"""The order in which the bases of a class are searched, and the cost of the search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from namecheck.interpreter.domain.values import ClassValue, External
 
 
 def made(name: str, *bases: ClassValue | External) -> ClassValue:
-    """A class at an address of its own name."""
+    """A class at an address equal to its name."""
     return ClassValue(name, name, bases)
 
 
@@ -22,14 +22,14 @@ def test_a_base_of_several_classes_stands_behind_all_of_them() -> None:
 
 @dataclass
 class Counter:
-    """How often an address was looked at."""
+    """How often an address was read."""
 
     times: int = 0
 
 
 @dataclass(frozen=True)
 class Looks:
-    """An address that counts how often it is looked at."""
+    """An address that counts its reads."""
 
     counter: Counter
 

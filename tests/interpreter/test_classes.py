@@ -1,4 +1,4 @@
-"""Classes: what an attribute is, wherever it was set; and what may be overridden elsewhere."""
+"""Classes: the value of an attribute, wherever it was set; and overriding in other files."""
 
 from __future__ import annotations
 

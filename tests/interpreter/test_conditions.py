@@ -1,4 +1,4 @@
-"""Two tests of one unchanged condition agree, however the condition is written."""
+"""Two tests of one unchanged condition agree, whatever the form of the condition."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.interpreting import check
 
-# Where the first holds the second holds.
+# If the first holds, the second holds.
 IMPLIED = [
     ("flag", "flag"),
     ("not flag", "not flag"),

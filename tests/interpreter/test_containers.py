@@ -1,4 +1,4 @@
-"""Containers and what Python's own functions and methods do with them."""
+"""Containers, and the functions and methods of Python that operate on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that the program expects, what a handler may find, and what ends a path."""
+"""Errors that the program expects, the state in which a handler starts, and the end of a path."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_callee_may_raise_what_its_caller_expects() -> None:
     """)
 
 
-# Each changes the dim that `dim` holds or x has, somewhere where an error may come after it.
+# Each changes the value of `dim`, or the dims of x, at a place after which an error may occur.
 BEFORE_AN_ERROR = {
     "a statement": "dim = 'T'\nlibrary.call()\ndim = 'N'",
     "the same statement": "dim = 'T'; library.call(); dim = 'N'",

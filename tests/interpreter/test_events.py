@@ -1,4 +1,4 @@
-"""What listeners are told of an analysis, and where the tags that they put on values go."""
+"""The events of an analysis that listeners receive, and what happens to tags on values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from namecheck.interpreter.workspace.workspace import Alone, Workspace
 
 
 class Told(Listener):
-    """Writes down what it is told."""
+    """Records the events that it receives."""
 
     events: ClassVar[list[str]] = []
 
@@ -42,7 +42,7 @@ class Told(Listener):
 
 
 class Counted(Listener):
-    """Tags each tensor with how often it, and not another reference to it, was read."""
+    """Tags each tensor with how often this reference to it was read."""
 
     def on_name(self, value: Value, word: str, node: Node, source: Source) -> Value:
         assert isinstance(value, TensorValue)
@@ -57,7 +57,7 @@ class Counted(Listener):
 
 
 class Odd(Listener):
-    """Finds every call odd."""
+    """Reports every call."""
 
     def __init__(self) -> None:
         self.odd: list[Finding] = []
@@ -70,7 +70,7 @@ class Odd(Listener):
 
 
 class Independent(Odd):
-    """Finds the calls odd that contradict as well."""
+    """Reports the calls that also contradict."""
 
     independent = True
 

@@ -1,4 +1,4 @@
-"""Generators run where they are asked for items, and contexts around their blocks."""
+"""Generators run where items are requested, and contexts around their blocks."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ PARTLY = {
 
 
 def judge(program: str) -> None:
-    """Hold what is expected of a program about x."""
+    """Check the expectations of a program about x."""
     check(X + dedent(program))
 
 

@@ -1,4 +1,4 @@
-"""What unknown code may do with what it is given: lists, instances, functions, generators."""
+"""What unknown code may do with its arguments: lists, instances, functions, generators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.interpreting import check
 
 X = "import library\nx = torch.zeros(2, 3, names=('N', 'C'))\n"
 
-# Each changes `dim` or what it stands for in a way that only unknown code can bring about.
+# Each changes `dim` or its value in a way that only unknown code can cause.
 MAY_CHANGE = {
     "a list": ("dims = ['N']\nlibrary.call(dims)", "dims[0]"),
     "a list in a list": ("dims = ['N']\nlibrary.call([dims])", "dims[0]"),

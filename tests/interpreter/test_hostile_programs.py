@@ -1,4 +1,4 @@
-"""Lines that fail, or ask for more than there is, when they run: the analysis takes them calmly."""
+"""Lines that fail at run time, or request too much: the analysis continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores fork and merge; values join; what one path changed the others keep as it was."""
+"""Stores fork and merge; values join; a change on one path does not affect the others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tensor(*names: str | None) -> TensorValue:
 
 @st.composite
 def values(draw: st.DrawFn, depth: int = 2) -> Value:
-    """A value of any kind that a variable may hold."""
+    """A value of any kind of a variable."""
     kinds = ["constant", "tensor", "opaque"] + (["tuple", "list", "dict"] if depth else [])
     kind = draw(st.sampled_from(kinds))
     if kind == "constant":
@@ -209,7 +209,7 @@ CHANGED_ON_ONE_PATH = {
 
 @pytest.mark.parametrize("title", CHANGED_ON_ONE_PATH)
 def test_a_callee_changed_it_on_one_path(title: str) -> None:
-    """The finding that stands on that path alone is not seen on the other."""
+    """The finding on that path alone is not reported on the other."""
     made, changed, read = CHANGED_ON_ONE_PATH[title]
     check(f"""
     {made}

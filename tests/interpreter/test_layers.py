@@ -1,4 +1,4 @@
-"""Modules of torch: what their methods give, and what their parts are."""
+"""Modules of torch: the results of their methods, and their submodules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the interpreter observes of each expression: where, which values, how often."""
+"""The observations of the interpreter for each expression: place, values, number."""
 
 from __future__ import annotations
 

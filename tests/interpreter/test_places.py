@@ -1,4 +1,4 @@
-"""Where a finding stands, where its names came from, the calls that led there; what is revealed."""
+"""The place of a finding, the origins of its names, the calls that led there; revealed dims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def only(source: str) -> Finding:
 
 
 def related(source: str) -> list[tuple[str, str]]:
-    """The lines of the related places, with what is said of them."""
+    """The lines of the related places, with their messages."""
     lines = parsed(source).lines
     return [(lines[p.span.line - 1].strip(), p.message) for p in only(source).related]
 

@@ -1,4 +1,4 @@
-"""The registry of models of libraries: what is modelled exists, and nothing is modelled twice."""
+"""The registry of library models: every modelled name exists, and has a single model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from namecheck.interpreter.models import registry
 
 registry.discover()
 
-# Not what only type checkers know, nor what is the result of a function: ``itemgetter()``.
+# Not names for type checkers only, nor results of functions: ``itemgetter()``.
 _NAMES = sorted(
     path
     for path in {

@@ -1,4 +1,4 @@
-"""Statements: every path that can be taken is followed, and no other."""
+"""Statements: every possible path is followed, and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tensor expressions have known names, and what lost them."""
+"""How many tensor expressions have known names, and which calls lost them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that were followed before are told again only where nothing can have changed."""
+"""Call summaries are applied only where nothing can have changed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The laws that every rule and the algebra of names keep, over calls drawn from the whole table.
+"""The laws of every rule and of the algebra of names, for calls drawn from the whole table.
 
 1. Concrete in, concrete out.
-2. Sound forgetting: who knows less says nothing that who knows more contradicts.
+2. Sound forgetting: the result for less known inputs covers the result for more known ones.
 3. `unify` commutes and is associative, in verdict and in names.
 4. `join` is an upper bound, commutative and idempotent, and a chain of joins ends.
-5. Native agreement is held by the recorded calls: see test_conformance.py.
+5. Native agreement is checked on the recorded calls: see test_conformance.py.
 
 Everyday: a few calls an operator. ``pytest tests/laws --hypothesis-profile=long`` draws thousands.
 """
@@ -38,7 +38,7 @@ from tests.generators import (
     single_dtypes,
 )
 
-# Rules that answer with what they cannot tell though all names are known, each with the reason.
+# Rules with an unknown result though all names are known, each with the reason.
 SILENT: Final = {
     **dict.fromkeys(("truth", "equal", "agrees"), "the answer depends on the data"),
     **dict.fromkeys(("single_number", "single_index", "single_value"), "a number of the data"),
@@ -66,7 +66,7 @@ SILENT: Final = {
     "unknown": "the row says so",
 }
 
-# Rules of which the answer depends on what an annotation leaves open.
+# Rules whose result depends on facts that an annotation leaves open.
 SILENT_OF_AXES: Final = {
     **dict.fromkeys(("has_names", "names_of"), "a dim that an annotation names may have no label"),
     **dict.fromkeys(("rows", "unbind", "same_size"), "the sizes are symbols"),
@@ -75,7 +75,7 @@ SILENT_OF_AXES: Final = {
 
 
 def _families() -> dict[str, list[str]]:
-    """The operators by the rule that they follow, those that `infer` treats alike only once."""
+    """The operators of each rule; those that `infer` treats alike only once."""
     families: dict[str, dict[object, str]] = {}
     for key, row in table().items():
         for form in ("", "_") if "i" in row.forms else ("",):
@@ -104,7 +104,7 @@ def _infer(semantics: Semantics, call: Call) -> Inference:
     return infer(call.operator, *call.args, semantics=semantics, **call.kwargs)
 
 
-# Each rule is asked by itself: for all of them together a few calls are many.
+# Each rule is tested by itself: a few calls for all of them together would not suffice.
 few = settings(max_examples=settings().max_examples * 2 // 5)
 
 
@@ -115,7 +115,7 @@ def test_concrete_in_concrete_out(rule: str, data: st.DataObject) -> None:
     semantics, row, call = data.draw(drawn_calls(rule))
     answer = _infer(semantics, call)
     if not answer.fits:
-        return  # what fits no signature of the table is no call of it
+        return  # a call that fits no signature of the table is not a call of it
     silent = {**SILENT, **SILENT_OF_AXES} if is_annotated(call) else SILENT
     followed = row.native_rule if semantics is Semantics.NATIVE else rule
     if answer.contradiction is None and followed not in silent:
@@ -131,7 +131,7 @@ def is_annotated(call: Call) -> bool:
 
 
 def is_concrete(value: Any) -> bool:
-    """Whether no name and no rank in a value is unknown."""
+    """Whether all names and the rank in a value are known."""
     if isinstance(value, Tensor):
         return value.dims.complete
     if isinstance(value, (tuple, list)):
@@ -167,7 +167,7 @@ def argument(call: Call, place: int | str) -> Any:
 
 
 def covers(general: Any, specific: Any) -> bool:
-    """Whether the first value says nothing that the second contradicts."""
+    """Whether the first value covers the second."""
     if general is UNKNOWN:
         return True
     if isinstance(general, Tensor):
@@ -199,7 +199,7 @@ def merged(left: Dims | None, right: Dims | None) -> Dims | None:
 
 
 def words(dims: Dims) -> tuple[str | object | None, ...]:
-    """What stands at each position: a word, None, or the unknown."""
+    """The word at each position: a label, None, or the unknown."""
     return tuple(UNKNOWN if n is UNKNOWN else naming.word(n) for n in dims.names)
 
 
@@ -231,7 +231,7 @@ def test_unify_is_associative(first: Dims, second: Dims, third: Dims) -> None:
 
 
 def tensors() -> st.SearchStrategy[Tensor]:
-    """Tensors of which something is known."""
+    """Tensors with some known facts."""
     return st.builds(Tensor, abstract_dims(), single_dtypes().flatmap(forgotten_dtype))
 
 
@@ -251,7 +251,7 @@ def test_join_is_idempotent(tensor: Tensor) -> None:
 @given(tensors(), st.lists(tensors(), max_size=30))
 def test_a_chain_of_joins_ends(state: Tensor, later: list[Tensor]) -> None:
     changes = 0
-    # Each change forgets a name, a size or a dim, opens the list, or adds a dtype; no other.
+    # Each change forgets a name, a size or a dim, opens the list, or adds a dtype.
     most = 3 * state.dims.min_rank + 1 + len(KINDS)
     for tensor in later:
         wider = values.join(state, tensor)

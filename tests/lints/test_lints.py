@@ -1,4 +1,4 @@
-"""Lints: one a file, with its text and its examples in it; what is entered wrongly is an error."""
+"""Lints: one a file, with its text and its examples; an invalid lint is an error."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_printing_a_lint_is_light() -> None:
 
 
 def test_adding_a_lint_is_adding_one_file(tmp_path: Path) -> None:
-    """What CONTRIBUTING.md says under "Recipe: add a lint", done to a copy of the package."""
+    """Follows "Recipe: add a lint" of CONTRIBUTING.md, in a copy of the package."""
     _, _, section = (
         (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## Recipe: add a lint\n")
     )

@@ -1,4 +1,4 @@
-"""NC701: what torch 2.13 has no more is told, where such a torch is meant and nothing helps."""
+"""NC701 reports the API that torch 2.13 removed, if the project requires such a torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs leave the same values by either road, or what they leave is told."""
+"""Random programs compute the same values after either migration, or their places are listed."""
 
 from __future__ import annotations
 

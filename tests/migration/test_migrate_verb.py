@@ -1,4 +1,4 @@
-"""``namecheck migrate``: what it prints, what it writes, and how it ends."""
+"""``namecheck migrate``: its output, the files it writes, and its exit code."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_check_writes_nothing(program: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_that_others_import_installs_where_none_has(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two calls in one process would be an error, and either file may be the program."""
+    """Two calls in one process would be an error, and each file may be the program."""
     constants = program.parent / "constants.py"
     constants.write_text('import torch\n\nMEAN = torch.ones(2, names=("C",))\n')
     program.write_text("from constants import MEAN\n\nprint(MEAN.names)\n")
@@ -108,7 +108,7 @@ def test_what_is_left(program: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_what_is_left_is_told_again(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Annotations tell the names by now; what others call by these words is none of ours."""
+    """Annotations have the names by now; other objects with these attribute names are ignored."""
     program.write_text(f"{LEFT}\n\ndef show(x, data):\n    print(x, data.names)\n\nshow(x, f)\n")
     assert run(capsys, "program.py", "--to", "torch")[0] == 1
     left = "program.py:7:12: left `x.sum(dim)`: it is reached with several layouts: N C; C N\n"
@@ -141,7 +141,7 @@ def test_names_that_went_are_not_taken_for_none(
 def test_what_is_left_is_told_of_a_file_that_cannot_be_migrated(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The order of dims that is left brings findings elsewhere: the file stays as it is."""
+    """The remaining order of dims causes findings elsewhere: the file is not changed."""
     text = (
         "import torch\n\n\ndef first(x):\n    return x.align_to('C', ...)[0]\n\n\n"
         "first(torch.ones((2,), names=('N',)))\n"
@@ -174,7 +174,7 @@ def test_json(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_over_files(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A function is called from another file, and a file uses names that another gives."""
+    """A function is called from another file, and a file uses names that another file sets."""
     program.write_text("def total(x):\n    return x.sum('C')\n")
     other = program.with_name("other.py")
     other.write_text(
@@ -188,7 +188,7 @@ def test_over_files(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_only_tests_call(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The other file is seen as it becomes: its ``sum`` needs no names any more."""
+    """The other file is seen in its migrated form: its ``sum`` needs no names."""
     program.write_text("def total(x, y):\n    return (x * y.align_as(x)).sum('C')\n")
     tests = program.with_name("test_program.py")
     tests.write_text(
@@ -276,7 +276,7 @@ def test_files_that_cannot_be_read(
     assert "broken.py: not migrated: Invalid syntax (NC001, line 5)" in out
     assert "bytes.py: not migrated: The file cannot be decoded" in out
     assert program.with_name("broken.py").read_text() == broken
-    assert program.read_text() != PROGRAM  # the others are migrated nonetheless
+    assert program.read_text() != PROGRAM  # the other files are migrated nevertheless
 
 
 def test_a_file_that_cannot_be_written(
@@ -314,7 +314,7 @@ def test_mode_and_line_ends_stay(program: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_over_packages(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A package in `src`, used by a program beside it."""
+    """A package in `src`, and a program beside it that uses the package."""
     folder = program.parent / "src" / "package"
     folder.mkdir(parents=True)
     (program.parent / "pyproject.toml").write_text("[project]\nname = 'p'\n")
@@ -347,7 +347,7 @@ def test_constants_that_nothing_uses_any_more(
 def test_texts_and_values_that_are_no_names(
     program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pattern of einops, and dims that are not known of what may be no tensor."""
+    """A pattern of einops, and unknown dims of a value that may be no tensor."""
     program.write_text(
         f"{PROGRAM}\n"
         "from einops.layers.torch import Rearrange\n"

@@ -1,6 +1,6 @@
-"""Programs with native named tensors, taken to torch 2.13 by either road, print what they printed.
+"""Programs with native named tensors, migrated to either target, print the same on torch 2.13.
 
-What stands in fixtures/migration/*.txt is what torch 2.12.1 printed (tests/oracle/
+The files fixtures/migration/*.txt have the output on torch 2.12.1 (tests/oracle/
 record_migration.py). A line that ends with ``# left: reason`` has a place that is left.
 """
 
@@ -34,7 +34,7 @@ program = pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 
 
 def expected_left(text: str) -> dict[int, str]:
-    """The reasons that the program is marked with, by line."""
+    """The reasons in the marks of a program, by line."""
     marks = ((n, LEFT.search(line)) for n, line in enumerate(text.splitlines(), 1))
     return {number: mark[1] for number, mark in marks if mark is not None}
 
@@ -48,7 +48,7 @@ def migrated(path: Path, road: Road) -> Migrated:
 
 @pytest.fixture
 def plain_torch() -> Iterator[None]:
-    """A torch without names before the test, and after it."""
+    """A torch without names before and after the test."""
     assert not hasattr(torch.Tensor, "refine_names")
     yield
     if hasattr(torch.Tensor, "refine_names"):
@@ -56,7 +56,7 @@ def plain_torch() -> Iterator[None]:
 
 
 def printed(text: str, path: Path) -> str:
-    """What a program prints."""
+    """The output of a program."""
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     output = io.StringIO()
@@ -122,7 +122,7 @@ def test_the_result_has_no_finding_more(path: Path, tmp_path: Path) -> None:
 @program
 @pytest.mark.parametrize("road", Road, ids=lambda road: road.value)
 def test_what_is_not_rewritten_stays(path: Path, road: Road) -> None:
-    """Lines without names, and comments, are those of the program, in their order."""
+    """Lines without names, and comments, are unchanged and in the same order."""
     one = migrated(path, road)
     assert one.before is not None
     assert one.after is not None

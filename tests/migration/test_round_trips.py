@@ -1,4 +1,4 @@
-"""Names that are taken off and put back: left on where inference proves it equal."""
+"""Names that are stripped and restored: they are kept where inference proves that to be equal."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_names_are_left_on_over_several_statements(tmp_path: Path, body: str, be
 @pytest.mark.parametrize(
     "body",
     [
-        # What is made between goes where it is not followed.
+        # A value goes where the analysis does not follow it.
         "y = x.rename(None)\nf.last = y\nreturn y.flip(0).refine_names(*x.names)",
         "y = x.rename(None)\nz = [y]\nz.pop()\nreturn y.flip(0).refine_names(*x.names)",
         "y = x.rename(None)\nz = lambda: y\nreturn y.flip(0).refine_names(*x.names)",
@@ -125,11 +125,11 @@ def test_names_are_left_on_over_several_statements(tmp_path: Path, body: str, be
         "y = x.rename(None)\nif len(y) > 9:\n    return y\nreturn y.refine_names(*x.names)",
         "global g\ng = x.rename(None)\ng = g.refine_names(*x.names)\nreturn g",
         "z = torch.ones(2, 3)\nw = z\nz.add_(x.rename(None))\nreturn z.rename('N', 'C')",
-        # It has other names, at some time.
+        # At some point it has other names.
         "y = x.rename(None)\ny = y.t()\ny = y.refine_names('N', 'C')\nreturn y",
         "y = x.rename(None)\ny = y[0] + y\nreturn y.refine_names('N', 'B')",
         "y = x.rename(None)\nif len(y) > 9:\n    y = y.t()\nreturn y.refine_names('N', 'C')",
-        # It makes a difference which tensor it is.
+        # The identity of the tensor matters.
         "y = x.rename(None)\ny = y.refine_names('N', 'C')\nx.rename_(N='M')\nreturn y",
         "y = x.rename(None)\ny = y.refine_names('N', 'C')\ny.unsqueeze_(0)\nreturn y",
     ],

@@ -1,4 +1,4 @@
-"""What the tests of the plugin share: one run of mypy over torch, which takes several seconds."""
+"""Shared fixtures of the plugin's tests: one run of mypy over torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import namecheck
 
 @pytest.fixture(scope="session")
 def torch_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache of mypy that knows torch."""
+    """A mypy cache of torch's stubs."""
     root = tmp_path_factory.mktemp("seed")
     project = Project(root)
     project.settings("")
@@ -44,7 +44,7 @@ def project(tmp_path: Path, torch_cache: Path) -> Iterator[Project]:
 
 @pytest.fixture
 def small_project(tmp_path: Path) -> Iterator[Project]:
-    """An empty project, where mypy finds a torch of a few lines and reads it in a moment."""
+    """An empty project with a torch of a few lines, which mypy reads quickly."""
     made = small(tmp_path)
     yield made
     made.stop()

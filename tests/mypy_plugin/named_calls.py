@@ -1,7 +1,7 @@
-"""Calls of every row of the table that takes a dim: said in ints, in names, and in what is neither.
+"""Calls of every row of the table that takes a dim: with ints, with names, and with wrong types.
 
 For each parameter that takes a dim there is a call by position and one by keyword, in each form
-that the row has. What else a call needs is written from the kinds of its parameters.
+that the row has. The other arguments follow from the kinds of the parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from namecheck.operators import Operator, table
 _NAMES: Final = frozenset({"name", "names"})
 _DIMS: Final = frozenset({"dim", "dims"}) | _NAMES
 
-# How a value of each kind is written, the plainest kind of a parameter first.
+# Source for a value of each kind, the simplest kind of a parameter first.
 _WRITTEN: Final = {
     "tensor": "x",
     "tensors": "[x, x]",
@@ -37,7 +37,7 @@ _NEITHER: Final = "object()"
 
 @dataclass(frozen=True, slots=True)
 class NamedCall:
-    """One call, and its equals: `ints` is empty where a thing can be said by names alone."""
+    """One call in several forms: `ints` is empty where only names are possible."""
 
     names: str
     ints: str
@@ -59,7 +59,7 @@ def _calls_of(row: Operator) -> Iterator[NamedCall]:
 
 
 def _callee(key: str, form: str) -> str:
-    """How a row is called in one form; empty where that is no call."""
+    """The callee of a row in one form; empty where the form is no call."""
     in_place = key if key.endswith("_") else f"{key}_"
     by_form = {"m": f"x.{key}", "i": f"x.{in_place}", "j": f"torch.{in_place}"}
     return by_form.get(form, f"torch.{key}" if form in "fn" else "")
@@ -76,7 +76,7 @@ def _calls(callee: str, line: Signature, target: int) -> Iterator[NamedCall]:
 
 
 def _spellings(parameter: Parameter) -> Iterator[tuple[str, str]]:
-    """What a parameter takes, by names and by ints; no ints where it takes names alone."""
+    """The values of a parameter, as names and as ints; no ints where it accepts only names."""
     alone = not parameter.kinds - _NAMES - {"none"}
     if parameter.kinds & {"dim", "name"}:
         yield '"N"', "" if alone else "0"
@@ -98,7 +98,7 @@ def _call(
 
 
 def _arguments(line: Signature, target: int, value: str, *, keyword: bool) -> Iterator[str]:
-    """The target's value, and before and after it what has to be there."""
+    """The argument under test, with the required arguments before and after it."""
     named = keyword
     for index, parameter in enumerate(line):
         if index == target:

@@ -46,7 +46,7 @@ Told: TypeAlias = "set[tuple[str, int, str]]"
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a command."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -54,7 +54,7 @@ class Run:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The messages, where they were asked for as JSON."""
+        """The messages, if they were requested as JSON."""
         return [json.loads(line) for line in self.out.splitlines() if line.startswith("{")]
 
     @property
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def others(self) -> list[str]:
-        """What mypy itself has to say."""
+        """The messages of mypy itself."""
         return [
             f"{record['file']}:{record['line']}: {record['message']}"
             for record in self.records
@@ -77,7 +77,7 @@ class Run:
 
 
 def environment(**added: str) -> dict[str, str]:
-    """Where a process finds namecheck and the plugin as they stand here."""
+    """The environment in which a process finds this copy of namecheck and of the plugin."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "mypy_plugin")])
     kept = {name: value for name, value in os.environ.items() if name != "MYPY_NUM_WORKERS"}
     return {**kept, "PYTHONPATH": path, "NO_COLOR": "1", **added}
@@ -93,7 +93,7 @@ class Project:
     _daemon: bool = field(default=False, repr=False)
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Write files, made where they are missing."""
+        """Write files, creating missing folders."""
         for name, text in files.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ class Project:
         return Run(done.returncode, done.stdout, done.stderr)
 
     def mypy(self, *words: str) -> Run:
-        """Run mypy; its messages are told as JSON. It must not fail."""
+        """Run mypy with JSON output. It must not fail."""
         run = self.run("mypy", "-O", "json", *self.flags, *(words or (".",)))
         assert run.code in (0, 1), run.out + run.err
         assert "namecheck failed" not in run.out + run.err, run.out + run.err
@@ -153,7 +153,7 @@ class Project:
 
 
 def _await_next_second(path: Path) -> None:
-    """The daemon of mypy takes a file for what it was where size and second of writing are."""
+    """Wait: mypy's daemon treats a file with the same size and second of writing as unchanged."""
     while path.exists() and int(path.stat().st_mtime) == int(time.time()):
         time.sleep(0.05)
 
@@ -165,7 +165,7 @@ def _findings(records: Sequence[dict[str, Any]]) -> Iterator[tuple[str, int, str
 
 
 def small(root: Path) -> Project:
-    """A project that has a torch of a few lines, and no cache."""
+    """A project with a torch of a few lines, and no cache."""
     project = Project(root / "project", stubs=str(root / "stubs"))
     project.settings("")
     project.write({"../stubs/torch/__init__.pyi": TORCH})
@@ -174,7 +174,7 @@ def small(root: Path) -> Project:
 
 
 def seeded(root: Path, cache: Path) -> Project:
-    """A project whose cache of mypy knows the stubs of torch already."""
+    """A project with a mypy cache of torch's stubs."""
     root.mkdir(parents=True, exist_ok=True)
     shutil.copytree(cache, root / ".mypy_cache")
     project = Project(root)

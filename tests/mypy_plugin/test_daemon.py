@@ -1,4 +1,4 @@
-"""The daemon of mypy: findings follow the edits in both directions, wherever they have to."""
+"""The daemon of mypy: findings follow edits in both directions, in all affected files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE: Final = re.compile(r"(?P<file>[^:]+):(?P<line>\d+): error: (?P<text>.*)  
 
 
 def told(run: Run) -> Told:
-    """The findings in the lines of the daemon."""
+    """The findings in the output of the daemon."""
     lines = map(_LINE.fullmatch, run.out.splitlines())
     return {(m["file"], int(m["line"]), m["text"]) for m in lines if m and m["code"] in CODES}
 

@@ -1,4 +1,4 @@
-"""mypy tells what ``namecheck check`` tells: cold, warm, and after every kind of edit."""
+"""mypy reports the findings of ``namecheck check``: cold, warm, and after every kind of edit."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ CHAIN: Final = {"lib.py": LIB, "middle.py": MIDDLE, "top.py": TOP}
 
 
 def agree(project: Project, *words: str) -> set[tuple[str, int, str]]:
-    """mypy and namecheck tell the same, and mypy has nothing to add."""
+    """mypy and namecheck report the same, and mypy has no other errors."""
     run = project.mypy(*words)
     assert run.told == project.namecheck(".")
     assert run.others == []

@@ -1,4 +1,4 @@
-"""Over all fixture programs at once mypy tells exactly what ``namecheck check`` tells."""
+"""For all fixture programs at once mypy reports exactly the findings of ``namecheck check``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from tests.mypy_plugin.projects import ROOT, Project
 
 FOLDERS: Final = ("annotated", "natural", "programs")
-# The programs call what is not in the stubs, and what is annotated in no way.
+# The programs call functions that are not in the stubs, and functions without annotations.
 LENIENT: Final = ("--no-strict-optional", "--ignore-missing-imports", "--check-untyped-defs")
 
 

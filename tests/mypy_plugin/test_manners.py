@@ -1,4 +1,4 @@
-"""The plugin is never in the way: faults, other versions of mypy, other plugins."""
+"""The plugin does not disturb mypy: internal errors, other versions of mypy, other plugins."""
 
 from __future__ import annotations
 

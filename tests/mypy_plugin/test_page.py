@@ -1,4 +1,4 @@
-"""docs/mypy.md, followed from top to bottom: what a reader writes, runs and sees."""
+"""docs/mypy.md, followed from top to bottom: its files, its commands, their output."""
 
 from __future__ import annotations
 

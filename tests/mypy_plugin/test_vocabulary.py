@@ -1,4 +1,4 @@
-"""mypy takes names wherever the table does, and goes on to refuse what is wrong.
+"""mypy accepts names wherever the table does, and still rejects wrong calls.
 
 Two runs of mypy, with the plugin and without, over the fixtures and over calls of every row.
 """
@@ -23,10 +23,10 @@ FIXTURES: Final = {
 }
 CALLS: Final = "calls.py"
 
-# The one call by names that torch 2.13's stubs still have.
+# The one call with names that torch 2.13's stubs still have.
 KEPT: Final = 'torch.full([1, 2], 1, names=["N", "C"])'
 
-# Mypy alone, and no further into torch than its tensors and modules go: the rest is most of it.
+# mypy follows only the tensors and modules of torch: the rest would take most of the time.
 ALONE: Final = """\
 [tool.mypy]
 strict = true
@@ -48,7 +48,7 @@ _REVEALED: Final = "Revealed type is "
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What mypy says of one line, in its own name."""
+    """The message of mypy for one line."""
 
     severity: str
     code: str
@@ -60,7 +60,7 @@ Told: TypeAlias = "Mapping[tuple[str, int], list[Said]]"
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """What mypy tells of the fixtures and of the calls, with the plugin and without."""
+    """The messages of mypy for the fixtures and the calls, with the plugin and without."""
 
     with_plugin: Told
     without: Told
@@ -79,7 +79,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, torch_cache: Path) -> Runs:
 
 
 def _told(run: Run) -> Told:
-    """What was said of each line; what names mean is not the vocabulary's business."""
+    """The messages for each line; findings about names are not the vocabulary's."""
     told: defaultdict[tuple[str, int], list[Said]] = defaultdict(list)
     for record in run.records:
         if record["code"] not in CODES:
@@ -89,7 +89,7 @@ def _told(run: Run) -> Told:
 
 
 def _program(calls: list[NamedCall]) -> str:
-    """Three lines a call: said in names, in ints, and in what is neither."""
+    """Three lines a call: with names, with ints, and with a wrong type."""
     lines = [f"{call.names}\n    {call.ints or 'pass'}\n    {call.neither}" for call in calls]
     return "import torch\n\n\ndef calls(x: torch.Tensor) -> None:\n    " + "\n    ".join(lines)
 
@@ -121,7 +121,7 @@ def _short(said: Said) -> tuple[str, str] | None:
 
 
 def _agree(expected: list[tuple[str, str]], told: list[tuple[str, str]]) -> bool:
-    """An error holds the text that is expected of it; a revealed type is all of it."""
+    """An error contains the expected text; a revealed type equals it."""
     return len(expected) == len(told) and all(
         mark == kind and (text in message if mark == "E" else text == message)
         for (mark, text), (kind, message) in zip(expected, told, strict=True)
@@ -129,7 +129,7 @@ def _agree(expected: list[tuple[str, str]], told: list[tuple[str, str]]) -> bool
 
 
 def test_without_the_plugin_the_fixtures_are_refused(runs: Runs) -> None:
-    """Every line marked so is an error of mypy alone; so the tests above can fail."""
+    """Every marked line is an error in mypy alone; so the tests above can fail."""
     silent = [
         f"{file}:{number}: {line}"
         for file in FIXTURES
@@ -140,7 +140,7 @@ def test_without_the_plugin_the_fixtures_are_refused(runs: Runs) -> None:
 
 
 def test_names_are_taken_where_ints_are(runs: Runs) -> None:
-    """A call said in names gives what the same call said in ints gives: nothing, mostly."""
+    """A call with names has the same messages as the call with ints: usually none."""
     wrong = []
     for index, call in enumerate(all_calls()):
         line = 5 + 3 * index
@@ -152,7 +152,7 @@ def test_names_are_taken_where_ints_are(runs: Runs) -> None:
 
 
 def test_what_ints_cannot_say_is_untyped_in_the_stubs(runs: Runs) -> None:
-    """The only thing that a call said in ints is refused for is a method without types."""
+    """A call with ints is rejected only where a method has no types."""
     codes = {
         said.code
         for index in range(len(all_calls()))
@@ -162,7 +162,7 @@ def test_what_ints_cannot_say_is_untyped_in_the_stubs(runs: Runs) -> None:
 
 
 def test_what_is_neither_int_nor_name_is_refused(runs: Runs) -> None:
-    """Without the plugin what the stubs type is refused, by names too; with it, the rest is."""
+    """Without the plugin typed stubs reject it, and names too; with it, only wrong types."""
     wrong = []
     typed = 0
     for index, call in enumerate(all_calls()):

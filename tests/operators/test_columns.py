@@ -1,7 +1,6 @@
-"""Columns that other rooms read: what lints follow, what is relevant, what the shim does by hand.
+"""Columns that other rooms read: `flow` for lints, `relevance`, `runtime`.
 
-What stood in lists beside the table stands in its rows. Each test here fails where a row that is
-like another one lacks the column of that one.
+Each test here fails if a row that is like another one lacks a column of that row.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def test_the_words_that_tell_of_names() -> None:
     }
 
 
-# `flatten` is mostly called without names, `has_names` only asks.
+# `flatten` is usually called without names, `has_names` is only a query.
 UNTELLING: Final = {"flatten", "has_names"}
 
 
@@ -58,7 +57,7 @@ def test_the_words_that_tell_of_attributes() -> None:
 
 
 def test_a_row_that_chooses_a_dtype_says_whether_it_is_relevant() -> None:
-    """One whose first result has a dtype of its own, or the default one, whatever is given."""
+    """Rows whose first result has a fixed or the default dtype, whatever the operands are."""
     for key, row in table().items():
         if not row.dtype or not {*row.forms} & {*"fm"}:
             continue
@@ -76,11 +75,11 @@ def test_what_becomes_its_result_in_place_is_seen() -> None:
 
 
 def like(row: Operator) -> Hashable:
-    """What two rows share that are one operator under two names."""
+    """The common properties of two rows for one operator under two names."""
     return (row.forms, row.names, row.params, row.dtype, row.device, row.memory, row.lacks)
 
 
-# Rows that are alike, of which lints follow only some.
+# Rows that are alike, but lints follow only some of them.
 UNFOLLOWED: Final = {
     **dict.fromkeys(["nn.functional.softmin", "nn.Softmin"], "its weights are of the smallest"),
     **dict.fromkeys(
@@ -118,7 +117,7 @@ def test_lints_follow_an_operator_in_place_too() -> None:
 
 
 def test_the_shim_replaces_each_place_once() -> None:
-    """What is written by hand, and not marked so in its row, would be replaced twice."""
+    """A hand-written function without the mark in its row would be patched twice."""
     from namecheck.runtime import shim
     from namecheck.runtime.core.patch_table import Patch
 

@@ -1,4 +1,4 @@
-"""A mistake in a row is told with file, line, row and column, and what is allowed there."""
+"""A mistake in a row is reported with file, line, row and column, and the allowed values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPO: Final = ROW.replace("removes_", "remove_")
 
 
 def mistake(cells: str) -> str:
-    """What is said of a row with these cells, after file, line and key."""
+    """The error for a row with these cells, after file, line and key."""
     with pytest.raises(TableError) as caught:
         operators.read(f"# A table\n[operators]\n\nmy_sum = {{ {cells} }}\n", "ops.toml")
     start = "ops.toml:4: operator 'my_sum'"
@@ -176,7 +176,7 @@ def test_a_mistake_in_a_row(cells: str, message: str) -> None:
 
 
 def test_long_lists_are_not_told() -> None:
-    """The nearest of more than 400 rules is told, not all of them."""
+    """The message has the nearest of more than 400 rules, not all of them."""
     assert mistake(TYPO).endswith("did you mean 'removes_dimensions'?")
 
 

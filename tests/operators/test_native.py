@@ -1,4 +1,4 @@
-"""The clauses of the column ``native``: which calls torch 2.12 refuses, and with which words."""
+"""The clauses of the column ``native``: the calls that torch 2.12 refuses, and its messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BARE = Tensor(Dims.of(None, None, sizes=(2, 3)))
 
 
 def refusal(text: str, **arguments: Any) -> str | None:
-    """The first words of what the clauses before the rule say of these arguments."""
+    """The first words of the error that the clauses before the rule raise for these arguments."""
     try:
         for clause in native.parse(text).before:
             clause.check("some_operator", arguments)
@@ -89,7 +89,7 @@ def test_the_texts_that_name_no_kernel() -> None:
 
 
 def natively(operator: str, *arguments: Any, **keywords: Any) -> str:
-    """What torch 2.12 says against a call, nothing where it takes it."""
+    """The error of torch 2.12 for a call, empty where it accepts the call."""
     answer = infer(operator, *arguments, semantics=Semantics.NATIVE, **keywords)
     return "" if answer.contradiction is None else answer.contradiction.message
 

@@ -1,4 +1,4 @@
-"""The table against the documented one, and against the functions that torch declares."""
+"""The table compared with the documented one, and with the functions that torch declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORACLE: Final = SPEC.parent / "oracle"
 
 
 def row_of(documented: Documented) -> tuple[Operator, str]:
-    """The row that a documented API is in, and the letter of its form."""
+    """The row of a documented API, and the letter of its form."""
     rows = table()
     name = documented.operator
     in_place = name.endswith("_")
@@ -31,7 +31,7 @@ def row_of(documented: Documented) -> tuple[Operator, str]:
 
 
 def label_of(row: Operator, form: str) -> str | None:
-    """The documented label that a row tells for one of its forms."""
+    """The documented label of a row for one of its forms."""
     return next((label for forms, label in row.documented.items() if form in forms), None)
 
 
@@ -83,7 +83,7 @@ def test_where_two_words_differ_a_reason_is_listed() -> None:
     assert all(entry.reason for entry in audit())
 
 
-# Named tensors are no part of torch 2.13; the two casts are there, and written down nowhere.
+# Named tensors are no part of torch 2.13; the two casts exist, but are declared nowhere.
 UNDECLARED: Final = {
     *("align_as (m)", "align_to (m)", "has_names (m)", "names (a)", "names (s)", "names= (s)"),
     *("refine_names (m)", "rename (m)", "rename_ (i)", "align_tensors (f)"),
@@ -92,7 +92,7 @@ UNDECLARED: Final = {
 
 
 class Declared:
-    """What the installed torch declares; torch itself is not imported."""
+    """The declarations of the installed torch; torch itself is not imported."""
 
     def __init__(self, site: Path) -> None:
         self.site = site
@@ -138,7 +138,7 @@ class Declared:
 
 
 def native_functions(yaml: str) -> dict[str, set[str]]:
-    """The forms of every native function: f, m, n by variants and module, o where it has one."""
+    """The forms of every native function: f and m from variants and module, n, o if it has one."""
     forms: dict[str, set[str]] = {}
     for entry in re.split(r"(?m)^- func: ", yaml)[1:]:
         match = re.match(r"(\w+)(?:\.(\w+))?\((.*)\) *->", entry)

@@ -1,1 +1,1 @@
-"""Tools that ask native torch, run by hand."""
+"""Tools that record native torch, run by hand."""

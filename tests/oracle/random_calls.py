@@ -1,4 +1,4 @@
-"""Random calls: an operator of the table, and arguments by the schemas that native torch tells."""
+"""Random calls: an operator of the table, and arguments from the schemas of native torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from namecheck.operators import table
 ALPHABET: Final = "NCHW"
 STRANGE_NAMES: Final = ("X", "Z", "_", "1x", "", "N C", "é", "if", "*", "...")
 DTYPES: Final = ("float32", "float32", "float32", "float32", "float64", "int64", "bool")
-# These end the process, leave it, or ask the machine for what it may not have.
+# These end the process, leave it, or request resources that the machine may not have.
 LEFT_OUT: Final = re.compile(
     r"cuda|pin_memory|share_memory_|apply_|map_|manual_seed|set_.*|backward|is_shared|device"
     r"|register_.*|__\w+__|resize|.*_window|dropout.*|_.*get_tracing_state|.*histogram.*"
@@ -31,7 +31,7 @@ class InputRef:
 
 @dataclass
 class Call:
-    """One call to be made; `inputs` in the recorded form."""
+    """One call; `inputs` in the recorded form."""
 
     kind: str = "function"
     op: str = ""
@@ -42,7 +42,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What can be called: pairs of a form and a bare name."""
+    """The callables: pairs of a form and a bare name."""
 
     operators: tuple[tuple[str, str], ...]
 
@@ -61,7 +61,7 @@ class Catalogue:
 def draw(
     rng: random.Random, catalogue: Catalogue, torch: Any, make: Callable[[], Maker] | None = None
 ) -> Call:
-    """One random call; `make` begins one whose inputs come from somewhere else."""
+    """Draw one random call; `make` starts one whose inputs come from somewhere else."""
     for _ in range(1000):
         maker = Maker(rng, torch) if make is None else make()
         special = rng.choice(SPECIAL) if rng.random() < 0.35 else None
@@ -75,7 +75,7 @@ def draw(
 
 
 class Maker:
-    """One call in the making."""
+    """One call under construction."""
 
     def __init__(self, rng: random.Random, torch: Any) -> None:
         self.rng = rng
@@ -89,7 +89,7 @@ class Maker:
     # Tensors
 
     def tensor(self, *, rank: int | None = None, dtype: str | None = None) -> InputRef:
-        """A new input; after the first one mostly of the same kind as the first."""
+        """A new input; after the first one usually of the same kind as the first."""
         first = self.call.inputs[0] if self.call.inputs else None
         if first is not None and rank is None and self.chance(0.75):
             spec = self.relative(first)
@@ -114,7 +114,7 @@ class Maker:
         return {"names": names, "shape": shape}
 
     def relative(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """A tensor that may broadcast with another one, or be its transpose, or nearly so."""
+        """A tensor that may be broadcast with another one, or be its transpose, or nearly so."""
         rng = self.rng
         dims = list(zip(spec["names"], spec["shape"], strict=True))
         change = rng.random()
@@ -221,7 +221,7 @@ class Maker:
     # Calls
 
     def table_call(self, form: str, name: str) -> bool:
-        """A call of an operator in one of its forms; False where native torch has no such one."""
+        """A call of an operator in one of its forms; False where native torch does not have it."""
         torch = self.torch
         is_function = form in "nfoj"
         home = torch.nn.functional if form == "n" and "." not in name else torch
@@ -243,7 +243,7 @@ class Maker:
         return True
 
     def parameters(self, name: str, function: Any) -> list[tuple[str, str, bool, bool]]:
-        """Name, kind, whether optional, whether keyword-only, of one overload drawn at random."""
+        """Name, kind, whether optional, whether keyword-only, for one overload drawn at random."""
         every = self.torch._C._jit_get_schemas_for_operator(f"aten::{name}")
         schemas = [
             schema
@@ -260,7 +260,7 @@ class Maker:
                 if "Generator" not in str(a.type)
             ]
         if every:
-            return []  # it makes tensors of nothing: see _factory
+            return []  # it makes tensors without an input: see _factory
         try:
             signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -274,7 +274,7 @@ class Maker:
     def fill(
         self, parameters: Sequence[tuple[str, str, bool, bool]], *, method: bool, out: bool
     ) -> None:
-        """Arguments for parameters: positional as far as it goes, then by keyword."""
+        """Arguments for parameters: positional as far as possible, then by keyword."""
         positional = True
         for place, (name, kind, optional, keyword_only) in enumerate(parameters):
             if place == 0 and method:
@@ -295,7 +295,7 @@ class Maker:
 
 
 def _attribute(home: Any, dotted: str) -> Any:
-    """What stands under a dotted name, None where nothing does."""
+    """The object with a dotted name, None where there is none."""
     for part in dotted.split("."):
         home = getattr(home, part, None)
     return home

@@ -1,4 +1,4 @@
-"""Random programs that are chains of operators of the table, with branches and loops among them.
+"""Random programs that are chains of operators of the table, with branches and loops.
 
 The calls are those of random_calls.py, on the variables that the program has so far.
 """
@@ -30,7 +30,7 @@ class _OnVariables(Maker):
         self.variables: list[str | None] = []
 
     def tensor(self, *, rank: int | None = None, dtype: str | None = None) -> InputRef:
-        """A variable, the first input always if one suits; else a tensor of its own."""
+        """A variable, always the first input if one fits; else a tensor of its own."""
         suits = [
             name
             for name, value in self.space.items()
@@ -60,7 +60,7 @@ class Chains(Pieces):
         self.catalogue = catalogue
 
     def grow(self, lines: int) -> str:
-        """A program of so many pieces; the last one may fail."""
+        """A program of this many pieces; the last one may fail."""
         for index in range(self.flags):
             self.text += f'FLAG_{index} = os.environ.get("FLAG_{index}") == "1"\n'
         for piece in (self.constants, self.factory, self.factory, self.factory):
@@ -108,7 +108,7 @@ class Chains(Pieces):
         return f"{self.fresh('y')} = nn.{made}({name})\n"
 
     def operator(self) -> str:
-        """A call of an operator of the table, and what is made for it."""
+        """A call of an operator of the table, with new arguments."""
         space = self.space
         makers: list[_OnVariables] = []
 
@@ -133,7 +133,7 @@ class Chains(Pieces):
         return text
 
     def _unpacked(self, text: str, target: str, space: Space) -> str:
-        """Of several results one is gone on with."""
+        """Of several results the program continues with one."""
         scratch = self.scratch(space, torch=self.torch)
         try:
             self.execute(text, scratch)

@@ -1,7 +1,7 @@
-"""Random expressions on native named tensors, as source; drawn to suit the tensors at hand.
+"""Random expressions on native named tensors, as source; drawn to fit the present tensors.
 
-Most of them run; names and sizes are looked up in a namespace in which the program so far was
-run. See tests/programs_generator.py.
+Most of them run; names and sizes come from a namespace in which the program so far was run. See
+tests/programs_generator.py.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Expressions:
         return f"torch.{kind}({shape}, names={written}{self._asked(kind)})"
 
     def _asked(self, kind: str) -> str:
-        """What a factory is asked for besides its shape."""
+        """The arguments of a factory besides its shape."""
         if kind in ("rand", "randn", "empty") or self.rng.random() < 0.8:
             places = ", device='cpu'", ", layout=torch.strided", ", device='meta'"
             return self.rng.choice(("", "", "", "", *places))
@@ -88,7 +88,7 @@ class Expressions:
         return f"*{written}"
 
     def names(self, names: Sequence[str | None], space: Namespace) -> str:
-        """A tuple of names: written out, or found in a variable."""
+        """A tuple of names: a literal, or one from a variable."""
         wanted = tuple(names)
         found = [k for k, v in space.items() if isinstance(v, (tuple, list)) and tuple(v) == wanted]
         found += [f"{k}.names" for k, v in self.tensors(space).items() if v.names == wanted]
@@ -98,7 +98,7 @@ class Expressions:
         return f"({words}{',' if len(wanted) == 1 else ''})"
 
     def name(self, name: str, space: Namespace) -> str:
-        """A dimension name: as a literal, or found in a variable, a container or a tensor."""
+        """A dimension name: a literal, or one from a variable, a container or a tensor."""
         if self.rng.random() < 0.6:
             return repr(name)
         found = [key for key, value in space.items() if isinstance(value, str) and value == name]
@@ -359,7 +359,7 @@ class Expressions:
         return f"torch.{self.rng.choice(_LIKES)}({text})"
 
     def _conversion(self, text: str, tensor: Any, space: Namespace) -> str | None:
-        """A tensor of another dtype, on another device, in another order in memory."""
+        """A tensor with another dtype, device or memory order."""
         dtype, other = self.rng.choice(_DTYPES), self.other(space, lambda found: True)
         forms = [
             "{0}.{1}()",
@@ -410,13 +410,13 @@ class Expressions:
 
 
 def _wrapped(text: str) -> str:
-    """The text such that a dot may follow it."""
+    """The text in a form that a dot may follow."""
     simple = text.isidentifier() or (text[0].isalpha() and text[-1] in ")]" and _closed(text))
     return text if simple or (text[0] == "(" and _closed(text)) else f"({text})"
 
 
 def _closed(text: str) -> bool:
-    """Whether no operator stands outside of brackets."""
+    """Whether no operator is outside of brackets."""
     depth = 0
     for sign in text:
         depth += (sign in "([{") - (sign in ")]}")
@@ -426,7 +426,7 @@ def _closed(text: str) -> bool:
 
 
 def _broadcasts(left: Any, right: Any) -> bool:
-    """Whether sizes and names of two tensors go together."""
+    """Whether the sizes and names of two tensors can be broadcast."""
     pairs = zip(
         zip(reversed(left.shape), reversed(left.names), strict=True),
         zip(reversed(right.shape), reversed(right.names), strict=True),

@@ -1,4 +1,4 @@
-"""Random programs in which names flow far: through calls, classes, modules, loops and containers.
+"""Random programs with long data flow: through calls, classes, modules, loops and containers.
 
 Their pieces are larger than those of random_pieces.py: functions that call functions, classes that
 derive from classes, networks of layers, decorators, pipelines of generators.
@@ -42,7 +42,7 @@ class Flows(Pieces):
         self.pieces = (*small, *((8, piece) for piece in large), (8, self.idiom))
 
     def named(self) -> tuple[str, Any]:
-        """A variable with a tensor of which every dim has a name, and the tensor."""
+        """A variable with a tensor whose dims all have names, and the tensor."""
         space = self.space
         found = [
             key
@@ -55,7 +55,7 @@ class Flows(Pieces):
         return chosen, space[chosen]
 
     def flow(self, name: str, value: Any, length: int = 2) -> tuple[str, Any]:
-        """An expression on a variable that holds a value, and what it gives."""
+        """An expression on a variable, and its value."""
         space = {key: part for key, part in self.space.items() if not self.is_tensor(part)}
         inner = {**space, name: value}
         text = self.chain(name, inner, length)
@@ -68,13 +68,13 @@ class Flows(Pieces):
         return isinstance(value, self.torch.Tensor)
 
     def layout(self, value: Any) -> list[str]:
-        """The names of a tensor; fails where some dim has none."""
+        """The names of a tensor; fails where a dim has none."""
         if not value.dim() or not all(value.names):
             raise Failed
         return list(value.names)
 
     def lines(self, *lines: str) -> str:
-        """A piece of these lines, those that are empty left out."""
+        """A piece with these lines, without empty ones."""
         return "".join(f"{line}\n" for line in lines if line)
 
     def one_of(self, *forms: str) -> str:
@@ -146,7 +146,7 @@ class Flows(Pieces):
         return self.lines(*head, f"def {function}(p):", *body, f"    return {made}", *use)
 
     def decorated(self) -> str:
-        """Decorators: one that passes on, one with options, torch.no_grad, a cache."""
+        """Decorators: one that only forwards, one with options, torch.no_grad, a cache."""
         x, value = self.named()
         text, _ = self.flow("p", value, 2)
         names = tuple(self.layout(value))
@@ -176,7 +176,7 @@ class Flows(Pieces):
         )
 
     def wrapped(self) -> str:
-        """Names are stripped for a function that takes none, and put on again."""
+        """Names are stripped for a function that accepts none, and restored."""
         x, value = self.named()
         self.layout(value)
         strip, function = self.fresh("f"), self.fresh("f")
@@ -355,7 +355,7 @@ class Flows(Pieces):
     # Loops
 
     def collected(self) -> str:
-        """Loops that call functions and collect what these give."""
+        """Loops that call functions and collect their results."""
         x, value = self.named()
         self.layout(value)
         text, result = self.flow("p", value, 1)

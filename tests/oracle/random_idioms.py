@@ -1,7 +1,7 @@
-"""Templates of pieces of random programs: the idioms that Python code is made of.
+"""Templates of pieces of random programs: common idioms of Python code.
 
-They stand in idioms.txt, parted by ``---``: ``{x}`` and ``{y}`` are tensors, ``{a}`` and ``{b}``
-names of `x`, ``{k}`` a name that `x` has not; ``{f}`` is fresh in each piece; ``{on_p}`` is an
+They are in idioms.txt, separated by ``---``: ``{x}`` and ``{y}`` are tensors, ``{a}`` and ``{b}``
+names of `x`, ``{k}`` a name that `x` does not have; ``{f}`` is new in each piece; ``{on_p}`` is an
 operation on `p`, which is `x`; ``{flag}`` is a flag or a test of `x`.
 """
 

@@ -1,6 +1,6 @@
 """The pieces of random programs: definitions, loops, branches, containers, ….
 
-Each method draws the text of one piece, to suit the variables that the program has so far.
+Each method draws the text of one piece, to fit the variables that the program has so far.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Pieces(Grower):
         )
 
     def grow(self, lines: int) -> str:
-        """A program of about so many lines."""
+        """A program of about this many lines."""
         for index in range(self.flags):
             self.text += f'FLAG_{index} = os.environ.get("FLAG_{index}") == "1"\n'
         for piece in (self.constants, self.factory, self.factory, self.factory):

@@ -1,6 +1,6 @@
 """Random programs, grown piece by piece; a piece is kept if native torch runs it.
 
-See tests/programs_generator.py, which records what native torch made of each.
+See tests/programs_generator.py, which records their outcomes on native torch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Endless(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How a program ended: the error, and the innermost line of the program."""
+    """The error that ended a program, and the innermost line of the program."""
 
     kind: str
     message: str
@@ -48,7 +48,7 @@ class Fault:
 
 
 def run(text: str, flags: Sequence[bool]) -> tuple[Space, Fault | None]:
-    """Run a program under one choice of its flags: its variables, and how it failed."""
+    """Run a program under one choice of its flags: its variables, and its error."""
     for index, flag in enumerate(flags):
         os.environ[f"FLAG_{index}"] = "1" if flag else "0"
     module = types.ModuleType("program")
@@ -88,7 +88,7 @@ def run_all(text: str, flags: int) -> list[tuple[Space, Fault | None]]:
 
 
 class Grower:
-    """A program that grows, and what its pieces are made of."""
+    """A program under construction, and the sources of its pieces."""
 
     def __init__(self, rng: random.Random, torch: Any) -> None:
         self.rng = rng
@@ -102,7 +102,7 @@ class Grower:
         self.spaces: list[Space] = []
 
     def fresh(self, stem: str) -> str:
-        """A variable that is not taken."""
+        """An unused variable name."""
         self.number += 1
         return f"{stem}{self.number}"
 
@@ -128,7 +128,7 @@ class Grower:
     # Parts of pieces
 
     def scratch(self, space: Space, **extra: Any) -> Space:
-        """A copy of a namespace in which a block can be tried."""
+        """A copy of a namespace for trying a block."""
         copied = {**space, **extra}
         for key, value in copied.items():
             if isinstance(value, self.torch.Tensor):
@@ -155,7 +155,7 @@ class Grower:
         return text
 
     def value(self, text: str, space: Space) -> Any:
-        """What an expression gives, None if it fails."""
+        """The value of an expression, None if it fails."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

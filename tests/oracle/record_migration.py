@@ -1,10 +1,10 @@
-"""Records what the programs of fixtures/migration/ print where torch has named tensors itself.
+"""Records the output of the programs of fixtures/migration/ on a torch with named tensors.
 
 By hand, from the root of the repository, in an environment with torch 2.12.1 (CPU)::
 
     python -m tests.oracle.record_migration
 
-What each prints is put beside it, in a file of the same name that ends with ``.txt``.
+The output of each is written beside it, to a file of the same name that ends with ``.txt``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Records random calls of native named tensors, to hold namecheck against what it has never seen.
+"""Records random calls of native named tensors, to compare namecheck on new calls.
 
 By hand, from the root of the repository, in an environment with torch 2.12.1 (CPU, about 5 GB)::
 
     python -m tests.oracle.record_random --seed 1 --count 5000 --out random-1.jsonl
     python -m tests.conformance random-1.jsonl --side static --semantics torch-2.12
 
-The encoding is that of fixtures/oracle/README.md. One seed always gives the same calls. Calls run
-in a process of their own, which is started again behind a call that ends it.
+The encoding is that of fixtures/oracle/README.md. One seed always generates the same calls. Calls
+run in a process of their own, which is restarted after a call that ends it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNSTABLE: Final = frozenset({"data_ptr", "__hash__", "__dir__", "__repr__", "__i
 
 
 def encode(torch: Any, item: Any) -> Any:
-    """An argument or a plain answer as JSON; raises TypeError for what has no such form."""
+    """An argument or a plain result as JSON; raises TypeError for a value without such a form."""
     if isinstance(item, InputRef):
         return {"$": "T", "i": item.index}
     if item is ...:
@@ -75,7 +75,7 @@ def build(torch: Any, spec: Mapping[str, Any]) -> Any:
 
 
 def filled(item: Any, tensors: Sequence[Any]) -> Any:
-    """An argument with the tensors in their places."""
+    """An argument with its tensors inserted."""
     if isinstance(item, InputRef):
         return tensors[item.index]
     if isinstance(item, (tuple, list)):
@@ -102,7 +102,7 @@ def perform(torch: Any, call: Call, tensors: Sequence[Any]) -> Any:
 
 
 def described(torch: Any, answer: Any, tensors: Sequence[Any], op: str) -> Any:
-    """The answer of a call, encoded."""
+    """The result of a call, encoded."""
     if op.rsplit(".", 1)[-1] in UNSTABLE:
         return {"value_type": type(answer).__name__}
     if isinstance(answer, torch.Tensor):
@@ -126,7 +126,7 @@ def described(torch: Any, answer: Any, tensors: Sequence[Any], op: str) -> Any:
 
 
 def record(torch: Any, call: Call, name: str) -> dict[str, Any]:
-    """Make the call and write down what came of it."""
+    """Make the call and record its outcome."""
     tensors = [build(torch, spec) for spec in call.inputs]
     before = [(tensor.names, tuple(tensor.shape)) for tensor in tensors]
     args = [encode(torch, arg) for arg in call.args]
@@ -148,7 +148,7 @@ def record(torch: Any, call: Call, name: str) -> dict[str, Any]:
 
 
 def changes(call: Call) -> bool:
-    """Whether the call is one that may change its inputs."""
+    """Whether the call may change its inputs."""
     name = call.op.rsplit(".", 1)[-1]
     augmented = call.kind == "operator" and name in ("setitem", *_AUGMENTED)
     return call.kind == "setattr" or augmented or name.endswith("_") or "out" in call.kwargs
@@ -169,7 +169,7 @@ def work(seed: int, start: int, count: int, catalogue: Catalogue) -> None:
         try:
             line = record(torch, call, name)
         except Exception as error:
-            # a call can leave a tensor whose names cannot be read any more
+            # a call can leave a tensor whose names can no longer be read
             print(json.dumps({"skipped": name, "why": str(error)}), flush=True)
             continue
         print(json.dumps(line, separators=(",", ":")), flush=True)

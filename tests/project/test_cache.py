@@ -1,4 +1,4 @@
-"""Outcomes that are remembered: what is inferred anew, and a cache that cannot be used."""
+"""Cached outcomes: which files are analysed again, and caches that cannot be used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PLAIN: Final = "import torch\n\ntorch.zeros(2, names=('N',)).sum('T')\n"
 
 
 class Project:
-    """A folder of files, and what checking it with a cache analyses."""
+    """A folder of files, and the files that a check with a cache analyses."""
 
     def __init__(self, root: Path, analysed: list[str]) -> None:
         self.root = root
@@ -54,7 +54,7 @@ class Project:
         return result, sorted(self._analysed)
 
     def codes(self, **how: Any) -> list[str]:
-        """File and code of each finding; it is the same without a cache."""
+        """File and code of each finding; the same without a cache."""
         result, _ = self.check(**how)
         assert project.check(Walk().entries(["."])) == result
         return [f"{finding.filename} {finding.code}" for finding in result.findings]
@@ -334,5 +334,5 @@ def test_one_edit_in_a_large_project(tmp_path: Path, monkeypatch: pytest.MonkeyP
     edited = tmp_path / "package01" / "module31.py"
     analysed = projects.analysed_after_an_edit(tmp_path, edited)
     numbers = [name.removeprefix("package01/module").removesuffix(".py") for name in analysed]
-    # Only calls bring one module to another's names, and only every eighth makes any.
+    # Only calls make one module use another's names, and only every eighth file has any.
     assert numbers == ["31", "32"]

@@ -1,4 +1,4 @@
-"""Files that name no dimension, checked for attributes where that is asked for."""
+"""Files without dimension names, checked for attributes on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def mean(x):
 
 @pytest.fixture
 def codes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """The findings of a program that is in a file of its own: line and code."""
+    """The findings of a program in a file of its own: line and code."""
     monkeypatch.chdir(tmp_path)
 
     def check(program: str, attributes: str = "all") -> list[str]:

@@ -1,4 +1,4 @@
-"""A cache that was restored elsewhere, and entries that somebody else has written."""
+"""A cache that was restored elsewhere, and entries that another program has written."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Tree:
         return result, sorted(self._analysed)
 
     def copied(self, root: Path) -> Tree:
-        """A copy of the files and the cache, as a machine makes one that knows no times."""
+        """A copy of the files and the cache, made without preserving times."""
         shutil.copytree(self.root, root, copy_function=shutil.copyfile)
         return Tree(root, self._analysed)
 
@@ -161,7 +161,7 @@ def test_a_file_of_another_name_has_its_entry_unless_the_name_counts(tree: Tree)
     assert analysed == []
     assert again == project.check(Walk().entries(["."]))
     assert len(again.findings) == len(first.findings)
-    # The order in which files of a cycle are run is that of their names.
+    # The files of a cycle run in the order of their names.
     (tree.root / "second.py").rename(tree.root / "third.py")
     (tree.root / "first.py").write_text(FILES["first.py"].replace("second", "third"))
     assert tree.check()[1] == ["first.py", "third.py"]
@@ -223,7 +223,7 @@ def test_stamps_are_kept_again_after_a_restore(
     assert read == []
 
 
-# Entries of somebody else
+# Entries of another program
 
 ODD: Final[tuple[Any, ...]] = (
     None,
@@ -244,7 +244,7 @@ ODD: Final[tuple[Any, ...]] = (
 
 
 def _variants(value: Any) -> Iterator[Any]:
-    """A value with one of its parts replaced by something else, or left out."""
+    """A value with one of its parts replaced or removed."""
     yield from ODD
     if isinstance(value, dict):
         for key, item in value.items():
@@ -272,7 +272,7 @@ def _forged(tree: Tree) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _given_seal(cache: Cache, uses: list[str], row: Any) -> bytes:
-    """The seal of an entry as it stands: as if whoever forged the entry had sealed it, too."""
+    """The seal of an entry with its present contents: as if the forger had sealed it, too."""
     return bytes(row.seal)
 
 
@@ -307,7 +307,7 @@ def test_what_is_forged_and_well_formed_is_printed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is forged well cannot be told from what was found, but it harms nothing."""
+    """A well-forged entry cannot be detected, but it does no harm."""
     first, _ = tree.check()
     with sqlite3.connect(tree.database) as connection:
         rows = connection.execute("SELECT rowid, record FROM outcomes").fetchall()

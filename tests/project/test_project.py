@@ -1,4 +1,4 @@
-"""Which files are checked, and what comes of files good and bad."""
+"""Which files are checked, and the outcomes of valid and invalid files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def codes(text: str, settings: Settings | None = None) -> list[tuple[str, int]]:
 
 
 def run(*given: str) -> dict[str, list[str]]:
-    """The codes found, by file."""
+    """The codes of the findings, by file."""
     found: dict[str, list[str]] = {}
     for finding in project.check(Walk().entries(given)).findings:
         found.setdefault(finding.filename, []).append(finding.code)

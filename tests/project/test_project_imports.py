@@ -1,4 +1,4 @@
-"""Names that flow from file to file: what is imported how, where findings stand, what is told."""
+"""Names that flow from file to file: kinds of imports, places of findings, messages."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Maker:
 
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
-    """Writes files, checks them in several orders, and holds that each gives the same.
+    """Writes files, and checks that every order of checking them has the same result.
 
-    What is found is told as ``file:line code``; lines marked ``# BUG`` are to have a finding.
+    Findings are given as ``file:line code``; lines marked ``# BUG`` must have a finding.
     """
 
     def check(files: dict[str, str], *paths: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The settings: read, refused, laid over one another; patterns; the user's operators."""
+"""The settings: read, rejected, merged; patterns; the user's operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shards of a run: together they report what the whole reports, each finding once."""
+"""The shards of a run: together they report the findings of the whole run, each once."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_shard_analyses_its_own_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert analysed == ["a.py", "b.py"]
     analysed.clear()
     assert [finding.filename for finding in _check(Shard(3, 3)).findings] == ["a.py"]
-    # a.py has a finding of f.py, so it counts what a.py itself leads to.
+    # a.py causes a finding in f.py, so its shard counts the files that a.py itself leads to.
     assert sorted(analysed) == ["a.py", "e.py", "f.py"]
 
 

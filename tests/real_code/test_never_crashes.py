@@ -1,7 +1,7 @@
-"""Every Python file of the installed packages is analysed without an internal fault.
+"""Every Python file of the installed packages is analysed without an internal error.
 
-And where a file names no dimension, nothing is found in it. Every day a fixed sample of the files
-is looked at, with ``NAMECHECK_ALL_FILES=1`` in the environment all of them.
+A file that names no dimension has no findings. The everyday run takes a fixed sample of the files,
+with ``NAMECHECK_ALL_FILES=1`` in the environment all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_FILE: Final = 90
 
 
 def installed() -> Sequence[Path]:
-    """The files of the sample: the same ones on every run, spread over all packages."""
+    """The files of the sample: the same ones in every run, spread over all packages."""
     return [
         path
         for path in sorted(PACKAGES.rglob("*.py"))
@@ -45,12 +45,12 @@ def test_there_are_files_to_look_at() -> None:
 
 
 class TooLong(BaseException):
-    """The analysis of one file has not ended in time; no handler in it may catch this."""
+    """The analysis of one file takes too long; no handler in it may catch this."""
 
 
 @contextmanager
 def at_most(seconds: int) -> Iterator[None]:
-    """Raise `TooLong` where the body takes longer."""
+    """Raise `TooLong` if the body takes longer."""
 
     def stop(signal_number: int, frame: FrameType | None) -> None:
         raise TooLong

@@ -1,4 +1,4 @@
-"""Findings as text and as data: what a person sees, letter by letter."""
+"""Findings as text and as data: the output, character by character."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def full(finding: Finding, text: str = SOURCE, colored: bool = False, **others: 
 
 
 def as_json(*findings: Finding) -> str:
-    """What ``--output-format json`` prints of a run."""
+    """The output of ``--output-format json`` for a run."""
     listing = Listing(findings, 1, reader({}), Painter(False))
     [text] = json_format.FORMAT.lines(listing)
     return text

@@ -1,4 +1,4 @@
-"""The laws of axes: what dims may meet, and what becomes of them (docs/semantics.md, the table)."""
+"""The laws of axes: which dims may share a position, and the result (docs/semantics.md)."""
 
 from __future__ import annotations
 

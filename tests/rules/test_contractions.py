@@ -1,4 +1,4 @@
-"""Products of matrices and vectors: which names are left, and what is refused."""
+"""Products of matrices and vectors: the names of the result, and refused operands."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_different_axes_do_not_meet() -> None:
     left, right = axes("n", "d"), axes("k", "m")
     assert code(infer("mm", left, right)) == "NC101"
     assert infer("mm", left, axes("d", "m")).contradiction is None
-    part = Tensor(Dims((Dim(Axis("k")), Dim(Axis("m")))))  # as a slice of unknown extent leaves it
+    part = Tensor(Dims((Dim(Axis("k")), Dim(Axis("m")))))  # a slice of unknown extent
     assert infer("mm", left, part).contradiction is None
 
 

@@ -1,4 +1,4 @@
-"""einops: what the letters of a pattern stand for, before and after."""
+"""einops: the dims that the letters of a pattern are bound to, before and after."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_what_einops_refuses_is_found_where_it_is_called() -> None:
     [
         ("max", "int32", "int32"),
         ("sum", "float16", "float16"),
-        ("sum", "int32", UNKNOWN),  # int64, but where nothing is summed over
+        ("sum", "int32", UNKNOWN),  # int64, except where nothing is summed over
         ("mean", "float32", "float32"),
         (UNKNOWN, "float32", UNKNOWN),
     ],

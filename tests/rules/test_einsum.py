@@ -1,4 +1,4 @@
-"""``einsum``: letters and the dims that they stand for."""
+"""``einsum``: letters and the dims that they are bound to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier transforms: the sizes of their results are those of torch."""
+"""Fourier transforms: the sizes of their results equal those of torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of torch.nn: what they take, and what they make of it."""
+"""Layers of torch.nn: their inputs and their results."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_multihead_attention() -> None:
         average_attn_weights=False,
     )
     assert each.result[1].dims.brief() == "b heads t s"
-    assert run("nn.MultiheadAttention", D, 8, q, k, k) == "NC101"  # the batch comes second
+    assert run("nn.MultiheadAttention", D, 8, q, k, k) == "NC101"  # the batch is the second dim
     assert run("nn.MultiheadAttention", D, 8, q, k, annotated("b t d"), batch_first=True) == "NC101"
     assert run("nn.MultiheadAttention", D, 8, q, annotated("c s d"), k, batch_first=True) == "NC101"
     padded = infer(
@@ -204,7 +204,7 @@ def test_masks_of_transformers() -> None:
     for mask, result in ((annotated("b t"), "b t d"), (annotated("t b"), "NC101")):
         assert run(*layer, x, batch_first=True, src_key_padding_mask=mask) == result
     assert run("nn.TransformerEncoder", UNKNOWN, 2, x, src_key_padding_mask=annotated("t b")) == (
-        "b t d"  # which dim is the batch is not known
+        "b t d"  # which dim is the batch is unknown
     )
 
 

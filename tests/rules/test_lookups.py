@@ -1,4 +1,4 @@
-"""Elements picked and written by an index tensor."""
+"""Elements read and written by an index tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear algebra, grids and sets: rows, columns, and what decompositions make."""
+"""Linear algebra, grids and sets: rows, columns, and the results of decompositions."""
 
 from __future__ import annotations
 

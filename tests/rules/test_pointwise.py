@@ -1,4 +1,4 @@
-"""Pointwise operators: names kept, names unified, and what is said where not all is known."""
+"""Pointwise operators: names kept, names unified, and results for unknown names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules are found in their folder; two of one name, and a file that fails, are told of."""
+"""The rules are discovered in their folder; duplicate names, and a file that fails, are errors."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def matmul(input):
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of the package that may be damaged, with a program beside it."""
+    """A copy of the package that may be damaged, and a program beside it."""
     (tmp_path / "program.py").write_text(PROGRAM)
     shutil.copytree(PACKAGE, tmp_path / "namecheck")
     return tmp_path
 
 
 def check(folder: Path) -> tuple[int, str]:
-    """The exit status of a check with the copy, and all that it prints."""
+    """The exit status of a check with the copy, and its output."""
     ran = subprocess.run(
         [sys.executable, "-m", "namecheck", "check", "--no-cache", "program.py"],
         cwd=folder,
@@ -145,7 +145,7 @@ def test_every_rule_that_a_row_names_is_there() -> None:
     assert named - {"unknown"} <= registry.load().keys()
 
 
-# Rules that give no tensor, of which the functions are replaced at run time for another reason.
+# Rules that return no tensor, but whose functions are patched at run time for another reason.
 PATCHED: Final = {
     **dict.fromkeys(["has_names", "names_of"], "they read names"),
     **dict.fromkeys(["size", "stride"], "a dim may be given by its name"),
@@ -159,7 +159,7 @@ PATCHED: Final = {
 
 
 def test_a_rule_that_gives_no_tensor_says_whether_the_shim_replaces_it() -> None:
-    """Rows take this from their rule, so that a new one needs no entry anywhere."""
+    """Rows inherit this from their rule, so a new one needs no further entry."""
     giving = re.compile("Dims|Tensor|Many|Maybe|Two|Three|Packed|Writes")
     for name, function in registry.load().items():
         gives_none = not giving.search(str(inspect.signature(function).return_annotation))

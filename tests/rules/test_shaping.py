@@ -1,4 +1,4 @@
-"""Operators that stretch, cut, join and mask."""
+"""Operators that expand, cut, join and mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views that merge and split dims: what each dim of the result came from."""
+"""Views that merge and split dims: the origin of each dim of the result."""
 
 from __future__ import annotations
 

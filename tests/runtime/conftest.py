@@ -1,4 +1,4 @@
-"""The shim for the tests of one module: putting it on torch costs more than most tests."""
+"""The shim for the tests of one module: installing it costs more than most tests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from namecheck.runtime import runtime
 
 @pytest.fixture(scope="module")
 def shim() -> Iterator[None]:
-    """The names on torch, contradictions raised."""
+    """Names installed on torch; contradictions raise."""
     with runtime():
         yield

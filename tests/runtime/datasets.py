@@ -1,4 +1,4 @@
-"""What the tests send to other processes: a process that is spawned imports it from here."""
+"""Objects that the tests send to other processes: a spawned process imports them from here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Rows(Dataset[Any]):
 
 
 class InstallingRows(Rows):
-    """The same rows; a process that is sent them puts names on torch, as a script at its top."""
+    """The same rows; a process that receives them installs names on torch, as a script would."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

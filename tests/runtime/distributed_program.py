@@ -1,8 +1,8 @@
 """A program of two processes, run by torchrun: ``-m tests.runtime.distributed_program FOLDER``.
 
-It installs namecheck as most programs would, after their imports, runs every check on every rank,
-and leaves for each rank a file with what came of each: "ok", or the traceback. Then it ends as a
-program does whose ranks disagree and that catches nothing.
+It installs namecheck after its imports, as most programs would, runs every check on every rank, and
+writes for each rank a file with the outcomes: "ok", or the traceback. Then it ends like a program
+whose ranks disagree and that catches no error.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _DISAGREE: Final = "rank 0 has ['N', 'C']; rank 1 has ['C', 'N']."
 
 
 def check(function: Callable[[], None]) -> Callable[[], None]:
-    """Enter a check; its name tells what holds."""
+    """Register a check; its name says what must hold."""
     CHECKS[function.__name__] = function
     return function
 
 
 def named(tensor: Any, *names: str | None) -> Any:
-    """A tensor that carries the names from now on, itself."""
+    """A tensor with these names set on it."""
     with torch.no_grad():
         return tensor.rename_(*names)
 
@@ -71,7 +71,7 @@ def batch() -> Any:
 
 
 def disagreeing() -> Any:
-    """A tensor that is called otherwise on rank 1."""
+    """A tensor with other names on rank 1."""
     return named(torch.ones(4, 6), *(("N", "C") if dist.get_rank() == 0 else ("C", "N")))
 
 
@@ -89,7 +89,7 @@ def from_local(tensor: Any, placement: Placement, **kwargs: Any) -> Any:
 
 
 def refused(call: Callable[[], Any], label: str, told: str = _DISAGREE) -> None:
-    """That a call is refused on this rank, with a message that names both ranks."""
+    """Check that a call is refused on this rank, with a message that has both ranks."""
     with pytest.raises(NameMismatch) as raised:
         call()
     assert str(raised.value) == f"The names of {label} differ between the ranks: {told}"
@@ -97,7 +97,7 @@ def refused(call: Callable[[], Any], label: str, told: str = _DISAGREE) -> None:
 
 
 class Layer(nn.Module):
-    """``x @ weight + bias``; remembers what its tensors were called in the last forward."""
+    """``x @ weight + bias``; records the names of its tensors in the last forward."""
 
     def __init__(self, rows: str, columns: str) -> None:
         super().__init__()
@@ -143,7 +143,7 @@ def inputs(**kwargs: Any) -> Any:
 
 
 def names_of(tensors: Any) -> dict[str, Any]:
-    """The names of parameters or of a state, by their own."""
+    """The names of parameters or of a state, by their keys."""
     return {key.removeprefix("module."): tensor.names for key, tensor in dict(tensors).items()}
 
 
@@ -154,7 +154,7 @@ def sharded() -> Any:
 
 
 def train(net: Any, rounds: int = 2) -> None:
-    """Steps of AdamW; names stay, gradients have none."""
+    """Steps of AdamW; names are kept, gradients have none."""
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
     for _ in range(rounds):
         optimizer.zero_grad()
@@ -471,7 +471,7 @@ def ranks_that_disagree_are_named_by_ddp_and_fsdp() -> None:
 
 @check
 def nothing_is_compared_where_torch_does_not_communicate() -> None:
-    if dist.get_rank() == 0:  # a rank that waited for the other would wait for ever
+    if dist.get_rank() == 0:  # a rank that waits for the other would wait for ever
         distribute(batch(), Shard(0), src_data_rank=None)
         distribute(batch().to("meta"), Shard(0))
         from_local(batch(), Replicate()).full_tensor()
@@ -493,7 +493,7 @@ def unknown_names_agree_with_all() -> None:
 
 
 def outcome(function: Callable[[], None]) -> str:
-    """What comes of a check on this rank; all ranks start it together."""
+    """The outcome of a check on this rank; all ranks start it together."""
     dist.barrier()
     try:
         function()

@@ -1,7 +1,7 @@
-"""A call of every row that torch accepts, and the same call with tensors of other dtypes.
+"""For every row a call that torch accepts, and the same call with tensors of other dtypes.
 
-What a row takes is told by its parameters; shapes are tried until torch accepts one. `ARGUMENTS`
-has what neither tells.
+The arguments follow from the parameters of a row; shapes are tried until torch accepts one.
+`ARGUMENTS` has the arguments that this does not find.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DTYPES: Final = (
 SHAPES: Final = (
     *((2, 2), (2,), (1, 2, 2), (1, 2, 2, 2), (1, 2, 2, 2, 2), (1, 1, 2, 2, 2), (), (1, 4, 2, 2)),
 )
-# Tensors that are not computed with: places, masks.
+# Tensors that are no operands of the computation: indices, masks.
 PLACES: Final = frozenset({"index", "indices", "tokens"})
 MASKS: Final = frozenset({"mask", "condition"})
 
@@ -57,7 +57,7 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
     "k": 1,
     "n_fft": 2,
     "p": 0.5,
-    "input": 2,  # a base: the powers of 1 are made in another way
+    "input": 2,  # a base: powers of 1 are computed in another way
     "dims": (0,),
     "dim0": 0,
     "dim1": 0,
@@ -87,7 +87,7 @@ ARGUMENTS: Final[Mapping[str, Any]] = {
 }
 
 
-# What may be given besides, and changes what the result is.
+# Optional arguments that change the result.
 SETTINGS: Final[Mapping[str, tuple[Any, ...]]] = {
     "reduction": ("none", "mean", "sum"),
     "keepdim": (True,),
@@ -105,7 +105,7 @@ SETTINGS: Final[Mapping[str, tuple[Any, ...]]] = {
 }
 
 
-# The order in memory of a tensor of so many dims.
+# The memory order of a tensor with this many dims.
 Order: TypeAlias = Callable[[int], tuple[int, ...]]
 
 
@@ -120,7 +120,7 @@ CONVERTED: Final[Mapping[str, Callable[[torch.Tensor], torch.Tensor]]] = {
 class Slot:
     """A tensor of a call: its shape, whether its dtype is varied, its order in memory, its layout.
 
-    With a `source` it is cut from a dense tensor of these sizes, or one of 1 is stretched.
+    With a `source` it is cut from a dense tensor of these sizes, or a size of 1 is expanded.
     """
 
     shape: tuple[int, ...]
@@ -138,12 +138,12 @@ class Slot:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The sizes of the dense tensor that it is made of."""
+        """The sizes of the dense tensor that it is made from."""
         return tuple(map(self.source, self.shape)) if self.source else self.shape
 
     @property
     def memory(self) -> Memory:
-        """How it lies in memory."""
+        """Its memory order."""
         cut = {place: 1 for place, size in enumerate(self.sizes) if size > self.shape[place]}
         parts = tuple(map(min, self.sizes, self.shape))
         told = memory_order.moved(self.order, range(len(self.shape)), self.sizes, parts, cut)
@@ -156,11 +156,11 @@ def of(*shape: int) -> Slot:
 
 
 def places(*shape: int, dtype: str = "int64") -> Slot:
-    """A tensor of ones that keeps its dtype: indices, places, a mask."""
+    """A tensor of ones that keeps its dtype: indices or a mask."""
     return Slot(shape, varied=False, dtype=dtype)
 
 
-# Calls that are not found by trying: what the parameters do not tell.
+# Calls that are not found by trying: the parameters do not determine them.
 CALLS: Final[Mapping[str, tuple[Any, ...]]] = {
     "addmv": (of(2), of(2, 2), of(2)),
     "index_add": (of(2, 2), 0, places(2), of(2, 2)),
@@ -266,14 +266,14 @@ class Sample:
             return self.function(*args, **kwargs)
 
     def with_orders(self, orders: Iterator[Order]) -> Sample:
-        """The same call with tensors that lie in memory in these orders, one by one."""
+        """The same call with tensors in these memory orders, one by one."""
         args = _reordered(self.args, orders)
         return replace(
             self, args=args, kwargs={k: _reordered(v, orders) for k, v in self.kwargs.items()}
         )
 
     def with_source(self, source: Callable[[int], int]) -> Sample:
-        """The same call with tensors that are cut from others, or stretched."""
+        """The same call with tensors that are cut from others, or expanded."""
         args = _made_of(self.args, source)
         return replace(
             self, args=args, kwargs={k: _made_of(v, source) for k, v in self.kwargs.items()}
@@ -285,7 +285,7 @@ class Sample:
         return list(_slots((*self.args, *self.kwargs.values())))
 
     def with_dtypes(self, dtypes: tuple[str, ...]) -> Sample:
-        """The same call with the varied tensors of these dtypes in order, the rest of the last."""
+        """The same call with these dtypes for the varied tensors in order, the last for others."""
         rest = itertools.chain(dtypes, itertools.repeat(dtypes[-1]))
         args = _retyped(self.args, rest)
         return replace(
@@ -293,18 +293,18 @@ class Sample:
         )
 
     def with_layer(self, dtype: str) -> Sample:
-        """The same call of a layer whose parameters are of this dtype."""
+        """The same call of a layer with parameters of this dtype."""
         assert isinstance(self.function, Layer)
         return replace(self, function=replace(self.function, dtype=dtype))
 
     @property
     def has_parameters(self) -> bool:
-        """Whether it is the call of a layer that may be made of a dtype."""
+        """Whether it is the call of a layer that accepts a dtype."""
         return isinstance(self.function, Layer) and table()[self.operator].is_placed
 
     @property
     def varied(self) -> int:
-        """How many tensors have a dtype that is varied."""
+        """The number of tensors with a varied dtype."""
         return sum(slot.varied for slot in self.slots)
 
     @property
@@ -359,9 +359,9 @@ def everyday(rows: Sequence[Operator]) -> Sequence[Operator]:
 def samples(
     row: Operator, shapes: Sequence[tuple[int, ...]] = SHAPES, *, settings: bool = True
 ) -> Iterator[Sample]:
-    """For every form and overload of a row calls that torch accepts, if some are found.
+    """For every form and overload of a row, calls that torch accepts, if any are found.
 
-    With `settings` also the same ones with one argument more.
+    With `settings` also the same calls with one more argument.
     """
     for form in row.forms:
         for place in _places(row, form):
@@ -380,7 +380,7 @@ def samples(
 
 
 def _settled(sample: Sample, signature: Signature) -> Iterator[Sample]:
-    """The same call with one setting more, of those that `SETTINGS` tells of."""
+    """The same call with one more setting of `SETTINGS`."""
     names = {p.name for p in signature[len(sample.args) :] if p.default is not REQUIRED}
     for name in () if isinstance(sample.function, Layer) else SETTINGS:
         for value in SETTINGS[name] if name in names - sample.kwargs.keys() else ():
@@ -388,7 +388,7 @@ def _settled(sample: Sample, signature: Signature) -> Iterator[Sample]:
 
 
 def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Where torch has a row in a form: what `infer` calls it, and the function."""
+    """The places of a row in torch in a form: its key for `infer`, and the function."""
     name = row.key.rpartition(".")[2]
     in_place = name if name.endswith("_") else f"{name}_"
     owner: Any = torch
@@ -417,9 +417,9 @@ def _places(row: Operator, form: str) -> Iterator[tuple[str, Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Layer:
-    """A class of ``torch.nn`` as a function of what it is made with, and of tensors.
+    """A class of ``torch.nn`` as a function of its constructor's arguments and of tensors.
 
-    Its parameters are of a `dtype`, if that is empty of that of the first tensor of floats.
+    Its parameters have a `dtype`; if that is empty, the dtype of the first floating tensor.
     """
 
     made: Callable[..., torch.nn.Module]
@@ -433,7 +433,7 @@ class Layer:
         return layer.to(getattr(torch, self.cast(dtypes)))(*tensors)
 
     def cast(self, dtypes: Sequence[str]) -> str:
-        """What the parameters are of, where it is called with tensors of these dtypes."""
+        """The dtype of the parameters, for a call with tensors of these dtypes."""
         return self.dtype or next((dtype for dtype in dtypes if "float" in dtype), "float32")
 
 
@@ -443,7 +443,7 @@ def _signatures(row: Operator, form: str) -> list[Signature]:
 
 
 def _needed(signature: Signature) -> list[Parameter]:
-    """The parameters without which there is no call."""
+    """The required parameters of a call."""
     optional = ("names", "out")
     return [
         p
@@ -518,7 +518,7 @@ def _works(sample: Sample) -> bool:
 
 
 def lowered(value: Any, told: Callable[[Slot], Tensor]) -> Any:
-    """An argument as `infer` takes it, where a tensor is what is `told` of it."""
+    """An argument in the form that `infer` takes; a tensor is replaced by `told`."""
     if isinstance(value, Slot):
         return told(value)
     if isinstance(value, (tuple, list)):
@@ -531,7 +531,7 @@ def lowered(value: Any, told: Callable[[Slot], Tensor]) -> Any:
 
 
 def inferred(sample: Sample, told: Callable[[Slot], Tensor]) -> Inference:
-    """What is inferred of the call of a sample."""
+    """The inferred result of a sample."""
     kwargs = {key: lowered(value, told) for key, value in sample.kwargs.items()}
     if sample.has_parameters and isinstance(sample.function, Layer):
         kwargs["dtype"] = Constant("dtype", sample.function.cast(sample.dtypes))
@@ -539,5 +539,5 @@ def inferred(sample: Sample, told: Callable[[Slot], Tensor]) -> Inference:
 
 
 def dims_of(slot: Slot) -> Dims:
-    """Dims without names, of the sizes of a tensor."""
+    """Unnamed dims with the sizes of a tensor."""
     return Dims.of(*(None,) * len(slot.shape), sizes=slot.shape)

@@ -1,7 +1,7 @@
-"""Runs a fixture under the shim, and holds what it raises against what the linter finds.
+"""Runs a fixture under the shim, and compares its errors with the findings of the linter.
 
-A program is run statement by statement. A statement that raises is left there; the blocks of a
-page go on with the next one, as an analysis does.
+A program is run statement by statement. After a statement that raises, the blocks of a page
+continue with the next one, as an analysis does.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from namecheck.core.findings import Finding, Kind, register
 from namecheck.runtime import Contradicted, installed, runtime
 from tests.fixture_reader import FIXTURES, REVEALED, Program
 
-# Of what torch refuses itself, and of an argument of the wrong type, the words are torch's.
+# For errors of torch itself, and for arguments of the wrong type, the messages are torch's.
 _TORCHS: Final = re.compile(r"NC2\d\d|NC114|NC30[2-7]|NC4\d\d|NC50[1-5]")
 
 
-# These pages speak of devices that not every machine has.
+# These pages use devices that not every machine has.
 _OF_DEVICES: Final = frozenset({"devices.md", "document_devices.md"})
 _ELSEWHERE: Final = re.compile(r"cuda\"|cuda:\d\"|\.cuda|mps|torch\.device\(0\)")
 
@@ -43,7 +43,7 @@ def is_elsewhere(program: Program) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An error that left a statement: where, of which type, and its code if it is a finding."""
+    """An error of a statement: its place, its type, and its code if it is a finding."""
 
     line: int
     code: str
@@ -66,7 +66,7 @@ class Revealed:
 
 @dataclass(slots=True)
 class Run:
-    """What came of a run."""
+    """The outcome of a run."""
 
     raised: list[Raised] = field(default_factory=list)
     revealed: list[Revealed] = field(default_factory=list)
@@ -97,7 +97,7 @@ def run(program: Program, device: str) -> Run:
 
 @contextlib.contextmanager
 def _main() -> Iterator[types.ModuleType]:
-    """A module of its own in the place of ``__main__``."""
+    """A module that replaces ``__main__``."""
     module = types.ModuleType("__main__")
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
@@ -109,7 +109,7 @@ def _main() -> Iterator[types.ModuleType]:
 
 @contextlib.contextmanager
 def _installs_taken_away() -> Iterator[None]:
-    """What a program installs for the rest of its process ends with the program."""
+    """An installation by a program ends with the program."""
     before = installed()
     try:
         yield
@@ -120,7 +120,7 @@ def _installs_taken_away() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _revealing(revealed: list[Revealed], filename: str) -> Iterator[None]:
-    """`reveal_names` notes what it is shown, and the line of the program that shows it."""
+    """`reveal_names` records its argument, and the calling line of the program."""
     before = namecheck.reveal_names
 
     def reveal(tensor: Any) -> Any:
@@ -152,7 +152,7 @@ def _execute(statement: ast.stmt, program: Program, module: types.ModuleType) ->
 
 
 def _line(error: Exception, program: Program) -> int:
-    """The innermost line of the program that was running."""
+    """The innermost running line of the program."""
     line = 0
     trace = error.__traceback__
     while trace is not None:
@@ -163,7 +163,7 @@ def _line(error: Exception, program: Program) -> int:
 
 
 def differences(program: Program, device: str) -> list[str]:
-    """Where the shim and the linter do not say the same of a program, empty if nowhere."""
+    """Where the shim and the linter report differently for a program, empty if nowhere."""
     ran = run(program, device)
     findings = [f for f in program.findings if register()[f.code].kind is Kind.FINDING]
     told: list[str] = []
@@ -181,7 +181,7 @@ def differences(program: Program, device: str) -> list[str]:
 
 
 def _is(error: Raised, finding: Finding) -> bool:
-    """Whether an error is a finding, within whose span it was raised."""
+    """Whether an error is a finding, raised within its span."""
     if not finding.span.line <= error.line <= finding.span.end_line:
         return False
     if error.code:
@@ -190,7 +190,7 @@ def _is(error: Raised, finding: Finding) -> bool:
 
 
 def _follows(error: Raised) -> bool:
-    """Whether an error comes of a statement before that was left."""
+    """Whether an error follows from an earlier statement that failed."""
     return error.type == "NameError"
 
 
@@ -206,7 +206,7 @@ def _falsely_revealed(program: Program, revealed: Sequence[Revealed]) -> list[st
 
 
 def covers(text: str, tensor: Revealed) -> bool:
-    """Whether a text as ``N C=3 ... _`` says nothing that a tensor contradicts."""
+    """Whether a text as ``N C=3 ... _`` covers a tensor."""
     words = text.split() if text != SCALAR else []
     dims = list(zip(tensor.names, tensor.sizes, strict=True))
     if "..." not in words:
@@ -225,7 +225,7 @@ def _covers_dim(word: str, dim: tuple[str | None, int]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Exempt:
-    """A program that runs otherwise than the linter says, on one device or on all, and why."""
+    """A program that runs otherwise than the linter infers, on one device or on all, and why."""
 
     program: str
     device: str

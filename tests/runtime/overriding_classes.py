@@ -1,4 +1,4 @@
-"""Classes that override torch's functions and look up what they are told of in a table."""
+"""Classes that override torch's functions and look the called function up in a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def table() -> dict[Any, str]:
-    """torch's functions as they are known now, by the names that the tests give them."""
+    """torch's current functions, by the names that the tests use."""
     return {
         torch.add: "torch.add",
         torch.relu: "torch.relu",
@@ -26,7 +26,7 @@ def table() -> dict[Any, str]:
 
 
 def tensor_class() -> Any:
-    """A class of tensors that notes what it was told of."""
+    """A class of tensors that records the functions it is called with."""
     known = table()
 
     class Noting(torch.Tensor):
@@ -44,7 +44,7 @@ def tensor_class() -> Any:
 
 
 def scalar_class() -> Any:
-    """A class that is no tensor, with torch functions of its own."""
+    """A class that is no tensor and overrides torch functions."""
     known = table()
 
     class Scalar:
@@ -71,6 +71,6 @@ CALLS: dict[str, Any] = {
     "F.relu": lambda x: torch.nn.functional.relu(x),
 }
 
-# Made before anything is replaced: the tests import this file first.
+# Made before anything is patched: the tests import this file first.
 EARLIER = tensor_class()
 EARLIER_SCALAR = scalar_class()

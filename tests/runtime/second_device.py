@@ -1,9 +1,9 @@
-"""Every row of the table on two devices, and what the rules tell of it held against torch.
+"""Every row of the table on two devices: compares the rules with torch.
 
-A second device that holds no data stands for one that is not the CPU: torch makes it of its private
+A second device without data represents a device other than the CPU: torch makes it from its private
 backend, and refuses mixed operands as it does for CUDA. This changes torch for the whole process,
-so it is a program: what is wrong is written to the standard output, a line for each row. Its
-argument is the second device: that one, `meta`, or one that is there.
+so it is a program: it writes disagreements to the standard output, a line for each row. Its
+argument is the second device: that one, `meta`, or an existing one.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from tests.runtime.dtype_samples import Sample, Slot, everyday, samples
 SECOND: Final = "second:0"
 # More tensors than this are not mixed in every way.
 MOST: Final = 4
-# Where there is data torch refuses what it takes here: an index on a device that the tensor is not
-# on ("indices should be either on cpu or on the same device as the indexed tensor"), and a kernel
-# ("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be the same").
+# On a device with data torch refuses two things that it accepts here: an index on another device
+# than the tensor ("indices should be either on cpu or on the same device as the indexed tensor"),
+# and a kernel ("Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor) should be
+# the same").
 LENIENT: Final = ("__getitem__", "conv")
-# This is checked where there is data, and on no device that has none; so are rounded quotients.
+# This is checked only on devices with data; so are rounded quotients.
 UNCHECKED: Final = frozenset({"floor_divide"})
-# What torch says of two devices.
+# torch's errors about two devices.
 REFUSES: Final = ("same device", "wrong device", "two devices", "expected device")
 
 _RAISES: Final = (RuntimeError, TypeError, ValueError, LookupError, AssertionError)
@@ -74,7 +75,7 @@ def slots(value: Any) -> Iterator[Slot]:
 
 
 def variants(sample: Sample) -> Iterator[Sample]:
-    """The sample, and with each of its tensors without dims, where torch takes that."""
+    """The sample, and with each of its tensors made 0-d, where torch accepts that."""
     yield sample
     count = len(list(slots((*sample.args, *sample.kwargs.values()))))
     for place in range(count):
@@ -95,7 +96,7 @@ def variants(sample: Sample) -> Iterator[Sample]:
 
 
 def mixtures(sample: Sample, second: str) -> Iterator[Sample]:
-    """The sample with its tensors on either device, in every way."""
+    """The sample with its tensors on either device, in every combination."""
     count = len(list(slots((*sample.args, *sample.kwargs.values()))))
     for devices in itertools.product(("cpu", second), repeat=count) if count <= MOST else ():
         rest = iter(devices)
@@ -107,7 +108,7 @@ def mixtures(sample: Sample, second: str) -> Iterator[Sample]:
 
 
 def really(sample: Sample, second: str) -> tuple[Any, str]:
-    """What torch gives, and why it refuses: "" where it does not, "?" where that tells nothing."""
+    """The result of torch, and its error: "" without one, "?" where the error says nothing."""
     try:
         with FakeTensorMode() if second == SECOND else nullcontext():
             make = lambda value: value.made() if isinstance(value, Placed) else value  # noqa: E731
@@ -128,7 +129,7 @@ def inferred(sample: Sample) -> Inference:
 
 
 def contradicts(guess: Any, real: Any) -> bool:
-    """Whether a device that was told is another than that of the tensor."""
+    """Whether an inferred device differs from that of the tensor."""
     if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
         return guess.device not in (UNKNOWN, str(real.device))
     if isinstance(real, (tuple, list)) and isinstance(guess, (tuple, list)):
@@ -146,7 +147,7 @@ def described(sample: Sample) -> str:
 
 
 def is_excused(row: Operator, sample: Sample, second: str) -> bool:
-    """Whether torch is known to take here what it refuses on other devices."""
+    """Whether torch is known to accept here what it refuses on other devices."""
     if second == SECOND:
         return row.key.rpartition(".")[2].startswith(LENIENT)
     return second == "meta" and (row.key in UNCHECKED or "rounding_mode" in sample.kwargs)

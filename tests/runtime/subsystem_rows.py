@@ -1,5 +1,7 @@
-"""What a named tensor becomes in each subsystem of torch: one function for each row of
-docs/subsystems.md, which gives tensors that came through it."""
+"""Named tensors in each subsystem of torch: a function for each row of docs/subsystems.md.
+
+It returns tensors that passed through the subsystem.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ ROWS: Final[dict[str, Row]] = {}
 
 
 def row(subsystem: str) -> Callable[[Row], Row]:
-    """Enter a function under what its row of the page is called."""
+    """Register a function under the title of its row in the page."""
 
     def enter(function: Row) -> Row:
         assert subsystem not in ROWS
@@ -41,8 +43,7 @@ def row(subsystem: str) -> Callable[[Row], Row]:
 
 
 def outcome(subsystem: str) -> str:
-    """What becomes of the names: "kept", "unknown", "dropped" or "refused"; of several tensors the
-    worst."""
+    """The names afterwards: "kept", "unknown", "dropped" or "refused"; the worst of several."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -395,7 +396,7 @@ class Plain(torch.Tensor):
 
 
 class Passing(torch.overrides.TorchFunctionMode):
-    """A mode that calls what it is asked to call."""
+    """A mode that calls the function unchanged."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call it."""
@@ -444,7 +445,7 @@ def _() -> Any:
 
 
 def pooled(x: Any) -> Any:
-    """What the compilers are given: an operator that is told a dim by its name."""
+    """The input of the compilers: an operator that takes a dim by name."""
     return (x * 2).sum("N")
 
 
@@ -487,7 +488,7 @@ def _() -> Any:
 
 
 def summed(x: torch.Tensor) -> torch.Tensor:
-    """What TorchScript is given."""
+    """The input of TorchScript."""
     return torch.relu(x).sum(dim=0)
 
 

@@ -1,4 +1,4 @@
-"""Annotated functions of every kind, checked where they are entered and where they return."""
+"""Annotated functions of every kind, checked at their entry and their return."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def project(x: NC, weight: Annotated[Tensor, "C D"]) -> Annotated[Tensor, "N D"]
 
 
 def refusal(call: Callable[[], Any]) -> str:
-    """The first line of what a call is refused with."""
+    """The first line of the error of a call."""
     with pytest.raises(NameMismatch) as raised:
         call()
     return str(raised.value).partition("\n")[0]
@@ -63,7 +63,7 @@ def named(*names: str | None, sizes: tuple[int, ...] | None = None) -> Tensor:
 
 
 def count_questions(function: Any) -> list[object]:
-    """Fills with every call of a checked function that its memo does not know."""
+    """Records every call of a checked function that its memo does not have."""
     checker = function.__namecheck_checker__
     asked: list[object] = []
     enter = checker.enter
@@ -189,7 +189,7 @@ def test_parameters_and_buffers_are_tensors() -> None:
     assert refusal(lambda: same(parameter)).endswith("has 2 dimensions, but 1 is declared")
 
 
-# What annotations are.
+# Annotations.
 
 
 def test_optional_tensors() -> None:
@@ -281,7 +281,7 @@ def test_names_around_a_function_are_known_in_strings() -> None:
 
 
 def test_what_only_the_type_checker_imports_is_read_as_source() -> None:
-    """``Float`` is not there when this runs."""
+    """``Float`` is not imported when this runs."""
 
     @checked
     def flat(
@@ -696,7 +696,7 @@ def test_a_refusal_has_no_context() -> None:
     assert raised.value.__context__ is None
 
 
-# A law: what is remembered of calls changes no answer.
+# A law: the memo changes no result.
 
 _PATTERNS = ["a", "a b", "b a", "a 2", "#a b", "...", "*s a", "*#s b", "a+b", "2*a", "a a", ""]
 _SHAPES: list[tuple[int, ...]] = [(), (1,), (2,), (3,), (2, 2), (2, 3), (3, 2), (1, 2), (2, 2, 3)]
@@ -740,7 +740,7 @@ def test_every_call_is_answered_as_if_it_were_the_first(
         assert answers[0] == answers[1]
 
 
-# Where it stands, and what else it tells.
+# The place of the error, and its other contents.
 
 
 def line_of(mark: str) -> int:

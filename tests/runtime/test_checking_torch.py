@@ -1,6 +1,6 @@
-"""Checked functions in what torch makes of functions: compiled, mapped, differentiated, exported.
+"""Checked functions under torch's function transforms: compiled, mapped, differentiated, exported.
 
-The names are not on torch here, but in one test: a check does not need them.
+Except in one test, names are not installed on torch here: a check does not need them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _fresh() -> None:
 
 
 def compiled(function: Callable[..., Any], graphs: list[GraphModule] | None = None) -> Any:
-    """A function compiled as one graph, which is kept."""
+    """A function compiled as one graph, which is recorded."""
 
     def backend(graph: GraphModule, inputs: object) -> Any:
         if graphs is not None:
@@ -161,7 +161,7 @@ def test_the_declared_dtype_and_device_are_checked() -> None:
         return x if len(several) > 1 else x.to("meta")
 
     x = torch.zeros(3, dtype=torch.int64)
-    for _ in range(2):  # the second time it is remembered
+    for _ in range(2):  # the second time it comes from the memo
         place(x, [x])
         with pytest.raises(NameMismatch, match="'x' is of dtype float32, but"):
             place(x.float(), [x])

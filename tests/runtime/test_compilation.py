@@ -1,4 +1,4 @@
-"""torch.compile with names: checked while tracing, nothing left of them when the graph runs."""
+"""torch.compile with names: checked while tracing, and absent when the graph runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.runtime.tensors import backward, called, named, names
 BACKENDS: Final = ("eager", "aot_eager", "inductor")
 ROOT: Final = Path(__file__).parents[2]
 
-# torch as it is with names, for type checkers that know of none.
+# torch with names, for type checkers that do not know them.
 T: Any = torch
 F: Any = functional
 
@@ -62,7 +62,7 @@ def assert_same(left: Any, right: Any) -> None:
 
 
 def attention(x: Any, weight: Any) -> Any:
-    """Names made, looked up, moved, read, merged and dropped; tensors in tuples; inputs again."""
+    """Names set, looked up, moved, read, merged and dropped; tensors in tuples; inputs returned."""
     keys = x.matmul(weight).refine_names(..., "key")
     scores = torch.matmul(keys, keys.rename(N="M").transpose("M", "key"))
     shares = F.softmax(scores, dim="M")
@@ -355,7 +355,7 @@ def test_in_whatever_order(order: str) -> None:
 
 
 def test_what_inductor_makes_of_it_is_no_call_of_the_users() -> None:
-    """Kernels would judge operands that the compiler has moved; equal results are one tensor."""
+    """Kernels would check operands that the compiler has moved; equal results are one tensor."""
 
     def step(x: Any, y: Any) -> Any:
         twice = x * 2

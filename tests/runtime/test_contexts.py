@@ -1,5 +1,4 @@
-"""Threads, tasks, nested and crossing blocks, generators: which mode is in force where, and when
-torch is itself again."""
+"""Threads, tasks, nested and crossing blocks, generators: which mode applies where."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ T = TypeVar("T")
 
 @pytest.fixture(scope="module", autouse=True)
 def patched() -> Iterator[None]:
-    """The patches stay in place, for a context that is none of the tests': to put them there costs
-    more than all of the tests."""
+    """The patches stay installed: installing them costs more than all of the tests."""
     context = contextvars.Context()
     block = runtime()
     context.run(block.__enter__)
@@ -37,7 +35,7 @@ def patched() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
-    """Every test leaves behind what it found: one who holds the patches, and no mode."""
+    """Every test restores the initial state: one holder of the patches, and no mode."""
     assert (TABLE.holders, TABLE.installed, raises()) == (1, False, False)
     yield
     gc.collect()
@@ -58,12 +56,12 @@ def contradict() -> torch.Tensor:
 
 
 def found(record: Record) -> int:
-    """How many contradictions a record has seen."""
+    """The number of contradictions in a record."""
     return sum(tally.count for tally in record.tallies.values())
 
 
 def in_thread(work: Callable[[], T]) -> T:
-    """What a new thread gives."""
+    """The result of a function in a new thread."""
     results: list[T] = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()
@@ -268,7 +266,7 @@ def test_a_record_takes_what_many_threads_find() -> None:
 
 
 def enter_and_leave() -> None:
-    """What a forked process does."""
+    """The code that a forked process runs."""
     with runtime():
         assert raises()
 

@@ -1,4 +1,4 @@
-"""What the rules say of devices, held against torch: every row on two devices, and on meta."""
+"""The rules about devices compared with torch: every row on two devices, and on meta."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WORDS: Final = (
 
 
 def refusal(call: Callable[[], Any]) -> str | None:
-    """What torch says where it refuses a call."""
+    """The error of torch for a call."""
     try:
         call()
     except RuntimeError as error:

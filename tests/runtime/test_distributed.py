@@ -22,7 +22,7 @@ PATIENCE: Final = 150  # seconds until a program counts as hanging, on a busy ma
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the program leaves what comes of its checks."""
+    """The folder for the outcomes of the program's checks."""
     return tmp_path_factory.mktemp("ranks")
 
 
@@ -42,7 +42,7 @@ def ended(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def outcomes(folder: Path, ended: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
-    """What came of every check, by rank."""
+    """The outcome of every check, by rank."""
     files = [folder / f"{rank}.json" for rank in range(2)]
     assert all(file.exists() for file in files), ended.stderr
     return [json.loads(file.read_text()) for file in files]
@@ -111,7 +111,7 @@ def test_install_imports_nothing_and_patches_whatever_is_imported() -> None:
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a module that is not imported yet."""
+    """The name of a module that is not yet imported."""
     (tmp_path / "not_yet.py").write_text("WORD = 'old'\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield "not_yet"

@@ -26,7 +26,7 @@ LENIENT: Final = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def sessions(path: Path) -> dict[str, list[doctest.Example]]:
-    """The sessions of a document by the line that stands above each of them."""
+    """The sessions of a document by the line above each of them."""
     found: dict[str, list[doctest.Example]] = {}
     heading = ""
     for part in PARSER.parse(path.read_text("utf-8")):
@@ -38,7 +38,7 @@ def sessions(path: Path) -> dict[str, list[doctest.Example]]:
 
 
 def ended(source: str, how: str, space: dict[str, Any]) -> tuple[str, Exception | None]:
-    """What a statement prints, and what it raises; `how` as for `compile`."""
+    """The output of a statement, and its error; `how` as for `compile`."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
             exec(compile(source, "<document>", how), space)
@@ -64,7 +64,7 @@ BLOCKS: Final = {
 
 
 def _errors(code: str) -> type[Exception]:
-    """What is raised: by the shim where names contradict, by torch itself where attributes do."""
+    """The errors: by the shim where names contradict, by torch itself where attributes do."""
     return RuntimeError if is_of_attributes(code) else Contradicted
 
 

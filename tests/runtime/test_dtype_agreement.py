@@ -1,9 +1,9 @@
-"""Every operator of Python on every pair of dtypes, as torch computes it and as the rules say.
+"""Every operator of Python on every pair of dtypes, compared between torch and the rules.
 
-The operands are tensors with dims, tensors without, and Python numbers; the answer is the dtype of
-the result or the error with its words. Shell dtypes have no defined promotion: there the rules may
-answer nothing. Of complex32 and shell dtypes most kernels are missing on one machine or another:
-the message about a missing kernel is expected of no other dtype.
+The operands are tensors with dims, tensors without, and Python numbers; the outcome is the dtype of
+the result or the error with its message. Shell dtypes have no defined promotion: there the rules
+may return an unknown dtype. For complex32 and shell dtypes most kernels are missing on one machine
+or another: the message about a missing kernel is expected for no other dtype.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def made(dtype: str, rank: int) -> torch.Tensor:
 
 
 def operands() -> Iterator[tuple[Any, Any]]:
-    """Pairs of real values, of which one at least is a tensor."""
+    """Pairs of real values, at least one of which is a tensor."""
     tensors = [made(dtype, rank) for rank in (1, 0) for dtype in KINDS]
     every = [*tensors, *NUMBERS]
     for left, right in itertools.product(every, every):
@@ -84,7 +84,7 @@ PAIRS: Final = list(operands())
 
 
 def known(value: Any) -> Any:
-    """What is known of a value: all of it."""
+    """The abstract value of a concrete one."""
     if not isinstance(value, torch.Tensor):
         return value
     return Tensor(Dims.of(*(None,) * value.dim(), sizes=list(value.shape)), name_of(value.dtype))
@@ -95,7 +95,7 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 def really(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> str:
-    """The dtype that torch gives, or the first line of what it says."""
+    """The dtype of torch's result, or the first line of its error."""
     try:
         result = compute(left, right)
     except (RuntimeError, TypeError) as error:
@@ -113,13 +113,13 @@ def inferred(key: str, left: Any, right: Any, defaults: Defaults) -> str | Unkno
 
 
 def is_kernel_missing(text: str) -> bool:
-    """Whether torch says that it has no kernel for a dtype of which it has few."""
+    """Whether torch reports a missing kernel for a dtype with few kernels."""
     kernels = [name for name in FEW_KERNELS if f"for '{KINDS[name].spoken}'" in text]
     return "not implemented for" in text and bool(kernels)
 
 
 def agrees(left: Any, right: Any, real: str, answer: str | Unknown, *, in_place: bool) -> bool:
-    """Whether both say the same; in place a tensor keeps its dtype if nothing is known."""
+    """Whether both outcomes agree; in place an unknown dtype agrees with the tensor's."""
     if real == answer or is_kernel_missing(real):
         return True
     dtypes = [value.dtype for value in (left, right) if isinstance(value, torch.Tensor)]
@@ -149,7 +149,7 @@ def test_operators_of_python(name: str) -> None:
 
 
 def can_hold(left: Any, right: Any) -> bool:
-    """Whether the left operand is a tensor that has room for the result."""
+    """Whether the left operand is a tensor with the shape of the result."""
     if not isinstance(left, torch.Tensor):
         return False
     return left.dim() == 1 or not isinstance(right, torch.Tensor) or right.dim() == 0

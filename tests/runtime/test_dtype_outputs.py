@@ -1,7 +1,7 @@
-"""What tensors given as ``out=`` take, held against torch: every row, every dtype into others.
+"""The dtypes that ``out=`` tensors accept, compared with torch: every row, every pair of dtypes.
 
-What torch takes the rules take; what torch refuses for the dtype of the output they refuse, in the
-same words. No answer is written down here.
+The rules accept what torch accepts; they refuse what torch refuses for the dtype of the output,
+with the same message. The expected results come from torch alone.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.runtime.dtype_samples import (
 
 TARGETS: Final = ("float32", "float64", "int64", "int32", "uint8", "bool", "complex64")
 ASKED: Final = (torch.float64, torch.int64)
-# What torch says where no signature has an ``out=``.
+# The errors of torch where no signature has an ``out=``.
 UNBOUND: Final = ("received an invalid combination", "missing 1 required positional")
-# What torch refuses and the rules pass: the words, and why.
+# Outputs that torch refuses and the rules accept: the message, and why.
 PASSED: Final = {
     "Found dtype ComplexFloat but expected ComplexDouble": "only some ways to compute it do so",
     "scalar type ComplexHalf": "what halves become differs between complex functions",
@@ -37,14 +37,14 @@ PASSED: Final = {
     '"std_cpu" not implemented': "which kernels there are differs between devices",
     "std_var_all: Unsupported dtype": "which kernels there are differs between devices",
 }
-# What torch finds first, or says of itself: the rules have other words for it.
+# Errors that torch finds first, or reports with its own message: the rules have others.
 OTHER_WORDS: Final = (
     *("Expected canCast(", "Expected self.dtype()", "mvlgamma: ", " CPU", "nansum: "),
     *("not yet implemented for complex", "ldexp can't be cast", "mean.dtype_out()"),
 )
 
 
-# What is given to other overloads than those with ``out=``.
+# Arguments of other overloads than those with ``out=``.
 WITHOUT_OUTPUT: Final = frozenset({"memory_format", "descending"})
 
 
@@ -53,7 +53,7 @@ def written() -> list[Operator]:
 
 
 def calls(row: Operator) -> Iterator[Sample]:
-    """Calls of the function of a row, also with the dtypes that are asked for."""
+    """Calls of the function of a row, also with requested dtypes."""
     takes_dtype = any(p.name == "dtype" for signature in row.signatures for p in signature)
     for sample in samples(row):
         if sample.operator.startswith("Tensor.") or sample.operator.endswith("_"):
@@ -67,7 +67,7 @@ def calls(row: Operator) -> Iterator[Sample]:
 
 
 def into_others(sample: Sample) -> Iterator[Sample]:
-    """The same call into outputs, of which one is of another dtype perhaps."""
+    """The same call into outputs, one of which may have another dtype."""
     try:
         real = sample.run()
     except (RuntimeError, TypeError, ValueError, LookupError):
@@ -82,7 +82,7 @@ def into_others(sample: Sample) -> Iterator[Sample]:
 
 
 def faults(row: Operator) -> Iterator[str]:
-    """Where the rules and torch do not agree on what an output takes."""
+    """Where the rules and torch disagree about the dtypes that an output accepts."""
     for sample in (into for call in calls(row) for into in into_others(call)):
         guess = inferred(sample, lambda slot: Tensor(dims_of(slot), slot.dtype)).contradiction
         call = f"{sample.operator}{sample.dtypes}{sample.kwargs.get('dtype', '')}"

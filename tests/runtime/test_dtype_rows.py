@@ -1,8 +1,8 @@
-"""Every row with a column for dtypes, held against torch: calls over all dtypes and mixed ones.
+"""Every row with a column for dtypes, compared with torch: calls over all dtypes and mixed ones.
 
-What torch accepts the rules accept, and tell the dtype of each result, or nothing; what they
-refuse torch refuses. What torch refuses they refuse, but for kernels, and for what `PASSED` tells
-of. No answer is written down here.
+The rules accept what torch accepts, and infer the dtype of each result, or nothing; what they
+refuse torch refuses. They refuse what torch refuses, except for missing kernels, and for the
+entries of `PASSED`. The expected results come from torch alone.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.operators import Inference, Operator, table
 from tests.runtime.dtype_samples import DTYPES, Sample, dims_of, everyday, inferred, samples
 
-# Few dtypes stand for all where those of several tensors are mixed.
+# A few dtypes represent all where those of several tensors are mixed.
 MIXED: Final = ("float32", "float16", "int64", "bool")
-# The dtypes of parameters that inputs of all dtypes meet.
+# The dtypes of parameters that are combined with inputs of all dtypes.
 PARAMETERS: Final = ("float32", "float64", "bfloat16")
-# What cannot be called on a machine like any other, or does not come back.
+# Calls that depend on the machine, or do not return.
 LEFT_OUT: Final = frozenset({"cuda", "pin_memory", "share_memory_", "apply_", "map_"})
 
-# Rows of which no call can be tried: torch has no names, a layer is made of another one, or only
-# sparse tensors are taken.
+# Rows without a testable call: torch has no names, a layer is made from another one, or only sparse
+# tensors are accepted.
 UNTRIED: Final = frozenset(
     {
         *("align_as", "align_to", "refine_names", "rename", "__deepcopy__", "as_subclass"),
@@ -39,8 +39,8 @@ UNTRIED: Final = frozenset(
 )
 
 
-# Which kernels there are differs between devices and versions: those that a mistake is likely to
-# meet are told, in `lacks`.
+# The existing kernels differ between devices and versions: `lacks` has those that a mistake is
+# likely to call.
 KERNEL: Final = (
     r"\"[^\"]+\" not implemented for '|\bon CPU\b"
     r"|^(Unsupported dtype|MKL FFT doesn't support) .*(Half|BFloat16)$"
@@ -48,7 +48,7 @@ KERNEL: Final = (
 
 
 class Passed(NamedTuple):
-    """What torch refuses for dtypes and the rules pass: the rows, torch's words, and why."""
+    """Calls that torch refuses for dtypes and the rules accept: rows, torch's message, reason."""
 
     rows: tuple[str, ...]
     words: str
@@ -102,7 +102,7 @@ def answer(sample: Sample) -> Inference:
 
 
 def contradicts(guess: Any, real: Any) -> bool:
-    """Whether a dtype that was inferred is another than that of the tensor."""
+    """Whether an inferred dtype differs from that of the tensor."""
     if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
         name = str(real.dtype).removeprefix("torch.")
         return guess.dtype not in (UNKNOWN, name) and name in KINDS
@@ -114,7 +114,7 @@ def contradicts(guess: Any, real: Any) -> bool:
 
 
 def faults(row: Operator) -> Iterator[str]:
-    """What the rules tell of the calls of a row and torch does not, and the other way round."""
+    """Disagreements between the rules and torch about the calls of a row."""
     accepted = 0
     for variant in (each for sample in samples(row) for each in variants(sample)):
         guess, call = answer(variant), f"{variant.operator}{variant.dtypes}"
@@ -135,7 +135,7 @@ def faults(row: Operator) -> Iterator[str]:
 
 
 def is_passed(key: str, error: Exception) -> bool:
-    """Whether a call of a row that torch refuses in these words may be passed."""
+    """Whether the rules may accept a call of a row that torch refuses with this message."""
     first = str(error).partition("\n")[0]
     words = [KERNEL, *(passed.words for passed in PASSED if key in passed.rows)]
     return any(re.search(each, first) for each in words)

@@ -1,4 +1,4 @@
-"""What fixes make of programs runs: the shim raises nothing any more where the finding stood."""
+"""Fixed programs run: the shim raises no error any more at the place of the finding."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ BUGS = [pair.bug for pair in pairs("programs")][::5]
 
 
 def raised(program: Program) -> list[str]:
-    """What running a program raises, statement by statement."""
+    """The errors of a program, statement by statement."""
     return [error.show() for error in run(program, "cpu").raised]
 
 
 def is_raised_by_torch(program: FixedProgram) -> bool:
-    """Whether the program calls what it defines, and needs more than annotations to fail."""
+    """Whether the program calls its functions, and fails on torch, not only by annotations."""
     return program.safe and program.code != "NC010" and "print(" in program.before
 
 
@@ -39,7 +39,7 @@ def is_raised_by_torch(program: FixedProgram) -> bool:
 def test_a_fixed_program_raises_nothing(program: FixedProgram) -> None:
     if is_raised_by_torch(program):
         assert raised(Program(program.path, program.before, program.semantics))
-    if program.code != "NC010":  # what is suppressed is raised all the same
+    if program.code != "NC010":  # a suppressed contradiction is raised nevertheless
         assert not raised(Program(program.path, program.after, program.semantics))
 
 

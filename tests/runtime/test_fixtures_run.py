@@ -1,4 +1,4 @@
-"""Every fixture that can run is run under the shim: it raises where the linter finds."""
+"""Every fixture that can run is run under the shim: it raises where the linter reports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DEVICES = ["cpu", "meta", *["cuda"][: torch.cuda.is_available()]]
 EXEMPT = {(entry.program, entry.device): entry for entry in exemptions()}
 RUN = [program for pair in pairs("programs") for program in (pair.bug, pair.ok)]
 NATURAL = [program for pair in pairs("natural") for program in (pair.bug, pair.ok)]
-# Nothing calls the functions of this page: it is about what their declarations say.
+# Nothing calls the functions of this page: it is about their declarations.
 DECLARED = "annotations.md"
-# What these packages offer is read; they are not installed for the tests.
+# These packages are only read; they are not installed for the tests.
 READ_ONLY = re.compile(r"^\s*(from|import) (jaxtyping|einops)\b", re.MULTILINE)
 PAGES = [
     program

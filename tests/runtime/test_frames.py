@@ -1,6 +1,7 @@
-"""What has run is let go: a frame that outlives its call keeps what its callers were doing.
+"""Finished frames are released: a frame that outlives its call keeps its callers' objects alive.
 
-While torch prints a tensor, a local of its own frame holds functorch off; kept alive, that stays.
+While torch prints a tensor, a local of its frame switches functorch off; if the frame stays alive,
+functorch stays off.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from types import FrameType
 
 import pytest
 import torch
-import torch._dynamo  # leaves frames of its own, when it is imported
+import torch._dynamo  # its import leaves frames of its own
 
 from namecheck.core.semantics import Semantics
 from namecheck.runtime import runtime
@@ -24,7 +25,7 @@ from tests.runtime.tensors import named
 
 @contextmanager
 def garbage() -> Iterator[list[object]]:
-    """For a block, what only the cycle collector can free; filled at its end."""
+    """In a block, the objects that only the cycle collector can free; filled at its end."""
     gc.collect()
     enabled, found = gc.isenabled(), list[object]()
     gc.disable()

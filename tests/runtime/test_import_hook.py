@@ -1,4 +1,4 @@
-"""The functions of imported packages, checked without a change to them."""
+"""The functions of imported packages are checked without a change to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Write = Callable[..., Any]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes the package ``hooked`` of these modules, and imports one of them."""
+    """Writes the package ``hooked`` with these modules, and imports one of them."""
     monkeypatch.syspath_prepend(tmp_path)
 
     def written(name: str = "hooked", **modules: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the table says that layers hold, against the layers of torch."""
+"""The column ``holds`` of the table, compared with the layers of torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SWITCHES = ("bias", "affine", "track_running_stats")
 
 
 def made_with(key: str, value: bool) -> dict[str, Any]:
-    """Arguments with which a layer can be made: a size of its own for every number."""
+    """Arguments for the constructor of a layer: a different size for every number."""
     signature = table()[key].constructor
     needed = [p.name for p in signature if p.default is REQUIRED]
     switches = {p.name: value for p in signature if p.name in SWITCHES}

@@ -1,4 +1,4 @@
-"""Layouts, held against torch: what each row gives of strided tensors, and what it refuses."""
+"""Layouts, compared with torch: each row's result for strided tensors, and its refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.runtime.dtype_samples import (
 from tests.runtime.test_memory_rows import LEFT_OUT, pairs
 
 SHAPES: Final = ((4, 4), (2, 2), (3, 4), (2, 4, 2, 2), (2, 2, 2))
-# What strided tensors do not have.
+# Attributes that strided tensors do not have.
 OF_SPARSE: Final = (
     *("coalesce", "values", "indices", "crow_indices", "col_indices"),
     *("ccol_indices", "row_indices"),
@@ -41,7 +41,7 @@ def rows() -> list[Operator]:
 
 
 def first_of(sample: Sample, layout: str) -> Sample | None:
-    """The sample, whose first tensor is of a layout."""
+    """The sample with a layout for its first tensor."""
     args = list(sample.args)
     place = next((n for n, value in enumerate(args) if isinstance(value, Slot)), None)
     if place is None:
@@ -56,7 +56,7 @@ def laid(slot: Slot) -> Tensor:
 
 
 def otherwise(sample: Sample) -> Iterator[str]:
-    """Where torch gives another layout than is inferred."""
+    """Where the layout of torch differs from the inferred one."""
     try:
         real = sample.run()
     except Exception:

@@ -1,4 +1,4 @@
-"""Orders in memory, held against torch: strides, views, and what moves, drops or cuts dims."""
+"""Memory orders, compared with torch: strides, views, and moved, dropped or cut dims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from namecheck.core.tensors import Constant, Tensor
 from namecheck.operators import infer
 
 SIZES: Final = (1, 1, 2, 2, 3, 4, 6)
-# Symbols that stand for sizes of which none is made up of others.
+# Symbols for sizes of which none is a product of others.
 VALUES: Final = {"b": 5, "t": 7, "h": 11, "d": 13}
 ROUNDS: Final = 3000
 
@@ -31,7 +31,7 @@ def draw() -> random.Random:
 
 
 def tensors(draw: random.Random) -> Iterator[tuple[torch.Tensor, tuple[int, ...]]]:
-    """Dense tensors of some order."""
+    """Dense tensors of some memory order."""
     for _ in range(ROUNDS):
         rank = draw.randrange(5)
         order = draw.sample(range(rank), rank)
@@ -42,7 +42,7 @@ def tensors(draw: random.Random) -> Iterator[tuple[torch.Tensor, tuple[int, ...]
 
 
 def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
-    """Sizes that make up as many elements, most of them as the others do."""
+    """Sizes with the same product, most of them products of the others."""
     new: list[int] = []
     left = list(sizes)
     while left:
@@ -62,7 +62,7 @@ def regrouped(draw: random.Random, sizes: Sequence[int]) -> list[int]:
 
 
 def holds(tensor: torch.Tensor, order: Memory) -> bool:
-    """Whether a tensor is laid out as an order says."""
+    """Whether a tensor has a memory order."""
     assert order is not UNKNOWN
     steps = memory_order.strides(order, tuple(tensor.shape))
     pairs = zip(tensor.stride(), steps, strict=True)
@@ -99,7 +99,7 @@ def test_is_contiguous(draw: random.Random) -> None:
 
 
 def is_viewed(tensor: torch.Tensor, order: memory_order.Memory, new: Sequence[int]) -> bool:
-    """Whether torch has a view of these sizes; what is inferred of it must be so."""
+    """Whether torch has a view of these sizes, checking what is inferred about it."""
     sizes = tuple(tensor.shape)
     answer = memory_order.can_be_viewed(order, sizes, new)
     try:
@@ -189,7 +189,7 @@ def test_dims_that_are_moved_dropped_and_cut(draw: random.Random) -> None:
 
 
 def gapped(draw: random.Random) -> Iterator[tuple[torch.Tensor, Memory]]:
-    """Tensors with gaps, or stretched, and their known order."""
+    """Tensors with gaps, or expanded, and their known order."""
     for tensor, order in tensors(draw):
         rank = tensor.dim()
         sources = draw.sample(range(rank), rank)
@@ -276,7 +276,7 @@ def test_convolutions_follow_the_order_of_their_weights(memory_format: str) -> N
 
 
 def seen(tensor: torch.Tensor) -> Tensor:
-    """All that can be known of a tensor."""
+    """All facts about a tensor."""
     dims = Dims.of(*(None,) * tensor.dim(), sizes=tensor.shape)
     order = memory_order.order_of(tensor.stride(), tensor.shape)
     return Tensor(dims, "float32", memory=order)

@@ -1,6 +1,6 @@
-"""Chains of calls on dense tensors, run on torch: each result lies in memory as inferred.
+"""Chains of calls on dense tensors, run on torch: each result has the inferred memory order.
 
-They move, drop, cut, merge and split dims, and compute with what has been made so far.
+They move, drop, cut, merge and split dims, and compute with earlier results.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def grouped(draw: random.Random, sizes: tuple[int, ...]) -> list[int]:
 
 
 def wider(draw: random.Random, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes to stretch a tensor to, some of them on its left."""
+    """Sizes to expand a tensor to, some of them on its left."""
     new = [draw.choice((1, 2)) for _ in range(draw.randrange(2))]
     return (*new, *(draw.choice((1, 3)) if size == 1 else size for size in sizes))
 
 
 def of_one(draw: random.Random, x: torch.Tensor) -> Made:
-    """A call on one tensor: the operator as `infer` has it, torch's function, what it takes."""
+    """A call on one tensor: the operator's key for `infer`, torch's function, its arguments."""
     rank = x.dim()
     dim = draw.randrange(rank) if rank else 0
     other = draw.randrange(rank) if rank else 0
@@ -111,7 +111,7 @@ def of_two(draw: random.Random, x: torch.Tensor, y: torch.Tensor) -> Made | None
 
 
 def steps(draw: random.Random) -> Iterator[tuple[str, Pair]]:
-    """The results of one chain, with the call that each came from."""
+    """The results of one chain, each with its call."""
     made: list[Pair] = []
     for _ in range(STEPS):
         if len(made) < 2:

@@ -1,6 +1,7 @@
-"""Every row that says an order in memory, held against torch, over operands of several orders.
+"""Every row with a memory order, compared with torch, over operands of several orders.
 
-The strides of each result must be those of the inferred order. No answer is written down here.
+The strides of each result must be those of the inferred order. The expected results come from torch
+alone.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from namecheck.core.tensors import Many, Tensor
 from namecheck.operators import Inference, Operator, table
 from tests.runtime.dtype_samples import Sample, dims_of, everyday, inferred, samples
 
-# Of each rank one call of a row is looked for.
+# For each rank, one call of a row is searched.
 SHAPES: Final = (
     ((2, 3, 4, 5), (2, 4, 3, 5), (2, 4, 4, 4), (1, 4, 2, 2), (2, 2, 2, 2)),
     ((2, 3, 4), (3, 4, 4), (2, 2, 2)),
@@ -26,11 +27,12 @@ SHAPES: Final = (
     ((4,), (2,)),
     ((2, 3, 4, 5, 2), (2, 4, 2, 2, 2), (1, 2, 2, 2, 2)),
 )
-# What does not come back, or tells of another machine.
+# Calls that do not return, or depend on the machine.
 LEFT_OUT: Final = frozenset({"cuda", "pin_memory", "share_memory_", "apply_", "map_"})
 
 
-# What torch 2.13 has no more, what is called with no tensor alone, what has the name of a module.
+# Operators that torch 2.13 lacks, that are called without a tensor, or share their name with a
+# module.
 UNCALLED: Final = frozenset(
     {
         *("names=", "align_as", "align_tensors", "align_to", "refine_names", "rename", "rename_"),
@@ -73,7 +75,7 @@ def rows_with_memory() -> list[Operator]:
 
 
 def variants(sample: Sample) -> Iterator[Sample]:
-    """The sample with all tensors of one order, with gaps, stretched, with two orders mixed."""
+    """The sample with all tensors of one order, with gaps, expanded, with two orders mixed."""
     count = len(sample.slots)
     for order in ORDERS:
         yield sample.with_orders(itertools.repeat(order))
@@ -89,7 +91,7 @@ def answer(sample: Sample) -> Inference:
 
 
 def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
-    """Every tensor of a result with what is inferred of it."""
+    """Every tensor of a result with its inferred tensor."""
     if isinstance(real, torch.Tensor) and isinstance(guess, Tensor):
         yield guess, real
     elif isinstance(real, (tuple, list)):
@@ -100,7 +102,7 @@ def pairs(guess: Any, real: Any) -> Iterator[tuple[Tensor, torch.Tensor]]:
 
 
 def contradicts(guess: Tensor, real: torch.Tensor) -> bool:
-    """Whether the strides are others than the order says."""
+    """Whether the strides differ from the inferred order's."""
     if guess.memory is UNKNOWN:
         return False
     if real.layout is not torch.strided:

@@ -1,4 +1,4 @@
-"""Python's operators on named tensors and what is no tensor: the other operand has its say."""
+"""Python's operators on named tensors and other objects: the other operand may handle the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing to what is stretched, held against torch: each row, in place and with ``out=``."""
+"""Writes to expanded tensors, compared with torch: each row, in place and with ``out=``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.runtime.dtype_samples import Sample, Slot, dims_of, everyday, inferre
 from tests.runtime.test_memory_rows import LEFT_OUT, one
 
 SHAPES: Final = ((2, 2), (2,), (3, 3), (2, 2, 2))
-# Refused with a tensor, not with a number; or while a module is in training.
+# Refused with a tensor, but not with a number; or only while a module is in training mode.
 BY_TENSORS: Final = frozenset({"fill_", "dropout_"})
 REFUSED: Final = "more than one element of the written-to tensor refers to a single memory location"
 
@@ -36,7 +36,7 @@ def laid(slot: Slot) -> Tensor:
 
 
 def in_place(row: Operator) -> Iterator[Sample]:
-    """Every call in place, of which the first tensor is stretched."""
+    """Every call in place whose first tensor is expanded."""
     for sample in samples(row, SHAPES, settings=False):
         args = list(sample.args)
         place = next((n for n, value in enumerate(args) if isinstance(value, Slot)), None)
@@ -50,7 +50,7 @@ def in_place(row: Operator) -> Iterator[Sample]:
 
 
 def into_out(row: Operator) -> Iterator[Sample]:
-    """Every call that takes ``out=``, into a tensor of the shape of its result, stretched."""
+    """Every call with ``out=``, into an expanded tensor with the shape of its result."""
     for sample in samples(row, SHAPES, settings=False) if "o" in row.forms else ():
         result = sample.run()
         if not is_written(sample.operator) and isinstance(result, torch.Tensor) and result.dim():

@@ -1,4 +1,4 @@
-"""Classes that override torch's functions are told of the same under the shim as without it."""
+"""Classes that override torch's functions receive the same calls with the shim as without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.runtime.tensors import named, names
 
 
 def heard(kind: Any, call: Callable[[Any], Any], tensor: torch.Tensor) -> tuple[list[str], Any]:
-    """What a class is told of in a call, and what the call gives."""
+    """The functions that a class receives in a call, and the result of the call."""
     kind.heard.clear()
     result = call(tensor.as_subclass(kind))
     return list(kind.heard), result
@@ -34,7 +34,7 @@ WITHOUT: Final = {name: heard(EARLIER, call, torch.rand(2, 3))[0] for name, call
 
 @pytest.fixture(scope="module", autouse=True)
 def later() -> Iterator[tuple[Any, Any]]:
-    """Classes that are made while the shim is there."""
+    """Classes that are made while the shim is installed."""
     with runtime():
         yield tensor_class(), scalar_class()
 

@@ -1,4 +1,4 @@
-"""Random single calls: what the shim makes of them is what `infer` says, in both semantics.
+"""Random single calls: the result under the shim equals that of `infer`, in both semantics.
 
 Longer, by hand: ``NAMECHECK_CALLS=20000 NAMECHECK_SEED=7 python -m pytest`` with this file.
 """
@@ -26,7 +26,7 @@ from tests.oracle.record_random import record
 
 SEED = os.environ.get("NAMECHECK_SEED", "0")
 COUNT = int(os.environ.get("NAMECHECK_CALLS", "500"))
-# Our exceptions by the builtin that each is.
+# Our exceptions by the builtin type that each derives from.
 OURS = {
     cls.__name__: next(base.__name__ for base in cls.__mro__ if base.__module__ == "builtins")
     for cls in vars(errors).values()
@@ -35,7 +35,7 @@ OURS = {
 
 
 def made(semantics: Semantics) -> Iterator[Case]:
-    """Random calls with the answers of the shim, those left out that torch itself refuses."""
+    """Random calls with their outcomes under the shim, without those that torch itself refuses."""
     catalogue = Catalogue.of_table()
     with live.shim(semantics), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -56,7 +56,7 @@ def show(judgement: Judgement) -> str:
 
 
 def is_wrong(judgement: Judgement) -> bool:
-    """Whether an answer differs, or a contradiction of names was found by the shim alone."""
+    """Whether a result differs, or only the shim found a contradiction of names."""
     expected = judgement.case.result
     missed = isinstance(expected, Raised) and about_names(expected.message)
     return judgement.verdict is Verdict.DISAGREE or (judgement.differs and missed)

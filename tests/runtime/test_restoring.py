@@ -1,4 +1,4 @@
-"""What was replaced is put back, each original itself, however a block ends."""
+"""Every patched attribute gets its original object back, however a block ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OWNERS: Final = (
 
 
 def attributes() -> list[dict[Any, Any]]:
-    """Everything that may be replaced, without what pickle notes of a class."""
+    """Everything that may be patched, without pickle's entries about a class."""
     reducers: dict[Any, Any] = vars(ForkingPickler)["_extra_reducers"]
     found = [dict(vars(owner)) for owner in OWNERS] + [dict(reducers)]
     for part in found:
@@ -60,7 +60,7 @@ def same(before: list[dict[Any, Any]], after: list[dict[Any, Any]]) -> bool:
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    """Whatever a test does, torch is itself afterwards."""
+    """After each test torch must be restored."""
     assert TABLE.holders == 0
     before = attributes()
     yield

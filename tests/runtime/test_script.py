@@ -1,4 +1,4 @@
-"""`namecheck run`: a program sees, prints, raises and exits as it does without us."""
+"""`namecheck run`: a program sees, prints, raises and exits as it does without namecheck."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def execute(folder: Path, *words: str, **environment: str) -> Finished:
 
 @pytest.fixture(scope="module")
 def both(folder: Path) -> Callable[[str], tuple[Finished, Finished]]:
-    """What Python alone makes of a program, and what it makes of it with us; all run at once."""
+    """The outcome of a program in plain Python, and with namecheck; all run at once."""
     arguments = ("-m", "--mode", "x", "--")
     commands = {name: [name, *arguments] for name in PROGRAMS}
     commands |= {f"-m {name}": ["-m", name, *arguments] for name in MODULES}

@@ -1,4 +1,4 @@
-"""The recorded answers of native torch, and the same calls made under the shim."""
+"""The recorded results of native torch, and the same calls under the shim."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.conformance.test_conformance import DEVIATIONS, EVERYDAY, FIXTURES
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """A third of the calls: the rules themselves are asked about all of them."""
+    """A third of the calls: the rules themselves are tested with all of them."""
     part = tmp_path_factory.mktemp("recorded") / "golden.jsonl"
     with gzip.open(EVERYDAY, "rt", encoding="utf-8") as lines:
         part.write_text("".join(itertools.islice(lines, 0, None, 3)), "utf-8")

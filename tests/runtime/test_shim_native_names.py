@@ -1,4 +1,4 @@
-"""On a torch that has names of its own: ours are put over them, and taken away again."""
+"""On a torch with names of its own: ours replace them, and are removed again."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from namecheck.runtime.patching import native_names as native
 from tests.runtime.tensors import named, names
 
 pytestmark = pytest.mark.skipif(not native.IS_NATIVE, reason="this torch has no names of its own")
-TORCH: Any = torch  # with names, of which type checkers do not know
+TORCH: Any = torch  # with names, which type checkers do not know
 BASE: Any = torch._C.TensorBase
 
 
 def native_names(tensor: torch.Tensor) -> tuple[str | None, ...]:
-    """The names that torch itself knows of."""
+    """The names that torch itself has."""
     found: tuple[str | None, ...] = BASE.names.__get__(tensor)
     return found
 

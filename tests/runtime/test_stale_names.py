@@ -1,4 +1,4 @@
-"""What changes a tensor underneath its names: they follow, or are known to be unknown."""
+"""Code that changes a tensor without its names: they follow, or are known to be unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of subsystems says what really becomes of names in each of them."""
+"""The table of subsystems agrees with the behaviour of names in each of them."""
 
 from __future__ import annotations
 

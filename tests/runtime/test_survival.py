@@ -1,4 +1,4 @@
-"""Names survive what makes a tensor of another: parameters, modules, copies, files, fakes."""
+"""Names survive conversions of tensors: parameters, modules, copies, files, fake tensors."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_nested_tensor_can_be_named(layout: torch.layout) -> None:
 
 
 class Logged(torch.Tensor):
-    """A tensor that notes what is called with it."""
+    """A tensor that records the functions called on it."""
 
     calls: list[str] = []  # noqa: RUF012 (a tensor subclass has no place for its own)
 
@@ -234,7 +234,7 @@ def test_a_subclass_keeps_its_names_and_hears_of_its_calls_only() -> None:
 
 
 class Modes(torch.overrides.TorchFunctionMode):
-    """A mode that notes what is called."""
+    """A mode that records the called functions."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []

@@ -21,7 +21,7 @@ STARTS = ("fork", "spawn")
 
 
 def loaded(dataset: Any, start: str | None) -> Iterator[Any]:
-    """The batches of a loader with one worker, started in this way, or with none."""
+    """The batches of a loader with one worker, started by this method, or with none."""
     workers = 0 if start is None else 1
     return iter(DataLoader(dataset, 2, num_workers=workers, multiprocessing_context=start))
 
@@ -83,8 +83,7 @@ def test_converting_keeps() -> None:
     ],
 )
 def test_a_queue(start: str, installs: bool, back: tuple[str | None, ...]) -> None:
-    """A process that is spawned has the names of what it is sent; it can send names itself once it
-    has installed them."""
+    """A spawned process receives names; it can send names itself after installing them."""
     context: Any = multiprocessing.get_context(start)
     questions, answers = context.Queue(), context.Queue()
     process = context.Process(target=echo, args=(questions, answers), kwargs={"installs": installs})

@@ -1,4 +1,4 @@
-"""torch's own code on named tensors: it raises nothing, and computes what it does without names."""
+"""torch's own code on named tensors raises nothing, and computes the same as without names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def labelled(tensor: torch.Tensor) -> torch.Tensor:
-    """The data of a tensor, dims called by their place: what stands at one place agrees."""
+    """The data of a tensor, with dims named by position, so that equal positions agree."""
     return called(tensor.detach().clone(), *(f"d{place}" for place in range(tensor.dim())))
 
 
@@ -164,7 +164,7 @@ OPTIMIZERS: Final[list[tuple[Any, dict[str, Any]]]] = [
 
 
 def trained(kind: Any, settings: dict[str, Any], *, with_names: bool) -> nn.Module:
-    """A model after three steps of an optimizer, whose state went through a file."""
+    """A model after three steps of an optimizer, whose state was saved and loaded."""
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     x, first, last = torch.rand(5, 4), model[0], model[2]

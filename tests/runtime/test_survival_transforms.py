@@ -1,4 +1,4 @@
-"""Names inside of function transforms, custom functions and checkpoints, and in what comes out."""
+"""Names inside of function transforms, custom functions and checkpoints, and on their results."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_vmap_leaves_its_arguments_alone() -> None:
 
 
 def loss(x: Any) -> torch.Tensor:
-    """A loss that asks for the names."""
+    """A loss that uses the names."""
     total: torch.Tensor = (x.sum("C") ** 2).sum("N")
     return total
 
@@ -167,7 +167,7 @@ def test_functionalize() -> None:
 
 
 class Doubled(torch.autograd.Function):
-    """Twice its argument, whose names it notes."""
+    """Twice its argument, whose names it records."""
 
     seen: list[Any] = []  # noqa: RUF012
 
@@ -179,7 +179,7 @@ class Doubled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> torch.Tensor:
-        """Note the names of what was saved, and of the gradient."""
+        """Record the names of the saved tensor, and of the gradient."""
         [saved] = ctx.saved_tensors
         Doubled.seen += [names(saved), names(gradients[0])]
         return gradients[0] * 2

@@ -1,4 +1,4 @@
-"""The wrappers of torch's functions: what they remember, and what they leave to torch."""
+"""The wrappers of torch's functions: their memos, and the calls that they leave to torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from namecheck.runtime.patching.sites import MOST_PLANS
 from namecheck.runtime.patching.targets import all_targets
 from namecheck.runtime.patching.wrappers import shape_of
 
-# Asked before anything is patched: of the originals.
+# Evaluated before anything is patched: on the originals.
 EXACT: Final = [
     (target, shape)
     for target in all_targets(operators.table())
