@@ -90,12 +90,12 @@ class Dims:
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of all known dims, in order."""
-        return tuple(dim.name for dim in self.prefix + self.suffix)
+        return tuple([dim.name for dim in self.prefix + self.suffix])
 
     @property
     def sizes(self) -> tuple[Size, ...]:
         """The sizes of all known dims, in order."""
-        return tuple(dim.size for dim in self.prefix + self.suffix)
+        return tuple([dim.size for dim in self.prefix + self.suffix])
 
     @property
     def complete(self) -> bool:

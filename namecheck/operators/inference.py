@@ -7,7 +7,7 @@ variants"; docs/semantics.md, "Where 2.12.1 differs", 6 and 7).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, Final
 
 from namecheck.core import names as naming
@@ -135,6 +135,7 @@ def key_of(operator: str) -> str:
     return _form(operator)[1]
 
 
+@cache
 def _form(operator: str) -> tuple[str, str]:
     """The form of a qualified operator, as a letter, and its key."""
     for prefix, letter in (("torch.", "f"), ("Tensor.", "m")):

@@ -206,11 +206,18 @@ class Operator:
 
     def alternatives(self, form: str) -> tuple[tuple[int, Signature], ...]:
         """The overloads that a call in this form may mean, each with its index."""
-        return tuple(
-            (index, cell.signature)
-            for index, cell in enumerate(self._signature_cells)
-            if not form or form in (cell.forms or form)
-        )
+        known = self._alternatives.get(form)
+        if known is None:
+            known = self._alternatives[form] = tuple(
+                (index, cell.signature)
+                for index, cell in enumerate(self._signature_cells)
+                if not form or form in (cell.forms or form)
+            )
+        return known
+
+    @cached_property
+    def _alternatives(self) -> dict[str, tuple[tuple[int, Signature], ...]]:
+        return {}
 
     def refused_as(self, overload: int, *, inplace: bool, out: bool) -> str:
         """The name under which torch 2.12 refuses this overload; empty where it supports it."""

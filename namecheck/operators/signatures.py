@@ -143,7 +143,7 @@ def _bind_one(
     assigned: dict[str, Any] = {}
     fits = Answer.YES
     rest = list(values)
-    remaining = {_spelled(key, signature): value for key, value in kwargs.items()}
+    remaining = {_spelled(key, signature): value for key, value in kwargs.items()} if kwargs else {}
     for index, parameter in enumerate(signature):
         if parameter.variadic:
             assigned[parameter.name] = _variadic(rest, remaining, parameter)
@@ -171,7 +171,8 @@ def _bind_one(
         one_by_one = parameter.variadic and not parameter.kinds & _LISTS.keys()
         for item in value if one_by_one else (value,):
             fit = _fits(operator, index, parameter, item, by_name=by_name)
-            fits = min(fits, fit, key=_strength)
+            if fit is not Answer.YES:
+                fits = min(fits, fit, key=_strength)
         if one_by_one:
             assigned[parameter.name] = tuple(_assumed(parameter, item) for item in value)
         else:
@@ -299,14 +300,15 @@ def _is_name(value: Any) -> bool:
 
 def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_name: bool) -> Answer:
     default = parameter.default
-    if not parameter.kinds or (value == default and type(value) is type(default)):
+    if not parameter.kinds or (type(value) is type(default) and value == default):
         return Answer.YES
-    kinds = set(parameter.kinds)
-    if by_name and "dim" in kinds:
-        kinds.add("name")
-    if by_name and "dims" in kinds:
-        kinds |= {"names", "name", "dim"}
-    answer = max((accepts(kind, value) for kind in kinds), key=_strength)
+    answer = Answer.NO
+    for kind in _accepted(parameter.kinds) if by_name else parameter.kinds:
+        accepted = accepts(kind, value)
+        if accepted is Answer.YES:
+            return Answer.YES
+        if accepted is Answer.MAYBE:
+            answer = Answer.MAYBE
     if answer is Answer.NO:
         wanted = " or ".join(_SPOKEN.get(kind, kind) for kind in sorted(parameter.kinds))
         raise _type_error(
@@ -314,6 +316,14 @@ def _fits(operator: str, index: int, parameter: Parameter, value: Any, *, by_nam
             f"not {describe(value)}"
         )
     return answer
+
+
+@cache
+def _accepted(kinds: frozenset[str]) -> frozenset[str]:
+    """The kinds that a parameter accepts where dims may be called by their names."""
+    if "dims" in kinds:
+        return kinds | {"names", "name", "dim"}
+    return kinds | {"name"} if "dim" in kinds else kinds
 
 
 _SPOKEN: Final = {

@@ -27,6 +27,10 @@ Address: TypeAlias = Hashable
 Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
 
 
+# Parts of a provenance that no key stands in.
+_WORDS: Final = frozenset({str, int, bool, type(None)})
+
+
 class Key:
     """The identity of an opaque value: how it was made, and from which other values.
 
@@ -39,9 +43,14 @@ class Key:
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
-        inner = [key for part in provenance.parts() for key in _keys(part)]
-        self.foreign: bool = isinstance(provenance, Version) or any(key.foreign for key in inner)
-        self.failed: bool = isinstance(provenance, Failed) or any(key.failed for key in inner)
+        foreign, failed = isinstance(provenance, Version), isinstance(provenance, Failed)
+        for part in provenance.parts():
+            if part.__class__ not in _WORDS:
+                for key in _keys(part):
+                    foreign = foreign or key.foreign
+                    failed = failed or key.failed
+        self.foreign: bool = foreign
+        self.failed: bool = failed
         self._hash = hash(provenance)
 
     def __eq__(self, other: object) -> bool:
@@ -79,7 +88,11 @@ def is_foreign(part: object) -> bool:
 
 def has_failed(part: object) -> bool:
     """Whether a value, or the identity of one, depends on the result of an operator that failed."""
-    return any(key.failed for key in _keys(part))
+    if isinstance(part, Opaque):
+        return part.key.failed
+    if isinstance(part, _MADE):
+        return any(key.failed for key in _keys(part))
+    return False
 
 
 class Opaque:
@@ -487,3 +500,6 @@ Value: TypeAlias = (
 
 Mutable = TensorValue | ListValue | DictValue
 Operand: TypeAlias = tuple[Node, Value]
+
+# What has keys in it, beside an opaque value.
+_MADE: Final = (Key, tuple, TupleValue, Repeated, OpaqueTensor)

@@ -96,6 +96,7 @@ class Listeners:
         self._on_apply = [
             one.on_apply for one in self.every if type(one).on_apply is not Listener.on_apply
         ]
+        self.follow_results = bool(self._on_apply)
         self._on_name = [
             one.on_name for one in self.every if type(one).on_name is not Listener.on_name
         ]

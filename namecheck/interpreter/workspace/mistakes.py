@@ -24,6 +24,8 @@ def told_once(interpreter: Interpreter) -> Iterator[Finding]:
 
     Findings about names come before those about sizes.
     """
+    if not interpreter.findings.entries:
+        return
     sources = {source.filename: source for source in interpreter.context.files.sources.values()}
     by_statement: dict[Statement, dict[Key, frozenset[str]]] = {}
     for key, finding in sorted(interpreter.findings.entries.items(), key=_vagueness):

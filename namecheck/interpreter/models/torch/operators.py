@@ -104,8 +104,9 @@ class TorchOperators:
         row_key = operators.key_of(operator)
         interpreter.listeners.called(row_key, keyword_values, node)
         every = (*args, *keyword_values.values())
-        if any(_has_failed(value, store) for value in every):
-            return self._nothing(operator, args, keyword_values, node, store)
+        for value in every:
+            if _has_failed(value, store):
+                return self._nothing(operator, args, keyword_values, node, store)
         follow = interpreter.torch_devices.with_module_device
         lowered = [follow(arg, self.lower(arg, store), store, frame) for arg in args]
         lowered_keywords = {
@@ -153,6 +154,8 @@ class TorchOperators:
         if isinstance(result, TensorValue):
             result = self._placed(result, answer, operator, every, store)
         result = self._same(result, answer, args, keyword_values, store)
+        if not interpreter.listeners.follow_results:
+            return result
         row = operators.row_of(row_key, interpreter.context.rows)
         applied = Applied(
             row_key,
@@ -262,9 +265,11 @@ class TorchOperators:
         if answer.may_be_input and tensor is not None:
             source = self.promote(tensor, store) if isinstance(tensor, Opaque) else tensor
             if _may_be_one(joins.held(source, store).tensor, tensor_value.initial.tensor):
-                return replace(tensor_value, address=Picked((source,), number, number))
+                address = Picked((source,), number, number)
+                return TensorValue(address, tensor_value.initial, tensor_value.tags)
         elif self.has(operator, "a"):
-            return replace(tensor_value, address=AttributeTensor(number))
+            address_ = AttributeTensor(number)
+            return TensorValue(address_, tensor_value.initial, tensor_value.tags)
         return tensor_value
 
     def _infer(
