@@ -94,8 +94,12 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
 
     from namecheck.cli import verbs
 
+    def layout(prog: str) -> argparse.HelpFormatter:
+        return argparse.HelpFormatter(prog, width=_columns() - 2)
+
     parser = argparse.ArgumentParser(
         prog="namecheck",
+        formatter_class=layout,
         description="Dimension names for PyTorch tensors, checked before anything runs.",
         epilog="Exit status: 0 clean, 1 something found, 2 wrong usage or an internal error.",
     )
@@ -106,7 +110,20 @@ def _parser(verb_names: Iterable[str]) -> argparse.ArgumentParser:
     for name in verb_names:
         verb = verbs.load(name)
         description = f"{verb.help[0].upper()}{verb.help[1:]}."
-        verb_parser = subparsers.add_parser(name, help=verb.help, description=description)
+        verb_parser = subparsers.add_parser(
+            name, help=verb.help, description=description, formatter_class=layout
+        )
         verb_parser.set_defaults(verb=verb, parser=verb_parser)
         verb.add_arguments(verb_parser)
     return parser
+
+
+def _columns() -> int:
+    """The width of the terminal; argparse asks `shutil` for it, which loads all compressions."""
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        try:
+            return os.get_terminal_size(1).columns
+        except OSError:
+            return 80

@@ -72,10 +72,12 @@ def refusal(word: str) -> Contradiction | None:
     if not word:
         return _refused("Device string must not be empty", None)
     match = re.fullmatch(_FORM, word)
+    if match is not None and match[1] in _KNOWN:
+        return None
     near = nearest(word)
     if match is None:
         return _refused(f"Invalid device string: '{word}'", near)
-    if match[1] in _KNOWN or near is None:
+    if near is None:
         return None
     return _refused(
         f"Expected one of {TYPES} device type at start of device string: {match[1]}", near

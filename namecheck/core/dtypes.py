@@ -222,12 +222,14 @@ _SLIPS: Final = frozenset(
 @cache
 def _is_meant_for_one(word: str) -> bool:
     """Whether a word is a misspelling of a dtype: ``float23``, ``flaot32``, ``dobule``."""
+    if word in _SLIPS or re.fullmatch(_LOOKS, word):
+        return True
+    wide = re.fullmatch(_WIDE, word)
+    if wide is None:
+        return False
     import difflib
 
-    wide = re.fullmatch(_WIDE, word)
-    return bool(word in _SLIPS or re.fullmatch(_LOOKS, word)) or (
-        wide is not None and bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
-    )
+    return bool(difflib.get_close_matches(wide["word"], _STEMS, 1, 0.75))
 
 
 def misspelt(word: str, message: str, error: str = "TypeError") -> Contradiction:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from fractions import Fraction
 from math import gcd
 
 from namecheck.core.dataclasses import dataclass
@@ -18,22 +17,31 @@ from namecheck.core.sizes import Expression, Known, Quotient, divided, symbol, s
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A number times powers of symbols, and of sums without a common factor."""
+    """A fraction in lowest terms times powers of symbols, and of sums without a common factor."""
 
-    number: Fraction
+    numerator: int
+    denominator: int = 1
     powers: tuple[tuple[str | Expression, int], ...] = ()
 
     def __mul__(self, multiplier: Ratio) -> Ratio:
-        return _product(self.number * multiplier.number, [*self.powers, *multiplier.powers])
+        return _product(
+            self.numerator * multiplier.numerator,
+            self.denominator * multiplier.denominator,
+            [*self.powers, *multiplier.powers],
+        )
 
     def __truediv__(self, divisor: Ratio) -> Ratio:
         inverse = [(base, -power) for base, power in divisor.powers]
-        return _product(self.number / divisor.number, [*self.powers, *inverse])
+        return _product(
+            self.numerator * divisor.denominator,
+            self.denominator * divisor.numerator,
+            [*self.powers, *inverse],
+        )
 
     @property
     def is_whole(self) -> bool:
         """Whether it is an integer times positive powers."""
-        return self.number.denominator == 1 and all(power > 0 for _, power in self.powers)
+        return self.denominator == 1 and all(power > 0 for _, power in self.powers)
 
     def power(self, base: str) -> int:
         """The power of a symbol, counting each sum that contains it as one."""
@@ -48,44 +56,48 @@ class Ratio:
     @property
     def size(self) -> Size:
         """The ratio as a size; a division is a quotient."""
-        upper = _size(self.number.numerator, [(b, power) for b, power in self.powers if power > 0])
-        lower = _size(
-            self.number.denominator, [(b, -power) for b, power in self.powers if power < 0]
-        )
+        upper = _size(self.numerator, [(b, power) for b, power in self.powers if power > 0])
+        lower = _size(self.denominator, [(b, -power) for b, power in self.powers if power < 0])
         return UNKNOWN if lower == 0 else divided(upper, lower)
 
 
-ONE = Ratio(Fraction(1))
+ONE = Ratio(1)
 
 
 def ratio(size: Known) -> Ratio:
     """A size as a ratio, with the common factor of its terms taken out."""
     if isinstance(size, int):
-        return Ratio(Fraction(size))
+        return Ratio(size)
     number = gcd(*(coefficient for _, coefficient in size.terms))
     shared = Counter(size.terms[0][0])
     for monomial, _ in size.terms[1:]:
         shared &= Counter(monomial)
-    result = Ratio(Fraction(number))
+    result = Ratio(number)
     quotient: Known = divided(size, number)
     for atom in shared.elements():
         if isinstance(atom, Quotient):
             result = result * (ratio(atom.numerator) / ratio(atom.denominator))
             quotient = divided(quotient, Expression((((atom,), 1),)))
         else:
-            result = result * Ratio(Fraction(1), ((atom, 1),))
+            result = result * Ratio(1, 1, ((atom, 1),))
             quotient = divided(quotient, symbol(atom))
     if isinstance(quotient, int):
-        return result * Ratio(Fraction(quotient))
-    return result * Ratio(Fraction(1), ((quotient, 1),))
+        return result * Ratio(quotient)
+    return result * Ratio(1, 1, ((quotient, 1),))
 
 
-def _product(number: Fraction, factors: Iterable[tuple[str | Expression, int]]) -> Ratio:
+def _product(
+    numerator: int, denominator: int, factors: Iterable[tuple[str | Expression, int]]
+) -> Ratio:
+    if denominator == 0:
+        raise ZeroDivisionError
+    divisor = gcd(numerator, denominator) * (1 if denominator > 0 else -1)
     powers: dict[str | Expression, int] = {}
     for base, power in factors:
         powers[base] = powers.get(base, 0) + power
     nonzero = [(base, power) for base, power in powers.items() if power]
-    return Ratio(number, tuple(sorted(nonzero, key=str)))
+    powers_in_order = tuple(sorted(nonzero, key=str))
+    return Ratio(numerator // divisor, denominator // divisor, powers_in_order)
 
 
 def _size(number: int, factors: Iterable[tuple[str | Expression, int]]) -> Known:

@@ -17,6 +17,7 @@ n  programs full of names, with and without the rules for attributes
 o  generated projects of 1,000 to 100,000 lines: whether the cost of a line stays the same
 p  hostile programs, each under limits of time and memory
 q  lines per second and runs of function bodies in the projects under ``--project FOLDER``
+r  one file: an empty one, and one of 300 annotated lines
 
 Both sides run in turns, and the output is the median of the ratios of neighbouring runs, in
 processor time. ``--only WORD`` selects some of the programs of p. It needs an environment with
@@ -27,6 +28,7 @@ preserves.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -39,7 +41,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks import hostile, linear, plugin, projects, real_projects
+from tests.benchmarks import hostile, linear, plugin, projects, real_projects, starts
 from tests.benchmarks.processes import (
     Run,
     check,
@@ -53,6 +55,8 @@ from tests.benchmarks.programs import pair, straight_line
 
 SMALL_PROGRAMS: Final = 200
 LENGTHS: Final = (1_000, 10_000, 100_000)
+AGE: Final = 3
+"""Seconds from which on the stamp of a file is trusted."""
 
 
 def transformers(folder: Path) -> Path:
@@ -105,6 +109,13 @@ def one_edit(folder: Path, rounds: int) -> None:
     kept = [*command, "--cache-dir", str(folder / "kept")]
     report_alone("  cold", [measure([*command, "--no-cache"]) for _ in range(rounds)])
     report_alone("  warm", [measure(kept) for _ in range(rounds + 2)][2:])
+    edits = []
+    for _ in range(rounds):
+        again.write_text(f"{again.read_text()}EDITED = True\n")
+        edits.append(measure(kept))
+        time.sleep(AGE)
+        measure(kept)  # the stamp of the edited file is kept, now that it is not young any more
+    report_alone("  after an edit", edits)
 
 
 def mypy_plugin(folder: Path, rounds: int) -> None:
@@ -117,8 +128,7 @@ def mypy_plugin(folder: Path, rounds: int) -> None:
                 side.forget()
                 cold[side.name].append(measure(side.command(path)))
         report(f"(k) mypy, cold, {title}", cold["with"], "without", cold["without"])
-        # Stamps of files are trusted when they are some seconds old.
-        time.sleep(3)
+        time.sleep(AGE)
         warm = in_turns(ours.command(path), theirs.command(path), rounds * 4)
         report(f"(k) mypy, warm, {title}", warm[0], "without", warm[1])
 
@@ -148,15 +158,6 @@ def small_programs(folder: Path, rounds: int) -> None:
     theirs_command = [str(other / "bin" / "tsf"), "check", str(twins)]
     ours, theirs = in_turns(check(named), theirs_command, rounds)
     report(f"(b) {SMALL_PROGRAMS} programs full of names", ours, "torchshapeflow", theirs)
-
-
-def start_up(folder: Path, rounds: int) -> None:
-    """c: the shortest run of the command."""
-    empty = [sys.executable, "-c", "pass"]
-    ours, theirs = in_turns([tool("namecheck"), "--version"], empty, rounds * 4)
-    report("(c) start-up", ours, "python -c pass", theirs)
-    more = [a.seconds - b.seconds for a, b in zip(ours, theirs, strict=True)]
-    print(f"  difference      {statistics.median(more) * 1000:8.0f} ms")
 
 
 def line_cost(folder: Path, rounds: int) -> None:
@@ -199,7 +200,7 @@ def with_torch(name: str, rounds: int, folder: Path | None = None) -> None:
 BENCHMARKS: Final[dict[str, Callable[[Path, int], None]]] = {
     "a": large_tree,
     "b": small_programs,
-    "c": start_up,
+    "c": starts.version,
     "d": line_cost,
     "e": lambda folder, rounds: with_torch("small operators", rounds),
     "f": lambda folder, rounds: with_torch("transformer block", rounds),
@@ -234,9 +235,12 @@ def main() -> None:
         **BENCHMARKS,
         "p": lambda folder, rounds: hostile.run(folder, options.only),
         "q": lambda folder, rounds: real_projects.run(options.project or []),
+        "r": starts.one_file,
     }
     if unknown := set(options.which) - set(benchmarks):
         parser.error(f"there is no benchmark {min(unknown)!r}")
+    # An installed package has compiled modules, and so has every side here.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     folder: Path = options.keep or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     try:

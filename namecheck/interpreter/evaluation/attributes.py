@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import string
 from collections.abc import Hashable, Mapping
-from types import ModuleType
+from importlib import import_module
 from typing import Final
 
 from namecheck import operators
@@ -51,11 +49,11 @@ _OF_OBJECTS: Final = frozenset(
 )
 # Modules whose constants are the same everywhere, with the Python module that has their numbers and
 # texts: ``torch.inf``, ``numpy.pi``.
-_MODULES: Final[Mapping[str, ModuleType]] = {
-    "string": string,
-    "math": math,
-    "torch": math,
-    "numpy": math,
+_MODULES: Final[Mapping[str, str]] = {
+    "string": "string",
+    "math": "math",
+    "torch": "math",
+    "numpy": "math",
 }
 
 
@@ -185,7 +183,8 @@ class Attributes:
             return Opaque(Version(path))
         if path == "typing.TYPE_CHECKING":
             return FALSE
-        plain = getattr(_MODULES.get(external.path), name, None)
+        home = _MODULES.get(external.path)
+        plain = None if home is None else getattr(import_module(home), name, None)
         return Const(plain) if isinstance(plain, (str, float)) else External(path)
 
     def _of_instance(
