@@ -106,7 +106,7 @@ def read(columns: Row, place: int, overload: Overload) -> Effects:
     of_layout = layout.read(
         columns.layout, columns.refuses, overload.tensors, formats=overload.formats
     )
-    parameters = {*of_dtype.parameters, *of_device.parameters, *of_layout.counted}
+    parameters = {*of_dtype.parameters, *of_device.walked, *of_layout.counted}
     return Effects(
         of_dtype,
         of_device,

@@ -25,6 +25,9 @@ from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.operands import Operands
 from namecheck.effects.words import ParameterNames, WordError, check_parameters, read_word
 
+# The parameters whose device a new tensor takes.
+_MODELS: Final = ("input", "data")
+
 WORDS: Final = ("alike", "cast", "cpu", "cuda", "each", "first", "host", "index", "last")
 
 
@@ -45,6 +48,11 @@ class DeviceEffect:
     makes: bool
     layer: bool
     switches: tuple[str, ...] = ()
+
+    @property
+    def walked(self) -> tuple[str, ...]:
+        """The parameters whose operands count."""
+        return (*self.parameters, *_MODELS) if self.makes else self.parameters
 
 
 def read(
@@ -102,7 +110,7 @@ def of_result(
         _check_index(tensors)
     elif word == "cast":
         return _of_class(arguments.get("dtype"), tensors)
-    if asked is None and effect.makes and word != "cuda" and not _is_modelled(arguments):
+    if asked is None and effect.makes and word != "cuda" and not _is_modelled(call_operands):
         return UNKNOWN if tensors else defaults.device
     return _device(word, tensors, asked, effect.broadcasts)
 
@@ -120,9 +128,9 @@ def _has_parameters(effect: DeviceEffect, arguments: Mapping[str, Any]) -> bool:
     return not effect.switches or any(arguments.get(name) is True for name in effect.switches)
 
 
-def _is_modelled(arguments: Mapping[str, Any]) -> bool:
+def _is_modelled(call_operands: Operands) -> bool:
     """Whether an argument is a tensor whose device the new tensor takes."""
-    return any(isinstance(arguments.get(name), Tensor) for name in ("input", "data"))
+    return any(isinstance(call_operands.single.get(name), Tensor) for name in _MODELS)
 
 
 def _no_cuda() -> Contradiction:

@@ -68,7 +68,7 @@ def of_result(
     if not memory_effect.word:
         return UNKNOWN
     for name in memory_effect.tensors:
-        if _is_sparse(call_operands.arguments.get(name)):
+        if _is_sparse(call_operands.single.get(name)):
             return UNKNOWN
     memories: Memory | list[Memory] = WORDS[memory_effect.word](
         answer, memory_effect, call_operands
@@ -166,8 +166,8 @@ def _tensors(call_operands: Operands, parameters: ParameterNames) -> list[Tensor
 
 
 def _operand(memory_effect: MemoryEffect, call_operands: Operands) -> Any:
-    """The first operand, None where there is none."""
-    return call_operands.arguments.get(memory_effect.tensors[0]) if memory_effect.tensors else None
+    """The first operand, None where there is none, or a list of several."""
+    return call_operands.single.get(memory_effect.tensors[0]) if memory_effect.tensors else None
 
 
 def _first(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Memory:
@@ -186,12 +186,12 @@ def _same(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> 
 
 def _stretched(answer: Any, memory_effect: MemoryEffect, call_operands: Operands) -> Any:
     """Each tensor expanded to the sizes of the result, without a copy (torch.Tensor.expand)."""
-    value = _operand(memory_effect, call_operands)
     if isinstance(answer, Tensor):
-        return _at_sizes_of(answer, value)
-    if not isinstance(value, (tuple, list)) or not isinstance(answer, (tuple, list)):
+        return _at_sizes_of(answer, _operand(memory_effect, call_operands))
+    leaves = call_operands.leaves[memory_effect.tensors[0]] if memory_effect.tensors else ()
+    if not isinstance(answer, (tuple, list)) or len(leaves) != len(answer):
         return UNKNOWN
-    return list(map(_at_sizes_of, answer, value)) if len(value) == len(answer) else UNKNOWN
+    return list(map(_at_sizes_of, answer, leaves))
 
 
 def _strided(
@@ -308,20 +308,20 @@ def _convolved(answer: Any, memory_effect: MemoryEffect, call_operands: Operands
 
     For doubles the first depends on the machine. Weights with a single channel are both.
     """
-    tensor = call_operands.arguments.get("input")
+    tensor = call_operands.single.get("input")
     if not isinstance(tensor, Tensor) or tensor.dims.rank != len(memory_order.CHANNELS_LAST):
         return UNKNOWN
     suggested = _suggested(answer, memory_effect, call_operands)
-    weights = _of_weights(call_operands.arguments)
+    weights = _of_weights(call_operands)
     if memory_order.CHANNELS_LAST in (suggested, weights):
         narrow = tensor.dtype in ("float32", "float16", "bfloat16")
         return memory_order.CHANNELS_LAST if narrow else UNKNOWN
     return suggested if weights == CONTIGUOUS else UNKNOWN
 
 
-def _of_weights(arguments: Arguments) -> Memory:
+def _of_weights(call_operands: Operands) -> Memory:
     """The order of the weights of a convolution, or of its layer."""
-    weight = arguments.get("weight")
+    weight, arguments = call_operands.single.get("weight"), call_operands.arguments
     if isinstance(weight, Tensor):
         return weight.memory if _is_plain(weight) else UNKNOWN
     asked = arguments.get("weight_format")

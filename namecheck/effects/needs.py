@@ -59,9 +59,8 @@ class Need:
 
     @property
     def walked(self) -> tuple[str, ...]:
-        """The parameters whose tensors are collected."""
-        other = (self.subject.other,) if self.subject.relation == "by" else ()
-        return (*self.parameters[:1], *other)
+        """The parameters whose operands count."""
+        return (*self.parameters, self.subject.other) if self.subject.other else self.parameters
 
 
 @cache
@@ -121,20 +120,20 @@ def _counts(subject: Subject, call_operands: Operands) -> bool:
     relation, arguments = subject.relation, call_operands.arguments
     if relation == "if":
         return all(condition.holds(arguments) for condition in subject.conditions)
-    first, other = arguments.get(subject.parameters[0]), arguments.get(subject.other)
+    if relation == "with":
+        return arguments.get(subject.other) is not None
+    first, *_, last = (subject.parameters[0], *subject.parameters)
+    single, other = call_operands.single, call_operands.single.get(subject.other)
     if relation == "by":
         if isinstance(other, str):
-            return _contracts(other, first)
-        return _picks(
-            call_operands.tensors((subject.other,)), arguments.get(subject.parameters[-1])
-        )
-    if relation == "with":
-        return other is not None
-    if not isinstance(first, Tensor) or not isinstance(other, Tensor):
+            return _contracts(other, call_operands.leaves[first])
+        return _picks(call_operands.tensors((subject.other,)), single.get(last))
+    operand = single.get(first)
+    if not isinstance(operand, Tensor) or not isinstance(other, Tensor):
         return False
-    if first.dims.rank is None or other.dims.rank is None:
+    if operand.dims.rank is None or other.dims.rank is None:
         return False
-    return first.dims.rank == other.dims.rank - (relation == "below")
+    return operand.dims.rank == other.dims.rank - (relation == "below")
 
 
 def _picks(indices: list[Tensor], picked: Any) -> bool:
@@ -143,11 +142,11 @@ def _picks(indices: list[Tensor], picked: Any) -> bool:
     return several and any(tensor.dims.min_rank for tensor in indices)
 
 
-def _contracts(equation: str, matrices: Any) -> bool:
+def _contracts(equation: str, matrices: tuple[Any, ...]) -> bool:
     """Whether an equation multiplies matrices: torch does not sum over dims of size 1."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if len(terms) != 2 or not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
+    if len(terms) != 2 or len(matrices) != 2:
         return False
     for letter in set(terms[0]) & set(terms[1]) - set(output) - {"."}:
         if not any(
@@ -171,7 +170,7 @@ def _pair(need: Need, call_operands: Operands) -> tuple[Any, Any]:
     """The two tensors that must be alike; for several in one argument the first that differ."""
     if len(need.parameters) > 1:
         one, other = need.parameters[:2]
-        return _argument(one, call_operands.arguments), _argument(other, call_operands.arguments)
+        return _operand(one, call_operands), _operand(other, call_operands)
     first, *further = call_operands.tensors(need.parameters) or (None,)
     for tensor in further:
         if first is not None and not dtypes.may_be_one(first.dtype, tensor.dtype):
@@ -179,9 +178,9 @@ def _pair(need: Need, call_operands: Operands) -> tuple[Any, Any]:
     return None, None
 
 
-def _argument(parameter: str, arguments: Mapping[str, Any]) -> Any:
-    """An argument; ``dtype`` means the parameters of a layer, which have some floating dtype."""
-    argument = arguments.get(parameter)
+def _operand(parameter: str, call_operands: Operands) -> Any:
+    """An operand; ``dtype`` means the parameters of a layer, which have some floating dtype."""
+    argument = call_operands.single.get(parameter)
     if parameter != "dtype":
         return argument
     if isinstance(argument, Constant) and argument.name in KINDS:
@@ -228,11 +227,11 @@ def _check_mixed(need: Need, call_operands: Operands, defaults: Defaults) -> Non
     raise mismatch("mixed dtype (CPU): expect parameter to have scalar type of Float")
 
 
-def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _combinations(need: Need, call_operands: Operands) -> list[tuple[str, ...]]:
     """The dtypes that the tensors of a relation may have; empty where one is unknown."""
     combinations: list[tuple[str, ...]] = [()]
     for parameter in need.parameters:
-        tensor = arguments.get(parameter)
+        tensor = call_operands.single.get(parameter)
         possible = dtypes.possible(tensor.dtype) if isinstance(tensor, Tensor) else ()
         plain = [dtype for dtype in possible if not KINDS[dtype].shell]
         combinations = [(*earlier, dtype) for earlier in combinations for dtype in plain]
@@ -241,21 +240,21 @@ def _combinations(need: Need, arguments: Mapping[str, Any]) -> list[tuple[str, .
 
 def _check_some(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse tensors if certainly none of them has one of some dtypes."""
-    combinations = _combinations(need, call_operands.arguments)
+    combinations = _combinations(need, call_operands)
     if combinations and not any(need.allowed.intersection(each) for each in combinations):
         raise _refused(need.message, reduce(promote, combinations[0]))
 
 
 def _check_subtracted(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse bools where torch subtracts."""
-    bools = [_is_bool(_argument(name, call_operands.arguments)) for name in need.parameters]
+    bools = [_is_bool(_operand(name, call_operands)) for name in need.parameters]
     if any(bools):
         raise subtraction_of_bools(both=all(bools))
 
 
 def _check_negated(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse bools where torch negates."""
-    if _is_bool(call_operands.arguments.get(need.parameters[0])):
+    if _is_bool(call_operands.single.get(need.parameters[0])):
         raise negation_of_bools()
 
 
@@ -265,14 +264,14 @@ def _is_bool(argument: Any) -> bool:
 
 def _check_averaged(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse integers where torch takes the mean of a result computed from the tensors."""
-    combinations = _combinations(need, call_operands.arguments)
+    combinations = _combinations(need, call_operands)
     if combinations and all(INTEGRALS.issuperset(each) for each in combinations):
         raise mean_of_integers(reduce(promote, combinations[0]))
 
 
 def _check_taken(need: Need, call_operands: Operands, defaults: Defaults) -> None:
     """Refuse a first tensor whose dtype cannot hold the result computed from it and the others."""
-    combinations = _combinations(need, call_operands.arguments)
+    combinations = _combinations(need, call_operands)
     wrong = [each for each in combinations if not can_cast(reduce(promote, each), each[0])]
     if combinations and len(wrong) == len(combinations):
         common = reduce(promote, wrong[0])

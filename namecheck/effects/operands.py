@@ -12,14 +12,19 @@ from namecheck.effects.words import ParameterNames
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The arguments of a call, and for each parameter the items of its argument, lists flattened.
+    """The operands of a call: the arguments of the parameters that the columns of its row mention.
 
-    `leaves` has the parameters that the columns of the row mention: tensors, `Many`, numbers,
-    UNKNOWN and other arguments; nothing for None.
+    `leaves` has for each parameter the items of its argument, lists flattened: tensors, `Many`,
+    numbers, UNKNOWN and others; nothing for None. `single` has each argument that is not a list.
     """
 
+    # The whole bound call. It is read for what is no operand: a setting, whose value counts
+    # (``dtype=``, ``memory_format=``, the equation of einsum, whether an argument is passed at
+    # all), and what counts with its nesting (an index, the lists that `torch.tensor` takes, the
+    # call that a rule is asked once more).
     arguments: Mapping[str, Any]
     leaves: Mapping[str, tuple[Any, ...]]
+    single: Mapping[str, Any]
 
     def tensors(self, parameters: ParameterNames) -> list[Tensor]:
         """The tensors in some arguments, in order; for `Many` the one that represents each."""
@@ -36,6 +41,7 @@ class Operands:
 def walk(arguments: Mapping[str, Any], parameters: ParameterNames) -> Operands:
     """The operands among bound arguments, of these parameters."""
     leaves: dict[str, tuple[Any, ...]] = {}
+    single: dict[str, Any] = {}
     for parameter in parameters:
         argument = arguments.get(parameter)
         if argument is None:
@@ -44,7 +50,8 @@ def walk(arguments: Mapping[str, Any], parameters: ParameterNames) -> Operands:
             leaves[parameter] = tuple(_leaves(argument))
         else:
             leaves[parameter] = (argument,)
-    return Operands(arguments, leaves)
+            single[parameter] = argument
+    return Operands(arguments, leaves, single)
 
 
 def _leaves(nested: Iterable[Any]) -> Iterator[Any]:

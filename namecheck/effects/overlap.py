@@ -38,7 +38,7 @@ def check(answer: Any, target: Any) -> None:
 def assigned(answer: Any, memory_effect: object, call_operands: Operands) -> Unknown:
     """The view that ``x[index] = value`` writes to, unless the index takes elements one by one."""
     arguments = call_operands.arguments
-    tensor, index = arguments.get("input"), arguments.get("index")
+    tensor, index = call_operands.single.get("input"), arguments.get("index")
     if not isinstance(tensor, Tensor) or not _overlaps(tensor):
         return UNKNOWN
     parts = index if isinstance(index, tuple) else (index,)

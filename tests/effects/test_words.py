@@ -216,3 +216,5 @@ def test_the_operands_of_a_call_are_walked_through_lists() -> None:
         "bias": (),
     }
     assert call.tensors(("tensors", "input")) == [one, other]
+    assert call.single == {"input": UNKNOWN}
+    assert operands.walk({"data": [one]}, ("data",)).single == {}
