@@ -2,9 +2,10 @@
 
 `dataclasses.dataclass` writes and compiles the text of five methods for each frozen class, half a
 millisecond in all; for the hundred and sixty classes of an analysis that was a quarter of the start
-of ``namecheck check``. Here a method is compiled when it is first called. To mypy, and to who reads
-a class, these are the standard ones; only the options and the field arguments that the package uses
-are here. `dataclasses.fields`, `astuple` and `replace` of the standard library take the classes.
+of ``namecheck check``. Here a method is compiled when it is first called. For mypy, and for a
+reader of a class, these are the standard ones; only the options and the field arguments that the
+package uses exist here. `dataclasses.fields`, `astuple` and `replace` of the standard library
+accept the classes.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class _Field:
 
 
 class _Declaration:
-    """What a class declares: its fields with those of its bases, and the texts of its methods.
+    """The declaration of a class: its fields with those of its bases, the texts of its methods.
 
     It stands in the class under the name where the standard library keeps the fields, and answers
     with these.
@@ -74,7 +75,7 @@ class _Declaration:
         return self._standard
 
     def method(self, name: str, write: Callable[[_Declaration], str]) -> Callable[..., Any]:
-        """A method that is compiled when it is first called, and takes its own place then."""
+        """A method that is compiled when it is first called, and then replaces itself."""
 
         def first_call(self_: object, *args: Any, **kwargs: Any) -> Any:
             compiled = self._compiled(name, write(self))
@@ -160,7 +161,7 @@ def _is_implied(cls: type) -> bool:
 
 
 def _additions(declaration: _Declaration, eq: bool, order: bool) -> Iterator[tuple[str, object]]:
-    """What a class has by being a dataclass, where it does not define that itself."""
+    """The attributes that a dataclass adds to a class, unless the class defines them itself."""
     yield "__init__", declaration.method("__init__", _init_text)
     yield "__repr__", declaration.method("__repr__", _repr_text)
     yield "__match_args__", tuple(declaration.fields)

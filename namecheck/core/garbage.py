@@ -1,4 +1,4 @@
-"""How often Python looks for circles among dead objects while an analysis runs."""
+"""How often Python's garbage collector runs during an analysis."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-# How many objects are made before the garbage collector looks at them; Python's own is 700.
+# How many objects are made before the garbage collector runs; Python's default is 700.
 _OBJECTS: Final = 50_000
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Let the garbage collector run seldom: hardly anything that an analysis drops is a circle."""
+    """Run the garbage collector rarely: an analysis makes few reference cycles."""
     usual = gc.get_threshold()
     if 0 < usual[0] < _OBJECTS:
         gc.set_threshold(_OBJECTS, *usual[1:])

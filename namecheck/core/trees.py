@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-# The fields that hold no node, in whatever node they stand, or none that anybody looks for: the
-# context of a name, and the operator of an expression.
+# The fields without nodes, in every kind of node, or with nodes that nobody needs: the context of
+# a name, and the operator of an expression.
 _PLAIN: Final = frozenset(
     [
         "ctx",
@@ -31,7 +31,7 @@ _PLAIN: Final = frozenset(
         "kwd_attrs",
     ]
 )
-# These hold a node in some kinds of nodes; in the kinds given here, words or a constant.
+# These contain a node in some kinds of nodes; in the listed kinds, words or a constant.
 _WORDS: Final = {
     "name": [
         "FunctionDef",
@@ -51,7 +51,7 @@ _WORDS: Final = {
 
 
 def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that hold nodes."""
+    """The fields of a kind of node that contain nodes."""
     return tuple(
         name
         for name in kind._fields
@@ -64,12 +64,12 @@ _FIELDS: Final = {
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
-# What has lists of nodes in which None may stand: ``{**more}``, a parameter without a default.
+# The kinds whose lists of nodes may contain None: ``{**more}``, a parameter without a default.
 _GAPPED: Final = frozenset({ast.Dict, ast.arguments})
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below a node, in order, without its context and its operators."""
+    """The child nodes of a node, in order, without its context and its operators."""
     nodes_below: list[ast.AST] = []
     add_children(node, nodes_below)
     return nodes_below
@@ -84,7 +84,7 @@ def nodes(root: ast.AST) -> list[ast.AST]:
 
 
 def add_children(node: ast.AST, added: list[ast.AST]) -> None:
-    """Append the nodes right below a node to a list."""
+    """Append the child nodes of a node to a list."""
     kind = node.__class__
     for name in _FIELDS[kind]:
         value = getattr(node, name, None)

@@ -59,17 +59,16 @@ class Gathering:
             findings = [*origins]
             if comments is not None and comments.suppressions:
                 findings = suppress(comments, findings, selected)
-            # What is said of the comments of a file comes from its own analysis.
+            # Findings about the comments of a file come from its own analysis.
             own = location if location in self._paths else candidates[0][0]
             for finding in sorted(findings, key=lambda finding: (finding.span, finding.code)):
                 if analysed is None or origins.get(finding, own) in analysed:
                     yield self._relative(finding)
 
     def shared(self) -> set[str]:
-        """The files of which the findings depend on the analyses of further files.
+        """The files whose findings depend on the analyses of further files.
 
-        These are the files with findings of other files, and those with comments that suppress
-        nothing as yet.
+        These are the files with findings of other files, and those with unused suppressions so far.
         """
         files = {
             location

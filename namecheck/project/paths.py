@@ -1,7 +1,7 @@
 """Paths relative to a folder, as they are kept in a cache that may be restored elsewhere.
 
-They have slashes on every system. A path on another drive, of which there is no relative form, is
-kept as it is.
+They have slashes on every system. A path on another drive has no relative form and is kept
+unchanged.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def outcome_of(text: str, location: str, locations: Sequence[str], extents: Exte
 
 
 class _Reading:
-    """Reads what has places in it: each must be in one of the files, and within its lines."""
+    """Reads records with places: each must be in one of the files, and within its lines."""
 
     def __init__(self, locations: Sequence[str], extents: Extents) -> None:
         self._locations = locations
@@ -275,7 +275,7 @@ def _words(record: Any) -> tuple[str, ...] | None:
 
 
 def _message(value: Any) -> str:
-    """A text that is shown: nothing in it steers a terminal."""
+    """A text for display, without control characters of a terminal."""
     text = _string(value)
     if not all(line.isprintable() for line in text.split("\n")):
         raise ValueError(text)

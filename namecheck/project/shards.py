@@ -21,7 +21,7 @@ from namecheck.project.reach import depending
 from namecheck.project.tasks import Entry, Task
 
 _WORD: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
-# To look for a file and read it costs about what this many bytes cost.
+# Finding and reading a file costs as much as checking this many bytes.
 _EACH: Final = 1_000
 
 
@@ -34,7 +34,7 @@ class Shard:
 
     @classmethod
     def of(cls, word: str) -> Shard:
-        """The shard that a word like ``2/3`` means; raises ValueError."""
+        """Parse a shard such as ``2/3``; raises ValueError."""
         match = _WORD.fullmatch(word)
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             raise ValueError(f"a shard is I/N with I from 1 to N, such as 2/3, not {word!r}")

@@ -1,4 +1,4 @@
-"""Hostile programs: what holds itself, unbounded sizes and dims, libraries taken to extremes."""
+"""Hostile programs: self-containing values, unbounded sizes and dims, extreme library calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that double in each line: what they are is told in general, and the limits are counted."""
+"""Values that double in each line are only summarised, and the limits are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reached(source: str) -> dict[str, int]:
 
 
 def last(source: str, variable: str) -> Value | None:
-    """What a variable holds at the end."""
+    """The value of a variable at the end."""
     return analysis.run(parsed(source)).variable(variable)
 
 

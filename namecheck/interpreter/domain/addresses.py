@@ -1,4 +1,4 @@
-"""The addresses of what the program did not make itself; of what it makes they are numbers."""
+"""The addresses of objects that the program did not make; those that it makes have numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class OpaqueTensor:
 
 @dataclass(frozen=True, slots=True)
 class ParameterTensor:
-    """A tensor that unknown code gives for a parameter."""
+    """A tensor that unknown code passes for a parameter."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeTensor:
-    """A tensor that is read of another: it may be one that was read before."""
+    """A tensor that is read from another one: it may be one that was read before."""
 
     number: int
 
@@ -45,6 +45,6 @@ class LayerTensor:
 
 @dataclass(frozen=True, slots=True)
 class Submodules:
-    """The dict of the submodules of a module."""
+    """The dict of a module's submodules."""
 
     module: Hashable

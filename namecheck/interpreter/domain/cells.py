@@ -1,4 +1,4 @@
-"""The keys of the cells of a store that are no variable, no attribute and no mutable value.
+"""The keys of store cells other than variables, attributes and mutable values.
 
 They are dataclasses and not named tuples: a named tuple is equal to every tuple of the same items,
 and a store would take it for the ``(owner, name)`` of a variable or an attribute.
@@ -14,12 +14,12 @@ from namecheck.core.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a path assumes."""
+    """An assumption of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth(Fact):
-    """Whether the value of this identity is true."""
+    """Whether the value with this identity is true."""
 
     key: Hashable
 
@@ -40,7 +40,7 @@ class CandidatesOf(Fact):
 
 @dataclass(frozen=True, slots=True)
 class TensorTest(Fact):
-    """That an opaque value is a tensor, by its key."""
+    """Whether an opaque value is a tensor, by its key."""
 
     key: Hashable
 
@@ -54,7 +54,7 @@ class RankOf(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ForeignVersion(Fact):
-    """That only another version of a library takes this path."""
+    """Whether only another version of a library takes this path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +71,21 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ModuleImport:
-    """That a file of the program was imported under this name."""
+    """Whether a file of the program was imported under this name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratorItems:
-    """What the generator of an environment still may give."""
+    """The items that the generator of an environment may still yield."""
 
     environment: int
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedItems:
-    """What the generator of an environment has given so far."""
+    """The items that the generator of an environment has yielded so far."""
 
     environment: int
 
@@ -106,7 +106,7 @@ class ExitKind:
 
 @dataclass(frozen=True, slots=True)
 class ExitValue:
-    """What a path that left a ``with`` block early returns."""
+    """The return value of a path that left a ``with`` block early."""
 
     number: int
 
@@ -120,7 +120,7 @@ class TorchState:
 
 @dataclass(frozen=True, slots=True)
 class ModuleAttribute:
-    """The device, dtype or format of what a module holds, by its address."""
+    """The device, dtype or format of a module's tensors, by its address."""
 
     attribute: str
     address: Hashable

@@ -1,7 +1,7 @@
-"""How large a value may become before it is no longer followed part by part.
+"""The size up to which a value is followed part by part.
 
-A program may double a list or a string in each line; what it is then is told only in general. The
-ledger counts each limit that is reached.
+A program may double a list or a string in each line; beyond a limit the value is only summarised.
+The ledger counts each limit that is reached.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def is_long(text_length: int, store: Store) -> bool:
 
 
 def chained(sequences: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value, ...] | Repeated:
-    """Known items one after the other; what each of them is where they are very many.
+    """Known items concatenated; where they are very many, a cover for each of them.
 
-    A single part is what the program itself writes out, and stays whatever its length.
+    A single part is a literal of the program, and is kept whatever its length.
     """
     filled = [part for part in sequences if part]
     if len(filled) == 1:
@@ -43,7 +43,7 @@ def chained(sequences: Sequence[tuple[Value, ...]], store: Store) -> tuple[Value
 
 
 def gathered(elements: Sequence[Value], store: Store) -> tuple[Value, ...] | Repeated:
-    """These items; what each of them is where they are very many."""
+    """These items; where they are very many, a cover for each of them."""
     if len(elements) <= MOST_ITEMS:
         return tuple(elements)
     store.ledger.reach("items of a sequence")
@@ -60,7 +60,7 @@ def entries(value_of_key: dict[Value, Value], rest: Value | None, store: Store) 
 
 
 def is_bushy(tuple_items: Iterable[Value], store: Store) -> bool:
-    """Whether tuples within tuples have more leaves than are worth following: 2^n for n lines."""
+    """Whether nested tuples have more leaves than are worth following: 2^n for n lines."""
     if next(itertools.islice(_leaves(tuple_items), _MOST_LEAVES, None), None) is None:
         return False
     store.ledger.reach("values in nested tuples")
@@ -68,7 +68,7 @@ def is_bushy(tuple_items: Iterable[Value], store: Store) -> bool:
 
 
 def _leaves(tuple_items: Iterable[Value]) -> Iterator[Value]:
-    """What the tuples among some values hold that is no tuple, at any depth."""
+    """The items of the tuples among some values that are no tuples, at any depth."""
     open_ = [iter(item.items) for item in tuple_items if isinstance(item, TupleValue)]
     while open_:
         item = next(open_[-1], None)

@@ -15,7 +15,7 @@ Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.Gener
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SCOPES: Final = frozenset({*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS})
-# What binds a name, or says to which scope one belongs.
+# The nodes that bind a name, or declare the scope of one.
 _BINDING: Final = frozenset(
     {
         ast.Name,
@@ -92,7 +92,7 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
 
 
 def _enter(body: Iterable[ast.AST], info: ScopeInfo) -> None:
-    """Note what these nodes bind, and what is below them in the same scope."""
+    """Record the names that these nodes and their descendants bind in the same scope."""
     stack = [*body]
     while stack:
         node = stack.pop()
@@ -104,7 +104,7 @@ def _enter(body: Iterable[ast.AST], info: ScopeInfo) -> None:
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.AST]:
-    """A statement and what is below it, without the bodies of inner scopes."""
+    """A statement and its descendants, without the bodies of inner scopes."""
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
@@ -114,7 +114,7 @@ def _own(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _enter_one(node: ast.AST, info: ScopeInfo) -> None:
-    """Note what one node binds."""
+    """Record the names that one node binds."""
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, (ast.Store, ast.Del)):
             info.local.add(node.id)

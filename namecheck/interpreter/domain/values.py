@@ -387,7 +387,7 @@ class ClassValue:
     linear: tuple[Value, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # A base of several classes stands behind all of them: the last time it is met counts. It
+        # A base of several classes comes after all of them: its last occurrence counts. It
         # is made of the orders of the bases, so that diamonds over diamonds stay cheap.
         met: dict[Value, None] = {}
         for base in self.bases:

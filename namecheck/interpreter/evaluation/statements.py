@@ -104,9 +104,9 @@ class Statements:
         return [store] if ends is None else ends
 
     def _unjudged(self, statement: ast.stmt, store: Store, frame: Frame) -> list[Store]:
-        """What becomes of a statement that exhausts the stack, where little of it is used.
+        """The paths after a statement that exhausts the stack, where little of the stack is used.
 
-        A module goes on without what the statement binds; of a function what follows is not judged.
+        A module continues without the statement's bindings; a function is not checked further.
         """
         if frame.caller is not None:
             if frame.caller.caller is not None:

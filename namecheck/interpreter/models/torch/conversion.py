@@ -59,7 +59,7 @@ def promote(opaque: Opaque, store: Store) -> TensorValue:
 
 
 class _Visits:
-    """The containers that are met while one value is lowered: a list may hold itself."""
+    """The containers visited while one value is lowered: a list may contain itself."""
 
     __slots__ = ("again", "depth", "met")
 
@@ -100,7 +100,7 @@ def lower(value: Value, store: Store, visits: _Visits | None = None) -> Any:
 def _lower_container(
     container: TupleValue | ListValue | Repeated | DictValue, store: Store, visits: _Visits
 ) -> Any:
-    """A container with what is in it."""
+    """A container with its items."""
     if visits.ends_at(container, store):
         return UNKNOWN
     visits.depth += 1

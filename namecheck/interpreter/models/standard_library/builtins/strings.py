@@ -45,7 +45,7 @@ def method(interpreter: Interpreter, literal: Const, name: str, call: Call) -> V
 
 
 def _length(name: str, text: str, lowered_args: Sequence[Any]) -> int:
-    """How long what a method makes of other strings may be at most; 0 for a part of its own."""
+    """The greatest possible length of a method's result; 0 for a part of the string itself."""
     parts = [
         item for arg in lowered_args for item in (arg if isinstance(arg, (list, tuple)) else (arg,))
     ]
