@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core.dataclasses import dataclass, replace
@@ -18,6 +18,8 @@ from namecheck.project.settings import Settings
 from namecheck.project.tasks import Entry, Outcome, Task, reason_of
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from namecheck.interpreter.workspace.analysis import Statistics
     from namecheck.project.cache import Cache
     from namecheck.project.shards import Shard
@@ -155,6 +157,7 @@ def check(
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
     shard: Shard | None = None,
+    executor: Executor | None = None,
 ) -> Result:
     """Check all files; `progress` is called with the number of checked files and of all files.
 
@@ -162,18 +165,19 @@ def check(
     the `cache` are not checked again. An `overlay`, contents of files by location that replace
     those on the disk, excludes a cache. With `counting` the tensor expressions are counted. The
     files that are read are added to `reads`. With a `shard` only its files are checked, and its
-    part of the findings is reported.
+    part of the findings is reported. An `executor` replaces the processes; its workers need no disk
+    of this machine. Raises `namecheck.project.cluster.ClusterError`.
     """
     files = ProjectFiles(overlay, reads)
     tasks = tasks_of(entries, files)
 
-    def checked(chosen: Sequence[Task]) -> list[Outcome]:
+    def checked(subset: Sequence[Task]) -> list[Outcome]:
         remembered: Sequence[Outcome | None] = (
-            [None] * len(chosen) if cache is None else cache.get(chosen)
+            [None] * len(subset) if cache is None else cache.get(subset)
         )
-        stale = [task for task, outcome in zip(chosen, remembered, strict=True) if outcome is None]
+        stale = [task for task, outcome in zip(subset, remembered, strict=True) if outcome is None]
         report_progress = progress or (lambda done, total: None)
-        fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads))
+        fresh = iter(_made(stale, report_progress, jobs, cache, counting, overlay, reads, executor))
         return [next(fresh) if outcome is None else outcome for outcome in remembered]
 
     if shard is not None:
@@ -205,7 +209,7 @@ def _part(
 
     gathering = gathered()
     statistics = gathering.statistics() if counting else None
-    unparsed = _unparsed(outcomes.values())
+    unparsed = _unparsed([*outcomes.values()])
     others = [task for task in tasks if task.entry.location not in members]
     if more := further(others, gathering.shared(), files):
         outcomes.update(zip((task.entry.location for task in more), checked(more), strict=True))
@@ -214,7 +218,7 @@ def _part(
     return Result(findings, len(own), unparsed, statistics)
 
 
-def _unparsed(outcomes: Iterable[Outcome]) -> int:
+def _unparsed(outcomes: Sequence[Outcome]) -> int:
     return sum(not outcome.parsed for outcome in outcomes)
 
 
@@ -226,13 +230,19 @@ def _made(
     counting: bool,
     overlay: Mapping[str, bytes],
     reads: Reads | None,
+    executor: Executor | None,
 ) -> Sequence[Outcome]:
     """The outcomes of files that are checked anew; they are added to the cache."""
     if not tasks:
         return ()
     from namecheck.project import workers  # with the interpreter, which is slow to import
 
-    outcomes = workers.spread(tasks, progress, jobs, counting, overlay, reads)
+    if executor is None or overlay or reads is not None:
+        outcomes = workers.spread(tasks, progress, jobs, counting, overlay, reads)
+    else:
+        from namecheck.project import remote
+
+        outcomes = remote.spread(tasks, progress, executor, jobs, counting)
     if cache is not None:
         cache.put(list(zip(tasks, outcomes, strict=True)))
     return outcomes

@@ -20,7 +20,6 @@ from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, replace
 from namecheck.project import paths, records
 from namecheck.project.contents import Contents, digest, engine
@@ -59,17 +58,6 @@ _KEPT: Final = 4
 _TRIED: Final = 8
 # Stamps of files outside this run are dropped if there are so many times more of them.
 _STRANGE_STAMPS: Final = 4
-
-# Errors from reading a record that another program may have written.
-_BROKEN: Final = (
-    KeyError,
-    ValueError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-)
 
 
 class Unusable(Exception):
@@ -119,7 +107,7 @@ class Cache:
         self._settings: dict[int, bytes] = {}
         self._runs: dict[int, tuple[bytes, dict[str, str]]] = {}
         self._files = ProjectFiles()
-        self._extents = cache(lambda location: _extents(self._files.read(location)))
+        self._extents = cache(lambda location: records.line_lengths(self._files.read(location)))
         self._usable = True
         digests: dict[str, tuple[str, bytes]] = {}
         with self._noted():
@@ -184,7 +172,7 @@ class Cache:
         if entry.refusal is None:
             key = file_digest, os.path.basename(entry.location), self._context(task)
             for row in self._candidates(key, entry.path):
-                with suppress(*_BROKEN):
+                with suppress(*records.INVALID):
                     uses = self._dependencies(entry.location, row)
                     if uses is not None:
                         return records.outcome_of(row.record, entry.location, uses, self._extents)
@@ -199,7 +187,7 @@ class Cache:
         return [*own, *islice((row for row in rows if row.place != path), _TRIED)]
 
     def _dependencies(self, location: str, stored_row: _Row) -> list[str] | None:
-        """The files that an entry depends on, if it holds for a file; raises `_BROKEN`."""
+        """The files that an entry depends on, if it holds for a file; raises `INVALID`."""
         uses = self._uses(location, stored_row) if stored_row.uses else [location]
         if uses is None or self._seal(uses, stored_row) != stored_row.seal:
             return None
@@ -226,7 +214,7 @@ class Cache:
         context, places = self._run(entries)
         key = self.contents.digest(location), os.path.basename(location), context
         for row in self._candidates(key, places.get(location, location)):
-            with suppress(*_BROKEN):
+            with suppress(*records.INVALID):
                 dependencies = self._dependencies(location, row)
                 if dependencies is not None:
                     fixes = records.fixes_of(row.record, location, self._extents)
@@ -394,15 +382,6 @@ def _write_stamps(connection: sqlite3.Connection, stamps: Sequence[tuple[str, st
     connection.executemany("INSERT OR REPLACE INTO stamps VALUES (?,?,?)", stamps)
 
 
-def _extents(data: bytes | None) -> list[int]:
-    """The lengths of the lines of a file in characters."""
-    try:
-        text = syntax.decode(data or b"", "")
-    except syntax.Refused:
-        text = (data or b"").decode("utf-8", "replace").replace("\r\n", "\n")
-    return [len(line) for line in text.split("\n")]
-
-
 def _is_module(location: str) -> bool:
     return location.endswith((".py", ".pyi")) or os.path.isdir(location)
 
@@ -443,12 +422,5 @@ def _settings(settings: Settings) -> bytes:
 
 def _dependencies_of(outcome: Outcome) -> set[str]:
     """The files that an outcome depends on, and those that its findings name."""
-    named = {
-        filename
-        for finding in outcome.findings
-        for filename in (
-            finding.filename,
-            *(place.filename for place in (*finding.marks, *finding.related)),
-        )
-    }
+    named = records.named_in(outcome)
     return named | outcome.uses.modules if outcome.uses else named

@@ -25,6 +25,7 @@ from namecheck.interpreter.workspace.analysis import (
     Workspace,
     collect,
 )
+from namecheck.project.disk import OWN, Disk
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments
@@ -50,7 +51,9 @@ class Checker:
         counting: bool = False,
         overlay: Mapping[str, bytes] = NOTHING,
         reads: Reads | None = None,
+        disk: Disk = OWN,
     ) -> None:
+        self._disk = disk
         self._counting = counting
         self._overlay = overlay
         self._reads = Reads() if reads is None else reads
@@ -58,7 +61,7 @@ class Checker:
 
     def _begin(self) -> None:
         self._recorder = Recorder() if self._counting else None
-        self._files = ProjectFiles(self._overlay, self._reads)
+        self._files = ProjectFiles(self._overlay, self._reads, self._disk)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
         self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool], Workspace] = {}
 
@@ -74,7 +77,7 @@ class Checker:
             if entry.refusal is not None:
                 return Outcome((_unreadable(location, entry.refusal),))
             changed = self._overlay.get(location)
-            data = _contents(location) if changed is None else changed
+            data = self._disk.contents(location) if changed is None else changed
         except OSError as error:
             return Outcome((_unreadable(location, reason_of(error)),))
         return self.text(data, location, entry.settings, parses, leads)
@@ -84,10 +87,10 @@ class Checker:
         self, data: bytes, location: str, settings: Settings, parses: bool, leads: bool
     ) -> Outcome:
         """Check the contents of one file."""
+        if is_silent(data, parses, leads, settings):
+            return Outcome(parsed=False)
         analysed = leads or syntax.names_something(data)
         computes = settings.checks_all and syntax.imports_torch(data)
-        if not (analysed or computes or parses or b"namecheck:" in data):
-            return Outcome(parsed=False)
         try:
             source = self._files.known(location) or syntax.parse(data, location)
         except Refused as refused:
@@ -144,9 +147,15 @@ class Checker:
         return workspace
 
 
-def _contents(location: str) -> bytes:
-    with open(location, "rb", buffering=0) as file:
-        return file.readall()
+def is_silent(data: bytes, parses: bool, leads: bool, settings: Settings) -> bool:
+    """Whether a file has nothing to be checked and is not even parsed."""
+    return not (
+        leads
+        or parses
+        or b"namecheck:" in data
+        or syntax.names_something(data)
+        or (settings.checks_all and syntax.imports_torch(data))
+    )
 
 
 def _unreadable(path: str, reason: str) -> Finding:

@@ -20,11 +20,12 @@ from typing import Final, TypeAlias
 from namecheck.core import syntax
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.syntax import Refused, Source
+from namecheck.project.disk import OWN, Disk
 
 _KNOWN: Final = ("einops", "jaxtyping", "namecheck", "numpy", "torch", "typing_extensions")
 _LIBRARIES: Final = sys.stdlib_module_names.union(_KNOWN)
-_INIT: Final = "__init__.py"
-_ROOT_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+INIT: Final = "__init__.py"
+ROOT_MARKS: Final = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 # In the pattern of imports ~ matches whatever may be between two words of a statement.
 _BLANK: Final = rb"(?:[ \t]|\\\r?\n)"
 _STATEMENT: Final = (
@@ -68,13 +69,19 @@ class ProjectFiles:
     to `reads`.
     """
 
-    def __init__(self, overlay: Mapping[str, bytes] = NOTHING, reads: Reads | None = None) -> None:
+    def __init__(
+        self,
+        overlay: Mapping[str, bytes] = NOTHING,
+        reads: Reads | None = None,
+        disk: Disk = OWN,
+    ) -> None:
         self._overlay = overlay
+        self._disk = disk
         self._reads = Reads() if reads is None else reads
         self._sources: dict[str, Source | None] = {}
         self._matters: dict[str, bool] = {}
         self._found: dict[tuple[str, str], str | None] = {}
-        self._list = cache(_listing)
+        self._list = cache(disk.listing)
         self._roots = cache(self._roots_of)
         self.characters = 0
 
@@ -86,7 +93,12 @@ class ProjectFiles:
         if data is None and not location.endswith((".py", ".pyi")):
             return None
         self._reads.locations.add(location)
-        return _contents(location) if data is None else data
+        if data is not None:
+            return data
+        try:
+            return self._disk.contents(location)
+        except OSError:
+            return None
 
     def put(self, location: str, source: Source) -> None:
         """Store a file that was read elsewhere."""
@@ -131,7 +143,7 @@ class ProjectFiles:
             module_location = self.find(location, len(dots), module.decode("utf-8", "replace"))
             yield module_location
             if module_location is not None and (
-                module_location.endswith(_INIT) or not module_location.endswith(".py")
+                module_location.endswith(INIT) or not module_location.endswith(".py")
             ):
                 for word in re.findall(_WORD, names.decode("utf-8", "replace")):
                     yield self.member(module_location, word)
@@ -141,8 +153,8 @@ class ProjectFiles:
     def name(self, location: str) -> str:
         """The dotted name of a module."""
         folder, file = os.path.split(location)
-        parts = [] if file == _INIT else [os.path.splitext(file)[0]]
-        while _INIT in self._list(folder):
+        parts = [] if file == INIT else [os.path.splitext(file)[0]]
+        while INIT in self._list(folder):
             folder, package = os.path.split(folder)
             parts.insert(0, package)
         return ".".join(parts)
@@ -171,8 +183,8 @@ class ProjectFiles:
     def member(self, package: str, name: str) -> str | None:
         """The module with this name in a package."""
         if not package.endswith(".py"):
-            return self.find(os.path.join(package, _INIT), 1, name)
-        return self.find(package, 1, name) if os.path.basename(package) == _INIT else None
+            return self.find(os.path.join(package, INIT), 1, name)
+        return self.find(package, 1, name) if os.path.basename(package) == INIT else None
 
     def _absolute(self, folder: str, parts: list[str]) -> str | None:
         for real in (True, False):
@@ -194,14 +206,14 @@ class ProjectFiles:
         return location
 
     def _package(self, folder: str) -> str:
-        return os.path.join(folder, _INIT) if _INIT in self._list(folder) else folder
+        return os.path.join(folder, INIT) if INIT in self._list(folder) else folder
 
     def _child(self, folder: str, name: str) -> str | None:
         """The module, package or folder with this name in a folder."""
         listing = self._list(folder)
         inner = os.path.join(folder, name)
-        if name in listing and _INIT in self._list(inner):
-            return os.path.join(inner, _INIT)
+        if name in listing and INIT in self._list(inner):
+            return os.path.join(inner, INIT)
         if f"{name}.py" in listing:
             return f"{inner}.py"
         return inner if name in listing and self._holds_python(inner) else None
@@ -222,39 +234,23 @@ class ProjectFiles:
     def _roots_of(self, folder: str) -> tuple[str, ...]:
         """The folders where absolute imports of a folder's files are searched, in order."""
         package = folder
-        while _INIT in self._list(package) and os.path.dirname(package) != package:
+        while INIT in self._list(package) and os.path.dirname(package) != package:
             package = os.path.dirname(package)
         roots = [package]
         above = package
         while os.path.dirname(above) != above and not self._is_root(above):
             above = os.path.dirname(above)
-            if "conftest.py" in self._list(above) and _INIT not in self._list(above):
+            if "conftest.py" in self._list(above) and INIT not in self._list(above):
                 roots.append(above)
-        root = above if self._is_root(above) else _working_folder(folder)
+        root = above if self._is_root(above) else self._working_folder(folder)
         if root is not None:
             roots += [root, os.path.join(root, "src")]
         return tuple(dict.fromkeys(roots))
 
     def _is_root(self, folder: str) -> bool:
-        return any(mark in self._list(folder) for mark in _ROOT_MARKS)
+        return any(mark in self._list(folder) for mark in ROOT_MARKS)
 
-
-def _working_folder(folder: str) -> str | None:
-    """The folder that the command runs in, for the files below it."""
-    here = os.getcwd()
-    return here if folder == here or folder.startswith(os.path.join(here, "")) else None
-
-
-def _listing(folder: str) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
-
-
-def _contents(location: str) -> bytes | None:
-    try:
-        with open(location, "rb", buffering=0) as file:
-            return file.readall()
-    except OSError:
-        return None
+    def _working_folder(self, folder: str) -> str | None:
+        """The folder that the command runs in, for the files below it."""
+        here = self._disk.working_folder
+        return here if folder == here or folder.startswith(os.path.join(here, "")) else None

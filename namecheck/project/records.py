@@ -1,8 +1,7 @@
 """Outcomes and fixes as JSON text, validated, as another program may have written the cache.
 
 Parsing a text checks the type of every value, that each code is registered, and that each place is
-within a file that the entry depends on. It raises ValueError, TypeError, KeyError, IndexError,
-AttributeError or RecursionError for any other text.
+within a file that the entry depends on. It raises one of `INVALID` for any other text.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from namecheck.core import syntax
 from namecheck.core.findings import Edit, Facts, Finding, Fix, Given, Place, Span, register
 from namecheck.core.syntax import Suppression
 from namecheck.project.contents import digest
@@ -30,6 +30,17 @@ Resolution: TypeAlias = tuple[Query, str | None]
 
 Extents: TypeAlias = Callable[[str], Sequence[int]]
 """The lengths of the lines of a file in characters."""
+
+INVALID: Final = (
+    KeyError,
+    ValueError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""Errors from parsing a text that another program may have written."""
 
 UNPARSED: Final = '{"parsed":false}'
 """The outcome of a file that names no dimension, and was not parsed either."""
@@ -133,9 +144,30 @@ def _fix(fix: Fix) -> list[Any]:
 # Outcomes
 
 
-def outcome_text(outcome: Outcome, locations: Sequence[str]) -> str:
-    """An outcome as text; `locations` are the files that it depends on."""
-    numbers = {location: number for number, location in enumerate(locations)}
+def named_in(outcome: Outcome) -> set[str]:
+    """The files that the findings of an outcome have places in."""
+    return {
+        filename
+        for finding in outcome.findings
+        for filename in (
+            finding.filename,
+            *(place.filename for place in (*finding.marks, *finding.related)),
+        )
+    }
+
+
+def line_lengths(data: bytes | None) -> list[int]:
+    """The lengths of the lines of a file in characters."""
+    try:
+        text = syntax.decode(data or b"", "")
+    except syntax.Refused:
+        text = (data or b"").decode("utf-8", "replace").replace("\r\n", "\n")
+    return [len(line) for line in text.split("\n")]
+
+
+def outcome_text(outcome: Outcome, dependencies: Sequence[str]) -> str:
+    """An outcome as text; `dependencies` are the files that it depends on."""
+    numbers = {location: number for number, location in enumerate(dependencies)}
     comments = outcome.comments
     record: dict[str, Any] = {"parsed": outcome.parsed}
     if outcome.findings:
@@ -174,11 +206,11 @@ def _facts(facts: Facts) -> list[Any]:
     return [facts.operator, facts.words, given, facts.settled]
 
 
-def outcome_of(text: str, location: str, locations: Sequence[str], extents: Extents) -> Outcome:
-    """The outcome of a file out of a text; `locations` are the files that it depends on."""
+def outcome_of(text: str, location: str, dependencies: Sequence[str], extents: Extents) -> Outcome:
+    """The outcome of a file out of a text; `dependencies` are the files that it depends on."""
     if text == UNPARSED:
         return _UNPARSED_OUTCOME
-    record, reading = json.loads(text), _Reading(locations, extents)
+    record, reading = json.loads(text), _Reading(dependencies, extents)
     comments = reading.comments(location, *record["comments"]) if "comments" in record else None
     findings = tuple(map(reading.finding, record.get("findings", ())))
     return Outcome(findings, _flag(record["parsed"]), comments)
@@ -187,14 +219,14 @@ def outcome_of(text: str, location: str, locations: Sequence[str], extents: Exte
 class _Reading:
     """Reads records with places: each must be in one of the files, and within its lines."""
 
-    def __init__(self, locations: Sequence[str], extents: Extents) -> None:
-        self._locations = locations
+    def __init__(self, dependencies: Sequence[str], extents: Extents) -> None:
+        self._locations = dependencies
         self._extents = extents
 
     def _file(self, value: Any) -> str:
         return self._locations[_integer(value, len(self._locations) - 1)]
 
-    def _span(self, record: Any, location: str) -> Span:
+    def _span(self, record: list[Any], location: str) -> Span:
         line, column, end_line, end_column = record
         lengths = self._extents(location)
         for row, position in ((line, column), (end_line, end_column)):
@@ -223,7 +255,7 @@ class _Reading:
             },
         )
 
-    def finding(self, record: Any) -> Finding:
+    def finding(self, record: list[Any]) -> Finding:
         """A finding in one of the files."""
         code, message, file, span, help_, marks, related, error, by_axes, facts = record
         location = self._file(file)
@@ -240,7 +272,7 @@ class _Reading:
             None if facts is None else self._facts(facts, location),
         )
 
-    def _facts(self, record: Any, location: str) -> Facts:
+    def _facts(self, record: list[Any], location: str) -> Facts:
         operator, words, given, settled = record
         return Facts(
             _string(operator),
@@ -249,7 +281,7 @@ class _Reading:
             _flag(settled),
         )
 
-    def _given(self, record: Any, location: str) -> Given:
+    def _given(self, record: list[Any], location: str) -> Given:
         span, names, labelled, dtype, device = record
         return Given(
             self._span(span, location),
@@ -259,7 +291,7 @@ class _Reading:
             _string(device),
         )
 
-    def fix(self, record: Any) -> Fix:
+    def fix(self, record: list[Any]) -> Fix:
         """A fix of a finding in the first of the files."""
         message, safe, edits = record
         location = self._file(0)
@@ -270,7 +302,7 @@ class _Reading:
         )
 
 
-def _words(record: Any) -> tuple[str, ...] | None:
+def _words(record: list[Any] | None) -> tuple[str, ...] | None:
     return None if record is None else tuple(map(_string, record))
 
 

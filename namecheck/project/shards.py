@@ -54,17 +54,17 @@ class Shard:
         )
 
 
-def further(tasks: Iterable[Task], shared: Collection[str], files: ProjectFiles) -> list[Task]:
-    """The tasks of the files that may have findings in the files `shared`: these and importers."""
-    if not shared:
+def further(tasks: Iterable[Task], seeds: Collection[str], files: ProjectFiles) -> list[Task]:
+    """The tasks of the files that may have findings in the files `seeds`: these and importers."""
+    if not seeds:
         return []
     by_location = {task.entry.location: task for task in tasks}
     # An import of a module also runs the packages that the module is in.
     folders = tuple(
         os.path.join(os.path.dirname(location), "")
-        for location in shared
+        for location in seeds
         if os.path.basename(location) == "__init__.py"
     )
     inner = {location for location in by_location if location.startswith(folders)}
-    importers = depending(by_location, {*shared, *inner}, files)
+    importers = depending(by_location, {*seeds, *inner}, files)
     return [task for location, task in by_location.items() if location in importers]

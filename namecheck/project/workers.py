@@ -36,15 +36,17 @@ def spread(
     counting: bool = False,
     overlay: Mapping[str, bytes] = NOTHING,
     reads: Reads | None = None,
+    isolated: bool = False,
 ) -> list[Outcome]:
     """The outcome of every task, in their order; `counting` also counts their expressions.
 
     An `overlay`, contents of files that replace those on the disk, or the collection of the read
-    files in `reads`, requires a single process.
+    files in `reads`, requires a single process. Where the files are `isolated`, none is checked in
+    this process, as it may kill it.
     """
     processes = jobs or _processors()
     alone = processes < 2 or bool(overlay) or reads is not None
-    if alone or sum(task.entry.size for task in tasks) < WORTH_IT:
+    if not isolated and (alone or sum(task.entry.size for task in tasks) < WORTH_IT):
         return _one_by_one(tasks, progress, Checker(counting, overlay, reads))
     return _in_parallel(tasks, progress, processes, counting)
 
@@ -69,7 +71,7 @@ def _in_parallel(
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
-    groups = _grouped(tasks, processors)
+    groups = grouped(tasks, processors, _GROUPS_EACH)
     outcomes_by_group: dict[int, list[Outcome]] = {}
     done = 0
     with ProcessPoolExecutor(processors, initializer=_ignore_interrupts) as pool:
@@ -102,10 +104,10 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _grouped(tasks: Sequence[Task], processors: int) -> list[list[Task]]:
+def grouped(tasks: Sequence[Task], processors: int, groups_each: int) -> list[list[Task]]:
     """Groups of tasks, a few for each processor, and none too large."""
     total = sum(task.entry.size + 1_000 for task in tasks)
-    limit = min(_GROUP, total // (processors * _GROUPS_EACH))
+    limit = min(_GROUP, total // (processors * groups_each))
     batches: list[list[Task]] = [[]]
     size = 0
     for task in tasks:

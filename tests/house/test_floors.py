@@ -53,6 +53,7 @@ STRANGERS: Final = {
     "torch": ("runtime",),
     "libcst": ("editing", "migration"),
     "pytest": ("pytest_plugin",),
+    "distributed": ("project",),
 }
 
 LONGEST_MODULE: Final = 600

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Final
 
 from namecheck.cli import fixes
@@ -30,6 +30,8 @@ from namecheck.core.garbage import seldom_collected
 from namecheck.report import formats
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from namecheck.project.cache import Cache
     from namecheck.project.settings import Settings
     from namecheck.project.shards import Shard
@@ -72,6 +74,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_jobs,
         metavar="N",
         help="the number of processes (default: one for each processor)",
+    )
+    parser.add_argument(
+        "--executor",
+        metavar="ADDRESS",
+        help="check on the workers of a cluster instead: dask://HOST:PORT of its scheduler",
     )
     parser.add_argument(
         "--shard",
@@ -132,14 +139,16 @@ def _run(arguments: argparse.Namespace) -> int:
     report_missing(walk.missing)
     with Progress(sys.stderr) as progress:
         cache = _cache(arguments, here)
-        result = project.check(
-            entries,
-            progress,
-            arguments.jobs,
-            cache,
-            arguments.statistics,
-            shard=arguments.shard,
-        )
+        with _executor(arguments) as executor:
+            result = project.check(
+                entries,
+                progress,
+                arguments.jobs,
+                cache,
+                arguments.statistics,
+                shard=arguments.shard,
+                executor=executor,
+            )
     for note in cache.notes if cache is not None else ():
         print(f"namecheck: {note}", file=sys.stderr)
     run = CheckRun(
@@ -176,6 +185,24 @@ def _cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:
 
     folder = arguments.cache_dir or settings.cache_dir
     return Cache(folder or os.path.join(project_root("."), FOLDER))
+
+
+@contextmanager
+def _executor(arguments: argparse.Namespace) -> Iterator[Executor | None]:
+    """The executor that the command line asks for, None for processes; raises `Usage`."""
+    if arguments.executor is None:
+        yield None
+        return
+    from namecheck.project.cluster import ClusterError, connected
+
+    try:
+        with connected(arguments.executor) as cluster:
+            yield cluster
+    except ClusterError as error:
+        raise Usage(f"--executor: {error}") from error
+    if cluster.lost:
+        lost = f"the cluster at {cluster.url} is gone; the rest was checked here"
+        print(f"namecheck: {lost}", file=sys.stderr)
 
 
 def _print_findings(
