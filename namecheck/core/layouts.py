@@ -28,10 +28,19 @@ _CLOSE: Final = 0.85
 @cache
 def nearest(word: str) -> str | None:
     """The layout or memory format with the most similar spelling."""
+    words = [each for each in (*LAYOUTS, *MEMORY_FORMATS) if _letters_shared(word, each) >= _CLOSE]
+    if not words:  # as of nearly all attributes of torch that a program reads
+        return None
     import difflib
 
-    close = difflib.get_close_matches(word, (*LAYOUTS, *MEMORY_FORMATS), 1, _CLOSE)
+    close = difflib.get_close_matches(word, words, 1, _CLOSE)
     return close[0] if close else None
+
+
+def _letters_shared(word: str, other: str) -> float:
+    """The similarity that two words have if the letters that they share are in one order."""
+    count = sum(min(word.count(letter), other.count(letter)) for letter in set(other))
+    return 2 * count / (len(word) + len(other))
 
 
 def missing(word: str) -> Contradiction | None:

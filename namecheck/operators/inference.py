@@ -209,10 +209,11 @@ def _apply(
 
 
 def _rule(name: str, row: Operator) -> registry.Rule:
-    try:
-        return registry.load()[name]
-    except KeyError:
-        raise fault(row.key, f"there is no rule '{name}'") from None
+    rule = registry.find(name)
+    if rule is None:
+        registry.load()  # where a section cannot be imported, that is the error
+        raise fault(row.key, f"there is no rule '{name}'")
+    return rule
 
 
 def _declared(row: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:

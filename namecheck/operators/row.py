@@ -192,7 +192,7 @@ class Operator:
 
     def _takes(self, overload: int) -> columns.Overload:
         """The parameters of an overload; without `params`, those of the rule."""
-        rule = registry.load().get(self.names)
+        rule = registry.find(self.names)
         declared = self.signatures[overload] if self.params else ()
         taken = declared or (signatures.of(rule) if rule and not self.params else ())
         return columns.Overload(

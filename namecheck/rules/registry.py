@@ -1,7 +1,7 @@
 """Registers functions as rules that a row of the table of operators can name.
 
-Every file of this folder is a section of rules; all are discovered and imported, so that a new file
-needs no registration.
+Every file of this folder is a section of rules; all are discovered, so that a new file needs no
+registration. A section is imported when one of its rules is asked for: most programs need few.
 """
 
 from __future__ import annotations
@@ -113,19 +113,51 @@ def sections() -> tuple[str, ...]:
 def load() -> Mapping[str, Rule]:
     """All rules by name; raises `TableError` where a section cannot be imported."""
     for section in sections():
-        try:
-            importlib.import_module(f"{__package__}.{section}")
-        except TableError:
-            raise
-        except Exception as error:
-            raise TableError(f"{__package__}.{section}: {type(error).__name__}: {error}") from error
+        _import(section)
     return MappingProxyType(_RULES)
+
+
+@cache
+def find(name: str) -> Rule | None:
+    """The rule with this name, None where there is none; raises `TableError` as `load` does.
+
+    A function that two sections define has both imported, so that a second rule is refused.
+    """
+    homes = _homes()
+    if name in homes:
+        _import(homes[name])
+    return _RULES.get(name)
 
 
 def traits_of(name: str) -> Traits:
     """The traits of a rule; the default traits where there is no such rule."""
-    load()
+    find(name)
     return _TRAITS.get(name, NO_TRAITS)
+
+
+def _import(section: str) -> None:
+    try:
+        importlib.import_module(f"{__package__}.{section}")
+    except TableError:
+        raise
+    except Exception as error:
+        raise TableError(f"{__package__}.{section}: {type(error).__name__}: {error}") from error
+
+
+@cache
+def _homes() -> Mapping[str, str]:
+    """The section that defines each function, by its name; found without importing it."""
+    homes: dict[str, str] = {}
+    for section in sections():
+        path = os.path.join(os.path.dirname(__file__), f"{section}.py")
+        with open(path, encoding="utf-8", errors="replace") as file:
+            _, *definitions = file.read().split("\ndef ")
+        for definition in definitions:
+            name = definition.partition("(")[0]
+            if homes.setdefault(name, section) != section and not name.startswith("_"):
+                _import(homes[name])
+                _import(section)
+    return homes
 
 
 def called(rule: Rule, arguments: Mapping[str, Any]) -> Any:

@@ -90,10 +90,11 @@ def test_a_rule_that_is_there_twice_ends_the_run(copy: Path) -> None:
 
 
 def test_a_file_that_cannot_be_imported_ends_the_run(copy: Path) -> None:
-    (copy / "namecheck" / "rules" / "zebra.py").write_text("import there_is_no_such_module\n")
+    fourier = copy / "namecheck" / "rules" / "fourier.py"
+    fourier.write_text(f"{fourier.read_text()}\nimport there_is_no_such_module\n")
     status, said = check(copy)
     assert status == 2
-    assert "namecheck.rules.zebra: ModuleNotFoundError: No module named 'there_is_no" in said
+    assert "namecheck.rules.fourier: ModuleNotFoundError: No module named 'there_is_no" in said
     assert "NC005" not in said
 
 
