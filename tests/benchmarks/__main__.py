@@ -156,7 +156,7 @@ def small_programs(folder: Path, rounds: int) -> None:
         pip = [str(other / "bin" / "python"), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, "torchshapeflow"], check=True, stderr=subprocess.DEVNULL)
     theirs_command = [str(other / "bin" / "tsf"), "check", str(twins)]
-    ours, theirs = in_turns(check(named), theirs_command, rounds)
+    ours, theirs = in_turns([*check(named), "--jobs", "1"], theirs_command, rounds)
     report(f"(b) {SMALL_PROGRAMS} programs full of names", ours, "torchshapeflow", theirs)
 
 

@@ -163,3 +163,24 @@ def test_a_line_that_exhausts_the_stack_is_not_judged() -> None:
             sys.setrecursionlimit(limit)
     # The rest of the function is left out; the module goes on without the variable.
     assert [finding.span.line for finding in found] == [4, 12]
+
+
+def test_a_chain_of_tests_does_not_double_the_paths_with_each() -> None:
+    names, numbers = ("x", "y"), range(8)
+    lines = ["A = torch.zeros(2, 3, names=('N', 'C'))"]
+    for n in numbers:
+        lines += [f"class K{n}:", "    def __init__(self):", f"        self.w = A.rename(N='N{n}')"]
+    lines += ["def make(flag):"]
+    for n in numbers:
+        lines += [f"    if flag == {n}:", f"        return K{n}()"]
+    lines += ["    return None", "def f(a, b):", "    x, y = make(a), make(b)"]
+    for name in names:
+        for n in numbers:
+            lines += [
+                f"    {'el' * bool(n)}if isinstance({name}, K{n}):",
+                f"        u{name} = {name}.w",
+            ]
+    source = "\n".join([*lines, "    return ux + uy"])
+    # 2^n paths lead to the n-th test: 14,589 steps, where none are joined.
+    assert steps(source) < 6_000
+    assert reached(source)["paths of nested branches"] > 0

@@ -107,7 +107,8 @@ class Frame:
     `call` is the call that entered it, `site` its place. `guards` are the blocks around the current
     statement that catch errors: a contradiction that is caught ends the path and is no finding.
     `on_yield` processes the items that a generator yields, `escaped` counts the paths that have
-    left there.
+    left there. `width` is the number of paths into which the branches around the current statement
+    have split one.
     """
 
     environment: Environment
@@ -121,6 +122,7 @@ class Frame:
     guards: list[Guard] = field(default_factory=list)
     on_yield: Callable[[Value, Store], list[Store]] | None = None
     escaped: int = 0
+    width: int = 1
 
     @property
     def exits(self) -> int:

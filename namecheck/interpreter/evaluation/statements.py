@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from namecheck.core.syntax import Located as Node
 from namecheck.interpreter.domain import device_values, joins, merges, scopes
@@ -32,6 +32,9 @@ from namecheck.interpreter.evaluation.frames import UNKNOWN_ERROR, Frame, Guard,
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.loops import Loops
 from namecheck.interpreter.evaluation.match_statements import Patterns
+
+# Into how many paths branches within branches may split one.
+_WIDEST: Final = 16
 
 
 class Statements:
@@ -355,8 +358,8 @@ class Statements:
             return self.execute(if_node.body if holds else if_node.orelse, [store], frame)
         left = frame.exits
         foreign = store.get(FOREIGN)
-        ends = self.execute(if_node.body, holds, frame)
-        ends += self.execute(if_node.orelse, fails, frame)
+        ends = self._branch(if_node.body, holds, store, frame)
+        ends += self._branch(if_node.orelse, fails, store, frame)
         if ends and foreign is None and all(end.get(FOREIGN) for end in ends):
             # The paths of different versions merge here.
             ends = [merges.merged(store, ends)]
@@ -368,6 +371,23 @@ class Statements:
             store.absorb(merges.merge(store, ends))
             return [store]
         return [merges.merged(store, ends)]
+
+    def _branch(
+        self, body: Sequence[ast.stmt], paths: list[Store], store: Store, frame: Frame
+    ) -> list[Store]:
+        """Run a branch on the paths that enter it; those of branches in branches are joined.
+
+        A chain of ``elif`` is nested: where each test splits a path in two, 2^n reach the last one.
+        """
+        outer = frame.width
+        if len(paths) > 1 and outer * len(paths) > _WIDEST:
+            store.ledger.reach("paths of nested branches")
+            paths = [merges.merged(store, paths)]
+        frame.width = outer * max(len(paths), 1)
+        try:
+            return self.execute(body, paths, frame)
+        finally:
+            frame.width = outer
 
     def _match(self, match_node: ast.Match, store: Store, frame: Frame) -> list[Store]:
         return self.patterns.match(match_node, store, frame)

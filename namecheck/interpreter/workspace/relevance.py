@@ -119,17 +119,19 @@ def _spread(
     gives: Callable[[_Unit], frozenset[str]],
 ) -> list[_Unit]:
     """The units reached from some words: a unit that asks for one of them gives its own."""
-    known = set(vocabulary)
-    reached: list[_Unit] = []
-    rest = units
-    while True:
-        found = [unit for unit in rest if asks(unit) & known]
-        if not found:
-            return reached
-        reached += found
-        known.update(*(gives(unit) for unit in found))
-        met = {id(unit) for unit in found}
-        rest = [unit for unit in rest if id(unit) not in met]
+    asking: dict[str, list[int]] = {}
+    for number, unit in enumerate(units):
+        for word in asks(unit):
+            asking.setdefault(word, []).append(number)
+    reached: dict[int, None] = {}
+    words = list(vocabulary)
+    while words:
+        # Each word is looked up once: the units that ask for it are removed with it.
+        for number in asking.pop(words.pop(), ()):
+            if number not in reached:
+                reached[number] = None
+                words += gives(units[number])
+    return [units[number] for number in reached]
 
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -1,0 +1,52 @@
+"""Which functions can matter to names, and what finding it costs."""
+
+from __future__ import annotations
+
+import ast
+from unittest import mock
+
+from namecheck.interpreter.workspace import relevance
+
+
+def relevant(source: str) -> set[str]:
+    """The names of the functions that can matter to names."""
+    found = relevance.relevant_definitions(ast.parse(source), relevance.naming_words())
+    return {node.name for node in found if isinstance(node, ast.FunctionDef)}
+
+
+def test_who_calls_what_names_dims_and_who_is_called_by_it() -> None:
+    source = """
+def name(x):
+    return helper(x).refine_names("N")
+def helper(x):
+    return deeper(x)
+def deeper(x):
+    return x
+def caller(x):
+    return name(x)
+def outer(x):
+    return caller(x)
+def other(x):
+    return x
+"""
+    assert relevant(source) == {"name", "helper", "deeper", "caller", "outer"}
+
+
+def test_a_chain_of_calls_is_walked_once() -> None:
+    count = 300
+    chain = "\n".join(f"def f{n}(x):\n    return f{n + 1}(x)" for n in range(count))
+    source = f"{chain}\ndef f{count}(x):\n    return x.refine_names('N')"
+    asked = 0
+    plain = relevance._spread
+
+    def counted(units, vocabulary, asks, gives):  # type: ignore[no-untyped-def]
+        def counting(unit):  # type: ignore[no-untyped-def]
+            nonlocal asked
+            asked += 1
+            return asks(unit)
+
+        return plain(units, vocabulary, counting, gives)
+
+    with mock.patch.object(relevance, "_spread", counted):
+        assert len(relevant(source)) == count + 1
+    assert asked <= 4 * (count + 1)
