@@ -10,6 +10,7 @@ accept the classes.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, Final
@@ -233,7 +234,9 @@ def _hash_text(declaration: _Declaration) -> str:
         for name, each in declaration.fields.items()
         if (each.compare if each.hash is None else each.hash)
     ]
-    return f"def __hash__(self):\n return hash({_tuple(fields, 'self')})"
+    # Classes of equal fields, as facts about one value are, should not meet in a dict.
+    salt = zlib.crc32(declaration.cls.__qualname__.encode())
+    return f"def __hash__(self):\n return hash({_tuple(fields, 'self')}) ^ {salt}"
 
 
 def _order_text(name: str, operator: str) -> Callable[[_Declaration], str]:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from namecheck.core import tensors as values
 from namecheck.core.dataclasses import dataclass, field, replace
 from namecheck.interpreter.domain import device_values
-from namecheck.interpreter.domain.cells import Written
 from namecheck.interpreter.domain.provenance import Fresh, Item
 from namecheck.interpreter.domain.store import Ledger, Store
 from namecheck.interpreter.domain.tags import common_tags
@@ -98,14 +97,14 @@ def _content(mutable: Mutable, store: Store) -> Any:
 def caught_up(address: Picked, content: Any, store: Store) -> Any:
     """The content of a picked value, joined with everything written to its origins since."""
     block = store.ledger.block
-    since: int = store.get(Written(address), address.born)
+    since: int = store.last_write(address, address.born)
     if since not in block:
         since = block.start - 1  # it was picked before this analysis
     if store.ledger.last_write <= since:
         return content
     joiner = Joiner(store, store)
     for origin in address.origins:
-        number: int = store.get(Written(origin.address), -1)
+        number: int = store.last_write(origin.address, -1)
         if number > since and number in block:
             other = store.get(origin.address, origin.initial)
             if _sort_of(other) is _sort_of(content):

@@ -29,6 +29,7 @@ from namecheck.interpreter.domain.values import (
 )
 
 _MISSING: Final = object()
+_UNKNOWN_YET: Final = object()
 
 
 def merge(
@@ -50,12 +51,13 @@ def merge(
     picked: list[Picked] = []
     parted = min(store.born for store in stores)
     now = base.ledger.new()
-    chain = joiners(stores)
     if len(stores) == 2:
         facts = stores[0].facts_since(base), stores[1].facts_since(base)
         chain = [Joiner(stores[0], stores[1], facts)]
+    else:
+        chain = joiners(stores)
     for key in keys:
-        contents = [store.content(key, parted, _MISSING) for store in stores]
+        contents = _contents(key, base, stores, parted)
         if isinstance(key, Fact):
             shared = contents[0] if all(c == contents[0] for c in contents) else None
             if shared is not None or base.get(key) is not None:
@@ -70,6 +72,26 @@ def merge(
             merged[key] = _joined(contents, chain)
     merged.update((Written(address), now) for address in picked)
     return merged
+
+
+def _contents(key: Hashable, base: Store, stores: Sequence[Store], parted: int) -> list[Any]:
+    """The content of a cell on each path.
+
+    Paths of one layer that did not change it have that of `base`, which is looked up once.
+    """
+    contents: list[Any] = []
+    before: Any = _UNKNOWN_YET
+    for store in stores:
+        if store.parent is not base or base.ledger.reads is not None:
+            contents.append(store.content(key, parted, _MISSING))
+            continue
+        content = store.cells.get(key, _UNKNOWN_YET)
+        if content is _UNKNOWN_YET:
+            if before is _UNKNOWN_YET:
+                before = base.content(key, parted, _MISSING)
+            content = before
+        contents.append(content)
+    return contents
 
 
 def _joined(contents: Sequence[Any], chain: Sequence[Joiner]) -> Any:
@@ -109,7 +131,8 @@ def joiners(stores: Sequence[Store]) -> list[Joiner]:
     left = stores[0]
     for store in stores[1:]:
         chain.append(Joiner(left, store))
-        left = Both(left, store)
+        if store is not stores[-1]:
+            left = Both(left, store)
     return chain
 
 

@@ -41,10 +41,21 @@ class Ledger:
     before this analysis. `last_write` is the number of the last write to any mutable value; `log`
     has all cells that were written, in order, while somebody wants to know, and `reads` what was
     found at the first look into each cell. `subjects` are the keys of all values of which some path
-    has assumed anything; `limits` counts what was given up as too large.
+    has assumed anything, `written` the addresses of all mutable values that were written; `limits`
+    counts what was given up as too large.
     """
 
-    __slots__ = ("_count", "block", "ground", "last_write", "limits", "log", "reads", "subjects")
+    __slots__ = (
+        "_count",
+        "block",
+        "ground",
+        "last_write",
+        "limits",
+        "log",
+        "reads",
+        "subjects",
+        "written",
+    )
 
     def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
         self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
@@ -55,6 +66,7 @@ class Ledger:
         self.log: list[tuple[Hashable, Any]] | None = None
         self.reads: dict[Hashable, Any] | None = None
         self.subjects: set[Hashable] = set()
+        self.written: set[Hashable] = set()
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -200,7 +212,20 @@ class Store:
         """Write the content of a mutable value, under the number of the write."""
         self.write(address, initial, content)
         self.set(Written(address), number)
+        self.ledger.written.add(address)
         self.ledger.last_write = number
+
+    def last_write(self, address: Hashable, default: int) -> int:
+        """The number of the last write to a mutable value; of most there is none."""
+        if address not in self.ledger.written and self.ledger.reads is None:
+            return default
+        number: int = self.get(Written(address), default)
+        return number
+
+    def may_hold(self, address: Hashable) -> bool:
+        """Whether there may be a content that was written to this address."""
+        ledger = self.ledger
+        return address in ledger.written or address in ledger.ground or ledger.reads is not None
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; of a value made before the paths parted, what it was made with."""

@@ -302,7 +302,8 @@ def tensor_address(opaque: Opaque) -> Address:
 
 def is_tensor(opaque: Opaque, store: Store) -> bool:
     """Whether an unknown value was tested to be a tensor, or was changed in place as one."""
-    if store.get(tensor_address(opaque)) is not None:
+    address = tensor_address(opaque)
+    if store.may_hold(address) and store.get(address) is not None:
         return True
     return store.fact(TensorTest, opaque.key) is True
 
