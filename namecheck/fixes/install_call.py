@@ -52,4 +52,4 @@ def call_install(finding: Finding, site: Site) -> Iterator[Proposal]:
         shared = is_shared(site.source.filename, site.imported())
         edit = install_edit(site.source, observations, site.files(), shared=shared)
         if edit is not None:
-            yield Proposal("Put names on torch: `namecheck.install()`.", (edit,))
+            yield Proposal("Install names on torch: `namecheck.install()`.", (edit,))

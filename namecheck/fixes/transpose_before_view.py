@@ -58,4 +58,4 @@ def transpose_before_view(finding: Finding, site: Site) -> Iterator[Proposal]:
         name = COPYING.get(function.attr, function.attr)
         at = site.source.span(function).tail(len(function.attr))
         edits = (*site.behind(function.value, ending), Edit(at, name))
-        yield Proposal(f"Bring what is merged side by side: `{ending}`.", edits)
+        yield Proposal(f"Make the dims to merge adjacent: `{ending}`.", edits)

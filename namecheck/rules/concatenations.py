@@ -137,7 +137,7 @@ def _check_rank(left: Dims, right: Dims) -> None:
         raise Contradiction(
             "NC207",
             f"Tensors must have same number of dimensions: got {left.rank} and {right.rank}",
-            help="Only tensors of one rank can be put together.",
+            help="Only tensors of the same rank can be concatenated.",
         )
 
 
@@ -154,7 +154,7 @@ def _check_shapes(lists: Sequence[Dims], place: Position) -> None:
                     "NC201",
                     f"Sizes of tensors must match except in dimension {place}. Expected size "
                     f"{one.size} but got size {other.size} for tensor number {number} in the list.",
-                    help="All dims but the one along which tensors are put together must agree.",
+                    help="All dims except the concatenated one must agree.",
                 )
 
 

@@ -152,7 +152,7 @@ class _Letters:
                 "NC202",
                 f"einsum(): subscript {letter} has size {dim.size} for operand {index} which does "
                 f"not broadcast with previously seen size {old.size}",
-                help="A letter stands for one size.",
+                help="A letter has one size.",
             )
         self.dims[letter] = unify_dim(old, dim)
 
@@ -211,5 +211,5 @@ def _check_diagonal(letter: str, a: Dim, b: Dim, index: int) -> None:
             "NC202",
             f"einsum(): subscript {letter} is repeated for operand {index} but the sizes don't "
             f"match, {b.size} != {a.size}",
-            help="A letter stands for one size.",
+            help="A letter has one size.",
         )

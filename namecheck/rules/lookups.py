@@ -54,7 +54,7 @@ def _check_others(call: str, dims: Dims, others: Dims, place: Position) -> None:
         return
     for position, (own, given) in enumerate(zip(dims.prefix, others.prefix, strict=True)):
         if position != place and clash(own, given):
-            check_one(call, "the dims of the input and of what is picked", own, given)
+            check_one(call, "the dims of the input and of the index or source", own, given)
 
 
 def _picked(own: Dim, indexed: Dim) -> Dim:

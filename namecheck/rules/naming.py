@@ -271,7 +271,7 @@ def _coercion(
         f"{reason}",
         names=words,
         help=(
-            "`refine_names` only names what has no name; use `rename` to change a name, "
+            "`refine_names` only names unnamed dims; use `rename` to change a name, "
             "`align_to` to change the order."
         ),
     )

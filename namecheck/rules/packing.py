@@ -47,7 +47,7 @@ def _around_star(pattern: str, operation: str) -> tuple[int, int]:
         raise wrong(f'Duplicates in axes names in {operation}(..., "{pattern}")')
     if "*" not in words:
         raise wrong(
-            f'No *-axis in {operation}(..., "{pattern}")', help="Write '*' for what is packed."
+            f'No *-axis in {operation}(..., "{pattern}")', help="Mark the packed dims with '*'."
         )
     for word in words:
         if word != "*" and (not word.isidentifier() or word.strip("_") != word):

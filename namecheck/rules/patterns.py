@@ -70,7 +70,9 @@ class Side:
 
 def wrong(reason: str, *, code: str = "NC114", help: str | None = None) -> Contradiction:
     """The error of einops for a pattern, or for a tensor that does not fit it."""
-    return Contradiction(code, reason, help=help or "See what the pattern says of each dim.")
+    return Contradiction(
+        code, reason, help=help or "Compare the pattern with the dims of the tensor."
+    )
 
 
 @cache
@@ -187,7 +189,7 @@ def check_rearrangement(left: Side, right: Side) -> None:
     if lone:
         raise wrong(
             f"Identifiers only on one side of expression (should be on both): {listed(lone)}",
-            help="A letter that goes away needs `reduce`, one that comes `repeat`.",
+            help="Use `reduce` to remove a letter, and `repeat` to add one.",
         )
 
 
@@ -197,7 +199,7 @@ def check_repetition(left: Side, right: Side, sized: Sequence[str]) -> None:
     if lost:
         raise wrong(
             f"Unexpected identifiers on the left side of repeat: {listed(lost)}",
-            help="Every letter of the left side stands on the right side too.",
+            help="Every letter of the left side must be on the right side too.",
         )
     fresh = [one for one in without(right.letters, left.letters) if isinstance(one, str)]
     sizeless = without(fresh, sized)
@@ -214,7 +216,7 @@ def check_reduction(left: Side, right: Side, reduction: object) -> None:
     if fresh:
         raise wrong(
             f"Unexpected identifiers on the right side of reduce {reduction}: {listed(fresh)}",
-            help="Every letter of the right side stands on the left side too.",
+            help="Every letter of the right side must be on the left side too.",
         )
     if isinstance(reduction, str) and reduction not in REDUCTIONS:
         raise wrong(f"Unknown reduction {reduction}. Expect one of {REDUCTIONS}.")

@@ -82,7 +82,7 @@ def _check_state(initial: Tensor | Unknown | None, state: Dims) -> None:
             "NC207",
             f"RNN: Expected hidden state to be {state.rank}D, got {initial.dims.rank}D instead: "
             f"{initial.dims.show()}",
-            help="There is a state for every layer and direction, and every one of the batch.",
+            help="There is a state for every layer, direction and element of the batch.",
         )
     for place, pair in enumerate(zip(initial.dims.prefix, state.prefix, strict=True)):
         check_one("RNN", f"dim {place} of the hidden state and of the layer's", *pair)

@@ -126,7 +126,7 @@ def _check_length(dims: Dims, spatial: int) -> None:
             "NC207",
             f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor, but got input with "
             f"dims {dims.show()}",
-            help="Channels, and perhaps a batch, stand before the spatial dims.",
+            help="Channels, and perhaps a batch, precede the spatial dims.",
         )
 
 
@@ -239,7 +239,7 @@ def _check_input(dims: Dims, channels: Dim, spatial: int) -> None:
             "NC207",
             f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to "
             f"conv{spatial}d, but got input with dims {dims.show()}",
-            help="Batch and channels stand before the spatial dims.",
+            help="Batch and channels precede the spatial dims.",
         )
     own = dims.from_right(spatial + 1)
     check_one(
@@ -478,7 +478,7 @@ def _check_image(dims: Dims, least: int, message: str) -> None:
             "NC207",
             f"{message} with possibly 0 batch size and other non-zero dimensions for input, but "
             f"got: {dims.show()}",
-            help="A batch may stand before the channels.",
+            help="A batch may precede the channels.",
         )
 
 

@@ -152,7 +152,7 @@ def _split_at(
 
 
 def _refused(code: str, message: str) -> Contradiction:
-    return Contradiction(code, message, help="Cut a dimension that is there, within its size.")
+    return Contradiction(code, message, help="Cut an existing dimension, within its size.")
 
 
 @rule(memory="cuts")
