@@ -79,10 +79,15 @@ class Walk:
         self.missing: list[str] = []
 
     def entries(self, paths: Sequence[str]) -> list[Entry]:
-        """The files to check, in order of the paths, and sorted below each."""
+        """The files to check, in the order of a walk from the root, whatever the order of paths.
+
+        Files that are paths themselves keep the spelling of the path, the shortest of several.
+        """
         entries: list[Entry] = []
-        for path in paths:
+        for path in sorted(set(paths), key=_precedence) if len(paths) > 1 else paths:
             self._path(path, entries)
+        if len(paths) > 1:
+            entries.sort(key=lambda entry: entry.location.split(os.sep))
         return entries
 
     def _path(self, path: str, entries: list[Entry]) -> None:
@@ -141,6 +146,11 @@ class Walk:
                     self._directory(below + name, wholly + name, settings, entries)
             elif _may_be_source(child) and settings.takes(below + name):
                 self._file(below + name, wholly + name, settings, entries)
+
+
+def _precedence(path: str) -> tuple[bool, list[str], int, str]:
+    """Files come before directories, and outer directories before inner ones."""
+    return os.path.isdir(path), os.path.abspath(path).split(os.sep), len(path), path
 
 
 def _may_be_source(child: os.DirEntry[str]) -> bool:

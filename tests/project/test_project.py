@@ -247,7 +247,8 @@ def test_large_trees_are_not_parsed_where_they_name_nothing(
     monkeypatch.setattr(project, "LARGE_TREE", 20)
     assert run(".") == {"bad.py": ["NC101"]}
     assert project.check(Walk().entries(["."])).unparsed == 2
-    assert run(".", "broken.py") == {"bad.py": ["NC101"]}
+    both = {"bad.py": ["NC101"], "broken.py": ["NC001"]}
+    assert (run(".", "broken.py"), run("broken.py", ".")) == (both, both)
     assert run("broken.py") == {"broken.py": ["NC001"]}
     adjusted = Walk(lambda found: found.over(syntax="all")).entries(["."])
     assert [finding.code for finding in project.check(adjusted).findings] == ["NC101", "NC001"]
