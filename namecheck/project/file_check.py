@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from namecheck.core import syntax
 from namecheck.core.faults import TableError
@@ -16,20 +16,21 @@ from namecheck.core.findings import Finding, Span
 from namecheck.core.garbage import seldom_collected
 from namecheck.core.semantics import Semantics
 from namecheck.core.syntax import Refused, Source
-from namecheck.interpreter.workspace import analysis as interpreter
-from namecheck.interpreter.workspace.analysis import (
-    Inferences,
-    Recorder,
-    Reveal,
-    Uses,
-    Workspace,
-    collect,
-)
 from namecheck.project.disk import OWN, Disk
 from namecheck.project.files import NOTHING, ProjectFiles, Reads
 from namecheck.project.settings import Settings
 from namecheck.project.suppression import Comments
 from namecheck.project.tasks import Entry, Outcome, reason_of
+
+# The interpreter is imported where it analyses: most files name nothing, and are not analysed.
+if TYPE_CHECKING:
+    from namecheck.interpreter.workspace.analysis import (
+        Inferences,
+        Recorder,
+        Reveal,
+        Uses,
+        Workspace,
+    )
 
 TOP: Final = Span(1, 1, 1, 1)
 # After this many characters of source the cached files are dropped.
@@ -60,7 +61,7 @@ class Checker:
         self._begin()
 
     def _begin(self) -> None:
-        self._recorder = Recorder() if self._counting else None
+        self._recorder = _recorder() if self._counting else None
         self._files = ProjectFiles(self._overlay, self._reads, self._disk)
         self._inferences: dict[tuple[Semantics, tuple[str, ...]], Inferences] = {}
         self._workspaces: dict[tuple[Semantics, tuple[str, ...], bool], Workspace] = {}
@@ -99,13 +100,18 @@ class Checker:
         uses = counted = None
         if analysed:
             findings, uses = self._analyse(source, settings)
-            counted = None if self._recorder is None else collect(self._recorder, source)
+        if analysed and self._recorder is not None:
+            from namecheck.interpreter.workspace.statistics import collect
+
+            counted = collect(self._recorder, source)
         if computes:
             findings = self._with_attributes(findings, source, settings)
         return Outcome(findings, True, Comments.of(source), uses, counted)
 
     def _analyse(self, source: Source, settings: Settings) -> tuple[tuple[Finding, ...], Uses]:
         """The findings of the interpreter in one file; its own faults become findings."""
+        from namecheck.interpreter.workspace import analysis as interpreter
+
         if self._counting or self._files.characters > _KEPT:
             self._begin()
         self._files.put(source.filename, source)
@@ -114,12 +120,14 @@ class Checker:
             return interpreter.analysed(workspace, source.filename)
         except Exception as error:
             self._begin()
-            return (_fault(source, error),), Uses({source.filename})
+            return (_fault(source, error),), interpreter.Uses({source.filename})
 
     def _with_attributes(
         self, findings: tuple[Finding, ...], source: Source, settings: Settings
     ) -> tuple[Finding, ...]:
         """The findings, and those about attributes in functions that names do not make relevant."""
+        from namecheck.interpreter.workspace import analysis as interpreter
+
         key = settings.semantics, settings.extend_operators
         inferences = self._inferences.setdefault(key, {})
         if len(inferences) > _REMEMBERED:
@@ -135,7 +143,9 @@ class Checker:
         key = settings.semantics, settings.extend_operators, settings.removed_api
         workspace = self._workspaces.get(key)
         if workspace is None:
-            workspace = interpreter.new_workspace(
+            from namecheck.interpreter.workspace.analysis import new_workspace
+
+            workspace = new_workspace(
                 self._files,
                 settings.semantics,
                 settings.rows(),
@@ -145,6 +155,12 @@ class Checker:
             )
             self._workspaces[key] = workspace
         return workspace
+
+
+def _recorder() -> Recorder:
+    from namecheck.interpreter.workspace.analysis import Recorder
+
+    return Recorder()
 
 
 def is_silent(data: bytes, parses: bool, leads: bool, settings: Settings) -> bool:
@@ -180,6 +196,8 @@ def reveal(
     `overlay` has the contents of files, by location, that replace those on the disk; other files
     that are read are added to `reads`.
     """
+    from namecheck.interpreter.workspace import analysis as interpreter
+
     parsed = syntax.parse(data, path)
     source = Source(os.path.abspath(path), parsed.text, parsed.tree)
     rows = settings.rows()

@@ -7,11 +7,12 @@ process, until the file that kills it is alone and becomes a finding NC005.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.project import file_check
+from namecheck.project.disk import OWN
 from namecheck.project.file_check import Checker
 from namecheck.project.files import NOTHING, Reads
 from namecheck.project.tasks import Outcome, Task
@@ -24,6 +25,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 WORTH_IT: Final = 100_000
 """From this many bytes of Python on, a second process gains more than it costs."""
+
+_SCANNED_HERE: Final = 200_000_000
+"""Up to this many bytes of Python, one process finds sooner than several what is to be analysed."""
 
 _GROUP: Final = 400_000
 _GROUPS_EACH: Final = 3
@@ -46,9 +50,33 @@ def spread(
     """
     processes = jobs or _processors()
     alone = processes < 2 or bool(overlay) or reads is not None
-    if not isolated and (alone or sum(task.entry.size for task in tasks) < WORTH_IT):
+    if not isolated and (alone or _size(tasks) < WORTH_IT):
         return _one_by_one(tasks, progress, Checker(counting, overlay, reads))
-    return _in_parallel(tasks, progress, processes, counting)
+    scans = _size(tasks) < _SCANNED_HERE
+    silent = [scans and _is_silent(task) for task in tasks]
+    rest = [task for task, passed_over in zip(tasks, silent, strict=True) if not passed_over]
+    if isolated or _size(rest) >= WORTH_IT:
+        outcomes = _in_parallel(rest, progress, processes, counting)
+    else:
+        outcomes = _one_by_one(rest, progress, Checker(counting))
+    checked = iter(outcomes)
+    return [Outcome(parsed=False) if passed_over else next(checked) for passed_over in silent]
+
+
+def _size(tasks: Iterable[Task]) -> int:
+    """The bytes of Python in some files."""
+    return sum(task.entry.size for task in tasks)
+
+
+def _is_silent(task: Task) -> bool:
+    """Whether a file need not be sent to a worker, as it has nothing to be checked."""
+    if task.parses or task.leads or task.entry.refusal is not None:
+        return False
+    try:
+        data = OWN.contents(task.entry.location)
+    except OSError:
+        return False
+    return file_check.is_silent(data, task.parses, task.leads, task.entry.settings)
 
 
 def _processors() -> int:
@@ -70,6 +98,9 @@ def _in_parallel(
 ) -> list[Outcome]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
+
+    # Processes that are forked have it from this one.
+    import namecheck.interpreter.workspace.analysis  # noqa: F401
 
     groups = grouped(tasks, processors, _GROUPS_EACH)
     outcomes_by_group: dict[int, list[Outcome]] = {}

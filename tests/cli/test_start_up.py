@@ -83,6 +83,13 @@ def test_a_check_of_one_file(project: Path) -> None:
     assert sum(module.startswith("namecheck") for module in modules) <= 195
 
 
+def test_a_check_of_a_file_that_names_nothing(project: Path) -> None:
+    (project / "plain.py").write_text("import torch\n\n\ndef twice(x):\n    return x + x\n")
+    modules = loaded("check", "--no-cache", "plain.py", cwd=project)
+    assert not (NEVER | OF_THE_CACHE | OF_ANALYSIS) & set(modules)
+    assert sum(module.startswith("namecheck") for module in modules) <= 50
+
+
 def test_a_check_with_everything_in_the_cache(project: Path) -> None:
     loaded("check", cwd=project)
     modules = loaded("check", cwd=project)
