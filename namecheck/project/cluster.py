@@ -22,10 +22,10 @@ class ClusterError(Exception):
 
 
 class Client(Protocol):
-    """What is used of the client of a scheduler: `distributed.Client`."""
+    """The methods of a scheduler's client that namecheck uses: `distributed.Client`."""
 
     def get_executor(self, *, pure: bool) -> Executor:
-        """An executor on the workers; calls that are not `pure` are never taken for each other."""
+        """An executor on the workers; dask never merges calls that are not `pure`."""
         ...
 
     def nthreads(self) -> Mapping[str, int]:
@@ -42,7 +42,7 @@ class Client(Protocol):
 
 
 class Cluster(Executor):
-    """Dask's own executor; `workers` is the number of its threads, `lost` that it is gone."""
+    """Dask's own executor; `workers` is the number of its threads, `lost` whether it is lost."""
 
     def __init__(self, url: str, client: Client) -> None:
         self.url = url
@@ -55,7 +55,7 @@ class Cluster(Executor):
         return self._executor.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster, which goes on for others."""
+        """Leave the cluster, which continues for other clients."""
         self._executor.shutdown(wait=wait and not self.lost)
         self._client.close(timeout=2)
 
@@ -64,7 +64,7 @@ class Cluster(Executor):
         """The number of threads of all workers, 0 where none answers."""
         try:
             return sum(self._client.nthreads().values())
-        except Exception:  # dask has no common type for a scheduler that is gone
+        except Exception:  # dask has no common type for a lost scheduler
             return 0
 
 
@@ -79,7 +79,7 @@ def connected(url: str) -> Cluster:
         raise ClusterError(
             f"{url} needs dask.distributed: pip install 'namecheck[dask]' ({error})"
         ) from error
-    # Workers that come and go are no news: what they had to do is done by others.
+    # Messages about lost workers are hidden: other workers take over their calls.
     for name in ("distributed", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="distributed")
@@ -87,7 +87,7 @@ def connected(url: str) -> Cluster:
     try:
         connect: Callable[..., Client] = distributed.Client
         client = _in_time(lambda: connect(scheduler, timeout=_PATIENCE, set_as_default=False))
-    except Exception as error:  # dask has no common type for what is no scheduler
+    except Exception as error:  # dask has no common type for an address without a scheduler
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise ClusterError(f"no scheduler of dask answers at {url}: {reason}") from error
     try:
@@ -99,7 +99,7 @@ def connected(url: str) -> Cluster:
 
 
 def _in_time(connect: Callable[[], Client]) -> Client:
-    """A client; raises TimeoutError where a server takes the connection and then says nothing.
+    """A client; raises TimeoutError where a server accepts the connection and sends nothing.
 
     Dask waits for the greeting of such a server for ever, in a thread that ends with the process.
     """

@@ -48,7 +48,7 @@ class Incomplete(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What must be the same for the results to be the same."""
+    """The versions that must agree for equal results."""
 
     engine: str
     python: str

@@ -1,4 +1,4 @@
-"""What the command costs where it has least to do: the version, and a check of one file."""
+"""The cost of the smallest runs of the command: the version, and a check of one file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def version(folder: Path, rounds: int) -> None:
 
 
 def one_file(folder: Path, rounds: int) -> None:
-    """r: one file that names nothing, and one of 300 annotated lines."""
+    """r: one file without names, and one of 300 annotated lines."""
     nothing = folder / "nothing.py"
     nothing.write_text("")
     lines = len(MODEL.read_text().splitlines())
@@ -28,7 +28,7 @@ def one_file(folder: Path, rounds: int) -> None:
 
 
 def beside_an_empty_program(title: str, arguments: list[str], rounds: int) -> None:
-    """Time the command by turns with an empty program, and print what it takes more."""
+    """Time the command by turns with an empty program, and print the difference."""
     ours, theirs = in_turns([tool("namecheck"), *arguments], EMPTY, rounds * 4)
     report(title, ours, "python -c pass", theirs)
     more = [a.seconds - b.seconds for a, b in zip(ours, theirs, strict=True)]

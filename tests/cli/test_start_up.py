@@ -1,7 +1,7 @@
-"""What each run of the command imports: a module more is half a millisecond more of every start.
+"""The imports of each run of the command: every module costs half a millisecond at each start.
 
-Of our own modules the number is held; it may grow with a module that every such run uses. Of the
-standard library those are held that a run does without, because they take long to load.
+The tests limit the number of our own modules, which may grow with a module that every such run
+uses. They also list modules of the standard library that a run must not load, as these are slow.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def centre(images: Annotated[Tensor, "batch channel"]) -> Annotated[Tensor, "bat
     return images - images.mean(1, keepdim=True)
 """
 
-# What other runs need: several processes, faults, near words, help, `dataclasses` with `inspect`.
+# Needed by other runs: several processes, faults, near words, help, `dataclasses` with `inspect`.
 NEVER: Final = {
     *("concurrent.futures", "multiprocessing", "logging", "traceback", "difflib", "shutil"),
     *("dataclasses", "subprocess", "socket", "fractions", "decimal", "torch", "libcst", "mypy"),
 }
-# What reads and writes the cache.
+# Modules that read and write the cache.
 OF_THE_CACHE: Final = {"sqlite3", "json", "hashlib"}
-# What analyses.
+# Modules of the analysis.
 OF_ANALYSIS: Final = {"inspect", "tomllib", "namecheck.interpreter", "namecheck.operators"}
 
 

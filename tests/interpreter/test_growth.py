@@ -161,7 +161,7 @@ def test_a_line_that_exhausts_the_stack_is_not_judged() -> None:
             found = analysis.check(source).findings
         finally:
             sys.setrecursionlimit(limit)
-    # The rest of the function is left out; the module goes on without the variable.
+    # The rest of the function is skipped; the module continues without the variable.
     assert [finding.span.line for finding in found] == [4, 12]
 
 

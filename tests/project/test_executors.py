@@ -302,7 +302,7 @@ def test_a_worker_that_is_killed_half_way(
             local_cluster.workers[0].send_signal(signal.SIGKILL)
             killed_at.append(done)
 
-    # What no worker answers would be checked here; nothing may be.
+    # Files without an answer from a worker would be checked here; there may be none.
     monkeypatch.setattr(workers, "spread", None)
     with connected(local_cluster.url) as executor:
         executor._client.wait_for_workers(3, timeout=60)
