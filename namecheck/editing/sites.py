@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from namecheck.core.findings import Edit, Span
 from namecheck.core.syntax import Source
+from namecheck.core.trees import children, nodes
 from namecheck.project.files import ProjectFiles
 from namecheck.project.settings import Settings
 
@@ -46,26 +47,21 @@ class Site:
         return operators.row_of(operator, self.settings.rows())
 
     @cached_property
-    def _nodes(self) -> dict[Span, ast.expr]:
-        nodes: dict[Span, ast.expr] = {}
-        for node in ast.walk(self.source.tree):
-            if isinstance(node, ast.expr):
-                nodes.setdefault(self.source.span(node), node)
-        return nodes
+    def _expressions(self) -> list[ast.expr]:
+        return [node for node in nodes(self.source.tree) if isinstance(node, ast.expr)]
 
     @cached_property
     def _parents(self) -> dict[ast.AST, ast.AST]:
-        return {
-            child: node
-            for node in ast.walk(self.source.tree)
-            for child in ast.iter_child_nodes(node)
-        }
+        return {child: node for node in nodes(self.source.tree) for child in children(node)}
 
     # Reading the source
 
     def expression(self, span: Span) -> ast.expr | None:
         """The outermost expression with exactly this span."""
-        return self._nodes.get(span)
+        for node in self._expressions:  # outer ones come first
+            if node.lineno == span.line and self.source.span(node) == span:
+                return node
+        return None
 
     def text(self, expression: ast.expr) -> str:
         """The source of an expression."""
@@ -197,7 +193,10 @@ class Site:
 
     def strings_everywhere(self) -> Iterator[ast.Constant]:
         """All string literals of the file, except those with interpolations."""
-        for node in self._nodes.values():
+        outermost: dict[Span, ast.expr] = {}
+        for node in self._expressions:
+            outermost.setdefault(self.source.span(node), node)
+        for node in outermost.values():
             within = isinstance(self._parents.get(node), ast.JoinedStr)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and not within:
                 yield node
