@@ -25,6 +25,8 @@ def relative(folder: str, location: str) -> str:
 
 def resolved(folder: str, path: str) -> str:
     """The location of a path that is relative to a folder; raises ValueError for no such path."""
+    if path.removesuffix(".py").isidentifier():  # a module or package of the folder, as most are
+        return f"{folder}{path}" if folder.endswith(os.sep) else f"{folder}{os.sep}{path}"
     if os.path.isabs(path):
         return path
     below = path
