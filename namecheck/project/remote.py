@@ -17,6 +17,7 @@ from typing import Final
 from namecheck.core.dataclasses import dataclass
 from namecheck.project import records, units, workers
 from namecheck.project.cluster import Cluster, ClusterError
+from namecheck.project.disk import OWN
 from namecheck.project.file_check import Checker, is_silent
 from namecheck.project.tasks import Outcome, Task, reason_of
 from namecheck.project.workers import Progress
@@ -108,7 +109,7 @@ class _Spreading:
     def _is_done(self, number: int, task: Task) -> bool:
         """Whether a task needs no analysis: most files of a large tree name no dimension."""
         try:
-            data = self._packer.contents(task.entry.location)
+            data = OWN.contents(task.entry.location)  # the packer would keep it
         except OSError as error:
             entry = task.entry._replace(refusal=task.entry.refusal or reason_of(error))
             self._outcomes[number] = Checker().file(*task._replace(entry=entry))

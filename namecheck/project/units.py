@@ -65,14 +65,13 @@ class Packer:
     def __init__(self, counting: bool) -> None:
         self._counting = counting
         self._disk = Recorder()
-        self.contents = self._disk.contents
         self._files = ProjectFiles(disk=self._disk)
         self._imported: dict[str, frozenset[str]] = {}
 
     def read(self, location: str) -> bytes | None:
         """The contents of a file, None where it cannot be read."""
         try:
-            return self.contents(location)
+            return self._disk.contents(location)
         except OSError:
             return None
 
