@@ -98,21 +98,14 @@ def test_a_check_with_everything_in_the_cache(project: Path) -> None:
 
 
 def test_the_plugin_of_mypy(tmp_path: Path) -> None:
-    (tmp_path / "plain.py").write_text("number: int = 1\n")
-    (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = namecheck_mypy\n")
     program = (
-        "import sys\nfrom mypy import api\n"
-        "out, err, status = api.run(['plain.py'])\nassert status == 0, out + err\n"
+        "import sys\nimport namecheck_mypy\nfrom mypy.options import Options\n"
+        "from mypy.version import __version__\n"
+        "namecheck_mypy.plugin(__version__)(Options())\n"
         "print(*sorted(name for name in sys.modules if name.startswith('namecheck')))"
     )
-    for _ in range(2):
-        ran = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            check=True,
-        )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert [name for name in ran.stdout.split() if not name.startswith("namecheck_mypy")] == [
         "namecheck",
         "namecheck.core",
