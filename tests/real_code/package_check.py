@@ -1,0 +1,135 @@
+"""Checks one released package in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from namecheck.core import syntax
+from tests.real_code import outcomes
+from tests.real_code.archives import ArchiveError, download, stored_archive, unpack, version_of
+from tests.real_code.limits import Ended, Limits, run_limited
+from tests.real_code.outcomes import Outcome, Place
+
+_COMMAND: Final = ("check", ".", "--no-cache", "-j", "1", "--statistics")
+_FORMAT: Final = ("--output-format", "json")
+_INTERNAL: Final = "NC005"
+_LONGEST_REPORT: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How every package of a survey is checked; plain data, so that any executor can pass it on.
+
+    `checkout` is the folder of the namecheck that checks, `commit` its state; archives are taken
+    from the folder `archives`, and downloaded to it unless the survey is `offline`. `sources`
+    allows source distributions, whose build scripts pip runs.
+    """
+
+    checkout: Path
+    commit: str
+    archives: Path
+    offline: bool = False
+    sources: bool = False
+    limits: Limits = field(default_factory=Limits)
+    options: tuple[str, ...] = ()
+
+
+def check_package(requirement: str, plan: Plan) -> Outcome:
+    """The outcome for one package: ``torchmetrics`` or ``torchmetrics==1.0``."""
+    try:
+        archive = stored_archive(requirement, plan.archives)
+        if archive is None and plan.offline:
+            raise ArchiveError("it is not in the folder of archives")
+        if archive is None:
+            archive = download(requirement, plan.archives, plan.sources)
+    except ArchiveError as error:
+        return Outcome(requirement, outcomes.NO_ARCHIVE, commit=plan.commit, reason=str(error))
+    version = version_of(archive)
+    with tempfile.TemporaryDirectory(prefix="survey_") as scratch:
+        folder = Path(scratch) / "package"
+        folder.mkdir()
+        try:
+            unpacked = unpack(archive, folder)
+        except ArchiveError as error:
+            return Outcome(
+                requirement, outcomes.BAD_ARCHIVE, version, plan.commit, reason=str(error)
+            )
+        torch_lines = list(_torch_lines(folder))
+        command = [*_COMMAND, *_FORMAT, *plan.options]
+        ended = run_limited("namecheck", command, plan.limits, folder, plan.checkout)
+    report = _report(ended)
+    findings = [_place(finding) for finding in report.get("findings", ())]
+    return Outcome(
+        requirement,
+        _end(ended, findings),
+        version,
+        plan.commit,
+        files=unpacked.files,
+        torch_files=len(torch_lines),
+        lines=sum(torch_lines),
+        seconds=round(ended.seconds, 3),
+        wall_seconds=round(ended.wall_seconds, 1),
+        mebibytes=round(ended.mebibytes, 1),
+        code=ended.code,
+        findings=tuple(
+            place
+            for place, finding in zip(findings, report.get("findings", ()), strict=True)
+            if finding["kind"] != "file"
+        ),
+        faults=tuple(_faults(ended, findings)),
+        unjudged=(
+            *(str(place) for place in findings if place.code < _INTERNAL),
+            *(f"{path}: a link, or outside the archive" for path in unpacked.refused),
+        ),
+        statistics=report.get("statistics", {}),
+    )
+
+
+def _torch_lines(folder: Path) -> Iterator[int]:
+    """The number of lines of each file that imports torch."""
+    for path in folder.rglob("*.py"):
+        text = path.read_bytes()
+        if syntax.imports_torch(text):
+            yield text.count(b"\n")
+
+
+def _report(ended: Ended) -> dict[str, Any]:
+    """The report of a check; empty where it ended early."""
+    try:
+        report = json.loads(ended.output)
+    except ValueError:
+        return {}
+    return report if isinstance(report, dict) else {"findings": report}
+
+
+def _place(finding: dict[str, Any]) -> Place:
+    location = finding["location"]
+    path = finding["filename"]
+    return Place(path, location["row"], location["column"], finding["code"], finding["message"])
+
+
+def _end(ended: Ended, findings: list[Place]) -> str:
+    if ended.timed_out:
+        return outcomes.OUT_OF_CLOCK
+    if ended.code == -signal.SIGXCPU:
+        return outcomes.OUT_OF_TIME
+    internal = (place.message for place in findings if place.code == _INTERNAL)
+    if "MemoryError" in ended.errors or any("MemoryError" in message for message in internal):
+        return outcomes.OUT_OF_MEMORY
+    return outcomes.FINISHED if ended.code in (0, 1, 2) else outcomes.DIED
+
+
+def _faults(ended: Ended, findings: list[Place]) -> Iterator[str]:
+    """The internal errors of a check: reported ones, tracebacks, and exit codes above 1."""
+    internal = [str(place) for place in findings if place.code == _INTERNAL]
+    yield from internal
+    if "Traceback (most recent call last)" in ended.errors:
+        yield ended.errors[-_LONGEST_REPORT:]
+    elif ended.code not in (0, 1) and not internal:
+        yield f"exit code {ended.code}: {ended.errors[-_LONGEST_REPORT:]}"
