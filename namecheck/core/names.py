@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -124,6 +124,18 @@ def scoped(name: str, scope: int) -> str:
 _SCOPE: Final = "·"
 _SCOPES: Final = f"{_SCOPE}([0-9]+)"
 _SEVERAL: Final = "several"
+
+
+def scopes(text: str) -> tuple[int, ...]:
+    """The scopes of the axes in a text."""
+    return tuple(map(int, re.findall(_SCOPES, text))) if _SCOPE in text else ()
+
+
+def rescoped(text: str, change: Callable[[int], int]) -> str:
+    """A text with the axes in it in other scopes."""
+    if _SCOPE not in text:
+        return text
+    return re.sub(_SCOPES, lambda scope: f"{_SCOPE}{change(int(scope[1]))}", text)
 
 
 def is_scoped(text: str, scope: int) -> bool:

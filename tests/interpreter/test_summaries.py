@@ -97,6 +97,64 @@ for _ in range(2):
     except ValueError:
         x = torch.zeros(3, names=('K',))
 """,
+    "parameters that a constructor sets": """
+from torch import nn
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(4, names=('C',)))
+        self.register_buffer("mean", torch.zeros(4, names=('N',)))
+a, b = Shift(), Shift()
+reveal_names(a.weight)
+reveal_names(b.mean)
+b.weight.rename_('K')
+reveal_names(a.weight)
+reveal_names(b.weight)
+""",
+    "a closure that keeps what it was made with": """
+def scaled(x):
+    def by(y):
+        return x * y
+    return by
+one = scaled(torch.zeros(2, names=('N',)))
+other = scaled(torch.zeros(2, names=('C',)))
+reveal_names(one(torch.zeros(2)))
+reveal_names(other(torch.zeros(2)))
+""",
+    "an object that is written twice before an error": """
+class Box:
+    pass
+def fill(box, x):
+    box.x = x
+    box.x = x.rename('K')
+    raise ValueError
+box = Box()
+for word in ('N', 'C'):
+    try:
+        fill(box, torch.zeros(2, names=(word,)))
+    except ValueError:
+        pass
+    reveal_names(box.x)
+""",
+    "a cache in a module": """
+CACHE = {}
+def cached(key, x):
+    if key not in CACHE:
+        CACHE[key] = x
+    return CACHE[key]
+x, y = torch.zeros(2, names=('N',)), torch.zeros(2, names=('C',))
+reveal_names(cached('a', x))
+reveal_names(cached('a', y))
+reveal_names(cached('b', y))
+""",
+    "what is linked by an argument that is given twice": """
+def both(x, y):
+    x.rename_('K')
+    return y.relu()
+a, b = torch.zeros(2, names=('N',)), torch.zeros(2, names=('N',))
+reveal_names(both(a, b))
+reveal_names(both(b, b))
+""",
     "sizes that differ from call to call": """
 def f(x):
     return x[torch.rand(2) > 0]
@@ -110,6 +168,8 @@ torch.cat([f(x), f(x)], 'N') + torch.zeros(3, names=('N',))
 def test_what_changes_is_followed(name: str) -> None:
     source = "from namecheck import reveal_names\n" + PROGRAMS_THAT_CHANGE[name]
     told = notes(source), codes(source)
-    with mock.patch.object(CallSummaries, "call", lambda self, function, call, follow: follow()):
+    with mock.patch.object(
+        CallSummaries, "call", lambda self, function, call, follow: follow(call)
+    ):
         assert (notes(source), codes(source)) == told
     assert told != ([], []) or "error" in name or "sizes" in name

@@ -70,6 +70,20 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Initial:
+    """What a cell that was written has had before."""
+
+    cell: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeNames:
+    """The names of the attributes that any path has written to an instance."""
+
+    address: Hashable
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleImport:
     """Whether a file of the program was imported under this name."""
 

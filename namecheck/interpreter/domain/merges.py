@@ -82,7 +82,7 @@ def _contents(key: Hashable, base: Store, stores: Sequence[Store], parted: int) 
     contents: list[Any] = []
     before: Any = _UNKNOWN_YET
     for store in stores:
-        if store.parent is not base or base.ledger.reads is not None:
+        if store.parent is not base:
             contents.append(store.content(key, parted, _MISSING))
             continue
         content = store.cells.get(key, _UNKNOWN_YET)
@@ -115,7 +115,9 @@ def at_any_time(base: Store, log: Sequence[tuple[Hashable, Any]]) -> Store:
         if not isinstance(key, (Fact, Written)):
             writes.setdefault(key, {})[id(content)] = content
     for key, contents in writes.items():
-        joined = base.get(key, base.first.get(key, _MISSING))
+        joined = base.get(key, _MISSING)
+        if joined is _MISSING:
+            joined = base.initial(key, _MISSING)
         for content in contents.values():
             joined = content if joined is _MISSING else joiner.cell(joined, content)
         if key in mutable and not isinstance(key, Picked):

@@ -13,17 +13,22 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import contextmanager
 from typing import Any, Final
 
-from namecheck.interpreter.domain.cells import EQUAL_SIZES, Fact, Written
+from namecheck.interpreter.domain.cells import EQUAL_SIZES, AttributeNames, Fact, Initial, Written
 from namecheck.interpreter.domain.provenance import Failed, Fresh
-from namecheck.interpreter.domain.values import Facts, Opaque, Picked
+from namecheck.interpreter.domain.recordings import Recording
+from namecheck.interpreter.domain.values import (
+    FIRST_NUMBER,
+    NUMBERS_OF_BLOCK,
+    Facts,
+    Opaque,
+    Picked,
+)
 
 ABSENT: Final = object()
 """What stands for the content of a cell that there is not."""
 
 _DEEP: Final = 4
 _STRIDE: Final = 6
-# How many numbers one analysis may give.
-_BLOCK: Final = 1 << 40
 
 
 def owner_of(key: Hashable) -> Hashable:
@@ -39,34 +44,43 @@ class Ledger:
     number of the layer. The numbers are those of a `block`: what has a number of another one was
     made elsewhere, and before. `ground` holds the cells of the files whose top level was run
     before this analysis. `last_write` is the number of the last write to any mutable value; `log`
-    has all cells that were written, in order, while somebody wants to know, and `reads` what was
-    found at the first look into each cell. `subjects` are the keys of all values of which some path
-    has assumed anything, `written` the addresses of all mutable values that were written; `limits`
-    counts what was given up as too large.
+    has all cells that were written, in order, while somebody wants to know, and `recording` what
+    is read and written, likewise. `subjects` are the keys of all values of which some path has
+    assumed anything, `written` the addresses of all mutable values that were written; `limits`
+    counts what was given up as too large. `captured` are the numbers of the environments that
+    functions close over, `parameters` the addresses of the parameters and buffers of modules,
+    `attributes` the names of the attributes that were written to each instance on any path.
     """
 
     __slots__ = (
         "_count",
+        "attributes",
         "block",
+        "captured",
         "ground",
         "last_write",
         "limits",
         "log",
-        "reads",
+        "parameters",
+        "recording",
         "subjects",
         "written",
     )
 
     def __init__(self, block: int = 0, ground: Mapping[Hashable, Any] | None = None) -> None:
-        self.block = range(block * _BLOCK, (block + 1) * _BLOCK)
+        start = FIRST_NUMBER + block * NUMBERS_OF_BLOCK
+        self.block = range(start, start + NUMBERS_OF_BLOCK)
         self.ground: Mapping[Hashable, Any] = {} if ground is None else ground
         self._count = itertools.count(self.block.start)
         self.last_write = -1
         self.limits: dict[str, int] = {}
         self.log: list[tuple[Hashable, Any]] | None = None
-        self.reads: dict[Hashable, Any] | None = None
+        self.recording: Recording | None = None
         self.subjects: set[Hashable] = set()
         self.written: set[Hashable] = set()
+        self.attributes: dict[AttributeNames, tuple[str, ...]] = {}
+        self.captured: set[int] = set()
+        self.parameters: set[Hashable] = set()
 
     def new(self) -> int:
         """The next number: an address that nothing else has."""
@@ -79,6 +93,26 @@ class Ledger:
     def made_after(self, made: object, moment: int) -> bool:
         """Whether an address was made in this analysis, and after a moment of it."""
         return isinstance(made, int) and moment < made < self.block.stop
+
+    def mark_alike(self, number: int, counterpart: int) -> None:
+        """Let what is numbered be what something else is: captured, a parameter."""
+        for numbers in (self.captured, self.parameters):
+            if number in numbers:
+                numbers.add(counterpart)
+        names = self.attributes.get(AttributeNames(number))
+        if names is not None:
+            self.attributes[AttributeNames(counterpart)] = names
+
+    def has_attributes(self, address: Hashable) -> bool:
+        """Whether an address is that of an instance, to which attributes were written."""
+        return AttributeNames(address) in self.attributes
+
+    def add_attribute(self, address: Hashable, name: str) -> None:
+        """Note that an attribute is written."""
+        key = AttributeNames(address)
+        names = self.attributes.get(key, ())
+        if name not in names:
+            self.attributes[key] = (*names, name)
 
     @contextmanager
     def logging(self) -> Iterator[list[tuple[Hashable, Any]]]:
@@ -93,18 +127,29 @@ class Ledger:
             self.log = outer
 
     @contextmanager
-    def reading(self) -> Iterator[dict[Hashable, Any]]:
-        """Note what is read within a block: the first content of each cell."""
-        outer = self.reads
-        reads: dict[Hashable, Any] = {}
-        self.reads = reads
+    def recorded(self, base: Store) -> Iterator[Recording]:
+        """Record what is read and written within a block that runs on `base`."""
+        outer = self.recording
+        recording = Recording(range(self.new(), self.block.stop), outer)
+        self.recording = recording
         try:
-            yield reads
+            yield recording
         finally:
-            self.reads = outer
-            if outer is not None:
-                for key, content in reads.items():
-                    outer.setdefault(key, content)
+            self.recording = outer
+            recording.ends(base)
+
+    @contextmanager
+    def unrecorded(self) -> Iterator[None]:
+        """Look into cells within a block, as if nobody had."""
+        outer, self.recording = self.recording, None
+        try:
+            yield
+        finally:
+            self.recording = outer
+
+    def notes(self, key: Hashable) -> bool:
+        """Whether it matters to a recording that nothing was written under a key."""
+        return self.recording is not None and not self.recording.has_made(key)
 
     def assumed(self, fact: Hashable) -> None:
         """Note that some path assumes a fact."""
@@ -157,23 +202,38 @@ class Store:
             every.update(cells)
         return every
 
+    def every_cell(self) -> dict[Hashable, Any]:
+        """All cells that a path can see; who asks for that depends on all of them."""
+        recording = self.ledger.recording
+        if recording is not None:
+            recording.whole = False
+        return self.gathered()
+
     def get(self, key: Hashable, default: Any = None) -> Any:
         """The content of a cell, of the innermost layer that has it."""
-        if self.ledger.reads is not None:
-            return self._noted(key, default)
         layer: Store | None = self
+        found: Any = ABSENT
         while layer is not None:
             if layer.cells:  # most keys take longer to hash than this takes
                 found = layer.cells.get(key, ABSENT)
                 if found is not ABSENT:
-                    return found
+                    break
             if layer._below is not None:
                 found = layer._below.get(key, ABSENT)
-                if found is not ABSENT:
-                    return found
                 break
             layer = layer.parent
-        return self.ledger.ground.get(key, default)
+        if found is ABSENT:
+            ledger = self.ledger
+            if type(key) is AttributeNames:
+                found = ledger.attributes.get(key, ABSENT)
+            elif type(key) is Initial:
+                found = self.first.get(key.cell, ABSENT)
+            else:
+                found = ledger.ground.get(key, ABSENT)
+        recording = self.ledger.recording
+        if recording is not None and key not in recording.reads:
+            recording.read(self, key, found)
+        return default if found is ABSENT else found
 
     def fact(self, kind: Callable[[Hashable], Fact], subject: Hashable, default: Any = None) -> Any:
         """The content of a fact about the value with this key; of most values there is none."""
@@ -181,31 +241,25 @@ class Store:
 
     def may_assume(self, subject: Hashable) -> bool:
         """Whether there may be a fact about this; while reads are noted, those of none are too."""
-        return subject in self.ledger.subjects or self.ledger.reads is not None
-
-    def _noted(self, key: Hashable, default: Any) -> Any:
-        """The same, and note what was found."""
-        reads, self.ledger.reads = self.ledger.reads, None
-        try:
-            found = self.get(key, ABSENT)
-        finally:
-            self.ledger.reads = reads
-        if reads is not None:
-            reads.setdefault(key, found)
-        return default if found is ABSENT else found
+        return subject in self.ledger.subjects or self.ledger.notes(subject)
 
     def set(self, key: Hashable, content: Any) -> None:
         """Write a cell in this layer."""
         self.cells[key] = content
+        ledger = self.ledger
         if isinstance(key, Fact):
-            self.ledger.assumed(key)
-        if self.ledger.log is not None:
-            self.ledger.log.append((key, content))
+            ledger.assumed(key)
+        if ledger.log is not None:
+            ledger.log.append((key, content))
+        if ledger.recording is not None:
+            ledger.recording.wrote(key, content)
 
     def write(self, address: Hashable, initial: Any, content: Any) -> None:
         """Write what has become of a value that was made with `initial`."""
         if initial is not None:
             self.first.setdefault(address, initial)
+        if type(address) is tuple:
+            self.ledger.add_attribute(*address)
         self.set(address, content)
 
     def mutate(self, address: Hashable, initial: Any, content: Any, number: int) -> None:
@@ -217,7 +271,7 @@ class Store:
 
     def last_write(self, address: Hashable, default: int) -> int:
         """The number of the last write to a mutable value; of most there is none."""
-        if address not in self.ledger.written and self.ledger.reads is None:
+        if address not in self.ledger.written and not self.ledger.notes(address):
             return default
         number: int = self.get(Written(address), default)
         return number
@@ -225,7 +279,7 @@ class Store:
     def may_hold(self, address: Hashable) -> bool:
         """Whether there may be a content that was written to this address."""
         ledger = self.ledger
-        return address in ledger.written or address in ledger.ground or ledger.reads is not None
+        return address in ledger.written or address in ledger.ground or ledger.notes(address)
 
     def content(self, key: Hashable, parted: int, default: Any = None) -> Any:
         """The content of a cell; of a value made before the paths parted, what it was made with."""
@@ -236,6 +290,12 @@ class Store:
         made = owner.born if isinstance(owner, Picked) else owner
         if self.ledger.made_after(made, parted):
             return default
+        return self.initial(key, default)
+
+    def initial(self, key: Hashable, default: Any) -> Any:
+        """What a cell that was written has had before."""
+        if self.ledger.notes(key):
+            return self.get(Initial(key), default)
         return self.first.get(key, default)
 
     def copied(self) -> Store:
@@ -272,6 +332,24 @@ class Store:
         flat.cells = self.changes_since(base)
         return flat
 
+    def restore(self, cells: Iterable[tuple[Hashable, Any]]) -> None:
+        """Write what a call has left, as its summary tells."""
+        ledger = self.ledger
+        for key, content in cells:
+            self.set(key, content)
+            if type(key) is Written:
+                ledger.written.add(key.address)
+                ledger.last_write = max(ledger.last_write, content)
+
+    def pass_through(self, states: Iterable[tuple[Hashable, Any]]) -> None:
+        """Note what cells have held for a while, though nothing is left of it."""
+        ledger = self.ledger
+        for key, content in states:
+            if ledger.log is not None:
+                ledger.log.append((key, content))
+            if ledger.recording is not None:
+                ledger.recording.wrote(key, content)
+
     def absorb(self, new_cells: Mapping[Hashable, Any]) -> None:
         """Write many cells."""
         self.cells.update(new_cells)
@@ -281,8 +359,11 @@ class Store:
         layer = self.fork()
         for fact, content in facts:
             held = self.get(EQUAL_SIZES) if fact is EQUAL_SIZES else None
-            layer.cells[fact] = content if held is None else held.joined(content)
+            assumed = content if held is None else held.joined(content)
+            layer.cells[fact] = assumed
             layer.ledger.assumed(fact)
+            if self.ledger.recording is not None:
+                self.ledger.recording.wrote(fact, assumed)
         return layer
 
     def allows(self, facts: Facts) -> bool:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from namecheck.core import tensors
+from namecheck.core import names, tensors
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.core.findings import Place
 from namecheck.core.sizes import Known
@@ -22,6 +22,11 @@ from namecheck.interpreter.domain.tags import NO_TAGS, Tags
 
 if TYPE_CHECKING:
     from namecheck.interpreter.domain.store import Store
+
+# What an analysis makes is numbered: no number that a program writes is as high. The numbers are
+# given in blocks.
+FIRST_NUMBER: Final = 1 << 72
+NUMBERS_OF_BLOCK: Final = 1 << 40
 
 Address: TypeAlias = Hashable
 Facts: TypeAlias = tuple[tuple[Hashable, Hashable], ...]
@@ -39,7 +44,7 @@ class Key:
     missing result of an operator that raised a contradiction: nothing may be concluded from it.
     """
 
-    __slots__ = ("_hash", "failed", "foreign", "provenance")
+    __slots__ = ("_hash", "_newest", "failed", "foreign", "provenance")
 
     def __init__(self, provenance: Provenance) -> None:
         self.provenance = provenance
@@ -52,6 +57,14 @@ class Key:
         self.foreign: bool = foreign
         self.failed: bool = failed
         self._hash = hash(provenance)
+        self._newest: tuple[int, ...] | None = None
+
+    @property
+    def newest(self) -> tuple[int, ...]:
+        """The newest numbers in it, see `newest`."""
+        if self._newest is None:
+            self._newest = _newest_of(list(self.provenance.parts()))
+        return self._newest
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -79,6 +92,45 @@ def _keys(part: object) -> Iterator[Key]:
         yield from _keys(part.each)
     elif isinstance(part, OpaqueTensor):
         yield from _keys(part.key)
+
+
+def newest(part: object) -> tuple[int, ...]:
+    """The highest number in a value, or in what identifies it, of each block of numbers."""
+    if isinstance(part, Key):
+        return part.newest
+    if isinstance(part, int):
+        return (part,) if part >= FIRST_NUMBER else ()
+    if isinstance(part, tuple):
+        return _newest_of(part)
+    if isinstance(part, str):
+        return _newest_by_block(names.scopes(part))
+    if isinstance(part, Opaque):
+        return part.key.newest
+    if isinstance(part, Picked):
+        return (part.born,)
+    if isinstance(part, ClassValue):
+        return _newest_of((part.address, part.fields))
+    if isinstance(part, Environment):
+        return newest(part.number)
+    fields: tuple[str, ...] = getattr(part, "__match_args__", ())
+    return _newest_of([getattr(part, field) for field in fields])
+
+
+def _newest_of(parts: Iterable[object]) -> tuple[int, ...]:
+    numbers: tuple[int, ...] = ()
+    for part in parts:
+        more = newest(part)
+        if more and more is not numbers:
+            numbers = _newest_by_block((*numbers, *more)) if numbers else more
+    return numbers
+
+
+def _newest_by_block(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    by_block: dict[int, int] = {}
+    for number in numbers:
+        block = number // NUMBERS_OF_BLOCK
+        by_block[block] = max(number, by_block.get(block, 0))
+    return tuple(by_block.values())
 
 
 def is_foreign(part: object) -> bool:

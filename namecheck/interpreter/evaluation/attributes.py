@@ -347,7 +347,7 @@ class Attributes:
     def forget(self, target: Value, store: Store) -> None:
         """Make the attributes that were set on a value unknown."""
         owner = _owner(target)
-        for key in store.gathered():
+        for key in store.every_cell():
             if owner is not None and isinstance(key, tuple) and len(key) == 2 and key[0] == owner:
                 store.set(key, self.interpreter.fresh("written"))
 

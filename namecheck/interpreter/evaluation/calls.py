@@ -42,6 +42,7 @@ from namecheck.interpreter.domain.values import (
     Wrapped,
     has_failed,
 )
+from namecheck.interpreter.evaluation import circumstances
 from namecheck.interpreter.evaluation.frames import Arguments, Call, Frame, PathEnds
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.evaluation.observations import Begun
@@ -347,7 +348,9 @@ class Calls:
 
     def call_function(self, function: FunctionValue, call: Call) -> Value:
         """What a function of the program gives."""
-        return self.summaries.call(function, call, lambda: self._followed(function, call))
+        return self.summaries.call(
+            function, call, lambda followed: self._followed(function, followed)
+        )
 
     def _followed(self, function: FunctionValue, call: Call) -> Value:
         """Run the body with these arguments, and join what its paths return."""
@@ -438,17 +441,18 @@ class Calls:
 
     def too_deep(self, function: FunctionValue, frame: Frame) -> bool:
         """Whether calls have gone so deep that a function is not followed any more."""
-        depth = repeated = 0
-        current: Frame | None = frame
-        while current is not None:
-            depth += 1
-            repeated += current.environment.scope is function.node
-            current = current.caller
-        if self.interpreter.budget.brief:
-            return depth > 2
+        budget, around = self.interpreter.budget, self.interpreter.progress.around
         # On unknown arguments every level of a recursion says the same.
-        recursion = 2 if self.interpreter.budget.sparing else _RECURSION
-        return depth > self.interpreter.budget.depth or repeated > recursion
+        recursion = 2 if budget.sparing else _RECURSION
+        if circumstances.depth(frame) > (2 if budget.brief else budget.depth):
+            if around is not None:
+                around.is_cut = True
+            return True
+        if not budget.brief and circumstances.times_entered(function.node, frame) > recursion:
+            if around is not None:
+                around.cut.add(function.node)
+            return True
+        return False
 
     def run_body(
         self, function: FunctionValue, layer: Store, frame: Frame
@@ -473,7 +477,9 @@ class Calls:
         self, returns: list[tuple[Store, Value]], environment: Environment, store: Store
     ) -> None:
         """Write what the paths through a function changed to the caller's store."""
-        own = None if environment.number in self.interpreter.definitions.captured else environment
+        own = (
+            None if environment.number in self.interpreter.context.ledger.captured else environment
+        )
         store.absorb(merges.merge(store, [end for end, _ in returns], without=own))
 
     def _return(

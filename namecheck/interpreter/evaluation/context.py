@@ -13,6 +13,7 @@ from namecheck.core.syntax import Source
 from namecheck.interpreter.domain.scopes import ScopeInfo
 from namecheck.interpreter.domain.store import Ledger
 from namecheck.interpreter.domain.values import ClassValue, Environment, FunctionValue
+from namecheck.interpreter.evaluation.circumstances import Circumstances
 from namecheck.interpreter.evaluation.observations import Recorder
 from namecheck.operators import Inference, Operator
 
@@ -79,11 +80,13 @@ class Budget:
 
     `left` counts expressions. `sparing` tells that functions are run on unknown arguments, and
     only those that can matter to names; `brief` that each is run by itself, once, along one path.
+    `exhaustions` counts the blocks of a limit that have spent it.
     """
 
     left: int = _STEPS
     sparing: bool = False
     brief: bool = False
+    exhaustions: int = 0
 
     @property
     def paths(self) -> int:
@@ -110,6 +113,7 @@ class Budget:
         try:
             yield
         finally:
+            self.exhaustions += self.left <= 0
             self.left += kept
 
 
@@ -119,13 +123,27 @@ class Progress:
 
     `unknowns` counts the expressions of which nothing could be told, `events` what was reported,
     raised or not followed any further. `errors` has the types of the errors that ended paths.
-    `round` is the number of the loop's body that is being run.
+    `round` is the number of the loop's body that is being run, `recalled` counts the calls that a
+    summary has told. What the call that is being followed depends on is noted `around` it.
     """
 
     unknowns: int = 0
     events: int = 0
     errors: set[str] = field(default_factory=set)
     round: int = 0
+    recalled: int = 0
+    around: Circumstances | None = None
+
+    @contextmanager
+    def under(self, circumstances: Circumstances) -> Iterator[Circumstances]:
+        """Note what a call depends on while it is followed within the block."""
+        outer, self.around = self.around, circumstances
+        try:
+            yield circumstances
+        finally:
+            self.around = outer
+            if outer is not None:
+                outer.include(circumstances)
 
     @contextmanager
     def in_round(self, number: int) -> Iterator[None]:
@@ -160,11 +178,9 @@ class Progress:
 class Definitions:
     """The functions and classes that the program has defined so far.
 
-    `called` are the functions whose bodies were run, `captured` the numbers of the environments
-    that functions close over.
+    `called` are the functions whose bodies were run.
     """
 
     functions: dict[ast.AST, FunctionValue] = field(default_factory=dict)
     classes: list[ClassValue] = field(default_factory=list)
     called: set[ast.AST] = field(default_factory=set)
-    captured: set[int] = field(default_factory=set)

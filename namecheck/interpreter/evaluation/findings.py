@@ -132,13 +132,16 @@ class Reporter:
         """
         progress, recorder = self._progress, self._context.recorder
         progress.events += 1
+        if progress.around is not None:
+            progress.around.at_site |= progress.around.node is node
         judged = not self._findings.silent and store.get(FOREIGN) is None
         code = contradiction.code
         if code in _DECLARED or (by_axes and not is_of_sizes(code)):
+            self._ask_guards()
             expected = frame.foresees()
             progress.unknowns += 1  # sizes that differ along with the names make torch raise anyway
         else:
-            expected = frame.expects(contradiction.error)
+            expected = self.expects(contradiction.error, frame)
         if judged and (recorder is not None or not expected):
             source = self._file.source
             finding = Finding(
@@ -159,6 +162,15 @@ class Reporter:
                 self._findings.add(finding, frozenset(contradiction.names))
         if expected:
             self.fail(contradiction.error)
+
+    def expects(self, error: str, frame: Frame) -> bool:
+        """Whether the program expects an error of this type in a frame."""
+        self._ask_guards()
+        return frame.expects(error)
+
+    def _ask_guards(self) -> None:
+        if self._progress.around is not None:
+            self._progress.around.guarded = True
 
     def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
         """End a path with an error of this built-in type."""

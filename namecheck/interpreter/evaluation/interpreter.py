@@ -171,6 +171,9 @@ class Interpreter(Protocol):
     def note(self, code: str, message: str, node: Node) -> None:
         """Add a note, once for each place and message."""
 
+    def expects(self, error: str, frame: Frame) -> bool:
+        """Whether the program expects an error of this type in a frame."""
+
     def fail(self, error: str = UNKNOWN_ERROR) -> NoReturn:
         """End a path with an error of this built-in type."""
 

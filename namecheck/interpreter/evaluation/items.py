@@ -147,7 +147,7 @@ class Items:
                 joins.write(dict_value, store, Entries((*content.items, (index, made)), None))
                 return made
             if content.rest is None:
-                if frame.expects("KeyError"):
+                if self.interpreter.expects("KeyError", frame):
                     self.interpreter.fail("KeyError")
                 return self.interpreter.fresh("entry")
             return joins.pick(Repeated(content.rest), index, store)

@@ -14,7 +14,7 @@ from namecheck.interpreter.domain import joins, merges
 from namecheck.interpreter.domain.cells import Fact, Written
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import Generator, Repeated, Value
-from namecheck.interpreter.evaluation import narrowing
+from namecheck.interpreter.evaluation import circumstances, narrowing
 from namecheck.interpreter.evaluation.frames import EarlyExits, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 
@@ -38,11 +38,10 @@ class Loops:
         """How many items are followed one by one, fewer in nested loops."""
         if self.interpreter.budget.left <= 0:
             return 1
-        depth = 0
-        current: Frame | None = frame
-        while current is not None:
-            depth += len(current.breaks)
-            current = current.caller
+        around = self.interpreter.progress.around
+        if around is not None:
+            around.unrolled = True
+        depth = circumstances.loops_around(frame)
         limits = _SPARING_LIMITS if self.interpreter.budget.sparing else _LIMITS
         return limits[min(depth, len(limits) - 1)]
 

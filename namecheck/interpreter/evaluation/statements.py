@@ -514,7 +514,7 @@ class Statements:
         )
         current: Environment | None = environment
         while current is not None:
-            self.interpreter.definitions.captured.add(current.number)
+            self.interpreter.context.ledger.captured.add(current.number)
             current = current.enclosing
         self.interpreter.definitions.functions.setdefault(definition, made)
         return made

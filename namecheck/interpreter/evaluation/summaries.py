@@ -1,189 +1,344 @@
-"""Calls that were followed before, with the same arguments: what came of them is told again.
+"""Summaries of calls: a function is run once for each kind of arguments, not once for each call.
 
-Without it a chain of helpers that each call the next one twice costs twice as much with every
-helper. A call is remembered if it depends on nothing but what can be compared, and changes
-nothing: its arguments are tensors, constants and tuples of them, no path of it ended in an error
-or was cut short, and it wrote to nothing that was there before. All that it read of that is
-remembered with it, and has to be the same.
+While a body is run, what it reads of what was there before is recorded, and what it writes. A
+later call that would find the same, but for the numbers of what the analysis makes (addresses,
+environments, scopes of axes), would do the same: its outcome is the first one's, with the other
+numbers. So a kind is what the body looks at, and nothing else: arguments that it only passes on
+may hold whatever they like, and so may the rest of the store.
+
+What a call depends on besides is kept as its `Conditions`: how deep it stood where a call within
+it was not followed any more, whether an error was expected around it.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from namecheck.core.dataclasses import dataclass, replace
-from namecheck.core.dims import Dim
-from namecheck.core.names import Axis
-from namecheck.interpreter.domain import joins
-from namecheck.interpreter.domain.store import ABSENT, Store, owner_of
+from namecheck.core.dataclasses import dataclass
+from namecheck.interpreter.domain.recordings import OWN, Recording
+from namecheck.interpreter.domain.renaming import Numbering, Numbers, Renaming, Unpaired, Untellable
+from namecheck.interpreter.domain.store import ABSENT, Store
 from namecheck.interpreter.domain.values import (
+    FIRST_NUMBER,
+    BoundMethod,
+    ClassValue,
     Const,
+    External,
     FunctionValue,
-    Held,
-    TensorValue,
+    Instance,
+    TorchModule,
     TupleValue,
     Value,
+    newest,
 )
+from namecheck.interpreter.evaluation.circumstances import Answers, Circumstances, root
+from namecheck.interpreter.evaluation.frames import Call, PathEnds
 
 if TYPE_CHECKING:
-    from namecheck.interpreter.evaluation.frames import Call
     from namecheck.interpreter.evaluation.interpreter import Interpreter
 
-# How many sets of arguments are remembered of one function.
-_EACH: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Argument:
-    """The argument with this number, handed back."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Recalled:
-    """What came of a call, and what it read of what was there before.
-
-    In the result a new tensor stands as what it holds, an argument as its number.
-    """
-
-    result: Any
-    reads: tuple[tuple[Hashable, Any], ...]
-
-
-class _Untellable(Exception):
-    """A value that cannot be told again."""
+# How many kinds of arguments are remembered of one function.
+_EACH: Final = 32
 
 
 class CallSummaries:
-    """Remembers calls of the functions of one analysis."""
+    """The summaries of the functions of one analysis."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter
-        self._known: dict[Hashable, list[_Recalled]] = {}
+        self._numbering = Numbering(interpreter.context.ledger.block)
+        self._known: dict[Hashable, list[_Summary]] = {}
 
-    def call(self, function: FunctionValue, call: Call, follow: Callable[[], Value]) -> Value:
-        """What a call gives: remembered, or by following it."""
-        key = self._key(function, call)
-        if key is None:
-            return follow()
-        for known in self._known.get(key, ()):
-            if all(call.store.get(cell, ABSENT) == content for cell, content in known.reads):
-                return self._told(known.result, call)
-        interpreter, ledger = self._interpreter, self._interpreter.context.ledger
-        begun, events = ledger.new(), interpreter.progress.events
-        with ledger.reading() as reads, ledger.logging() as writes:
-            result = follow()
-        changed = any(not self._is_own(cell, begun) for cell, _ in writes)
-        if changed or interpreter.progress.events != events or interpreter.budget.left <= 0:
-            return result
-        arguments = [value.address for value in _given(call) if isinstance(value, TensorValue)]
-        kept = self._known.setdefault(key, [])
-        if len(kept) < _EACH:
-            try:
-                told = self._tellable(result, call, begun)
-            except _Untellable:
-                return result
-            read = (
-                (cell, content)
-                for cell, content in reads.items()
-                if not self._is_own(cell, begun) and owner_of(cell) not in arguments
-            )
-            kept.append(_Recalled(told, tuple(read)))
-        return result
-
-    def _key(self, function: FunctionValue, call: Call) -> Hashable | None:
-        """What is the same for calls that may give the same; None for what is not remembered."""
+    def call(self, function: FunctionValue, call: Call, follow: Callable[[Call], Value]) -> Value:
+        """What a call gives: by a summary, or by following it."""
         interpreter = self._interpreter
-        if interpreter.context.recorder is not None or call.arguments.open:
-            return None
-        if not isinstance(function.environment.scope, ast.Module):
-            return None
-        if interpreter.declarations.speak(function):
-            return None
-        values = _given(call)
-        places = {
-            value.address: number
-            for number, value in reversed(list(enumerate(values)))
-            if isinstance(value, TensorValue)
-        }
-        try:
-            keys = tuple(self._argument(value, call.store, places) for value in values)
-        except _Untellable:
-            return None
+        if interpreter.context.recorder is not None:
+            return follow(call)
+        inputs = _inputs(function, call, interpreter.progress.round)
+        known = self._known.setdefault(self._key(function, call), [])
+        for number, summary in enumerate(known):
+            renaming = summary.renaming(inputs, call, self._numbering)
+            if renaming is not None:
+                if number:
+                    known.insert(0, known.pop(number))
+                interpreter.progress.recalled += 1
+                return self._instantiated(summary, renaming, call)
+        recorded, outcome = self._recorded(inputs, call, follow)
+        if recorded is not None:
+            known.insert(0, recorded)
+            del known[_EACH:]
+        if outcome is None:
+            raise PathEnds
+        return outcome
+
+    def _key(self, function: FunctionValue, call: Call) -> Hashable:
+        """What is the same for calls that may give the same."""
+        interpreter = self._interpreter
+        budget = interpreter.budget
         return (
-            function,
-            interpreter.budget.sparing,
-            len(call.args),
-            tuple(sorted(call.kwargs)),
-            keys,
+            function.node,
+            call.node is function.node,
+            budget.sparing,
+            budget.brief,
+            interpreter.findings.silent > 0,
+            tuple(map(_sort, call.args)),
+            tuple([(word, _sort(value)) for word, value in call.kwargs.items()]),
         )
 
-    def _argument(
-        self, value: Value, store: Store, argument_numbers: dict[Hashable, int]
-    ) -> Hashable:
-        if isinstance(value, Const):
-            return type(value.value), value
-        if not isinstance(value, TensorValue):
-            raise _Untellable
-        held = joins.held(value, store)
-        if not _is_plain(held):
-            raise _Untellable
-        return held, tuple(sorted(held.origins.items())), argument_numbers[value.address]
+    def _recorded(
+        self, inputs: tuple[object, ...], call: Call, follow: Callable[[Call], Value]
+    ) -> tuple[_Summary | None, Value | None]:
+        """Follow a call; its summary, if there is one, and its value, None where no path ends."""
+        interpreter = self._interpreter
+        ledger, progress = interpreter.context.ledger, interpreter.progress
+        layer = call.store.fork()
+        unknowns, events = progress.unknowns, progress.events
+        budget, exhaustions = interpreter.budget, interpreter.budget.exhaustions
+        outcome: Value | None = None
+        with (
+            ledger.recorded(call.store) as recording,
+            progress.raising() as errors,
+            progress.under(Circumstances(call.node)) as circumstances,
+            suppress(PathEnds),
+        ):
+            outcome = follow(Call(call.arguments, call.node, layer, call.frame))
+        progress.errors.update(errors)
+        if outcome is not None:
+            call.store.absorb(layer.cells)
+        if not recording.whole or budget.left <= 0 or budget.exhaustions != exhaustions:
+            return None, outcome
+        summary = _Summary(
+            inputs,
+            outcome,
+            layer.cells if outcome is not None else {},
+            recording,
+            range(recording.since.start, ledger.new()),
+            call.store.first,
+            circumstances.answers(call.frame),
+            frozenset(errors),
+            progress.unknowns - unknowns,
+            progress.events - events,
+        )
+        return summary, outcome
 
-    def _tellable(self, value: Value, call: Call, begun: int) -> Any:
-        """A result as it can be told again: its tensors by number, or by what they hold."""
-        if isinstance(value, Const):
-            return value
-        if isinstance(value, TupleValue):
-            return replace(
-                value, items=tuple(self._tellable(item, call, begun) for item in value.items)
-            )
-        if not isinstance(value, TensorValue):
-            raise _Untellable
-        given = _given(call)
-        if value in given:
-            return _Argument(given.index(value))
-        held = joins.held(value, call.store)
-        if not self._is_own(value.address, begun) or not _is_plain(held):
-            raise _Untellable
-        known = {
-            dim.size
-            for argument in given
-            if isinstance(argument, TensorValue)
-            for dim in _dims(joins.held(argument, call.store))
-        }
-        if any(not isinstance(dim.size, int) and dim.size not in known for dim in _dims(held)):
-            raise _Untellable
-        return held
-
-    def _told(self, result: Any, call: Call) -> Value:
-        if isinstance(result, TupleValue):
-            return replace(result, items=tuple(self._told(item, call) for item in result.items))
-        if isinstance(result, _Argument):
-            return _given(call)[result.number]
-        if isinstance(result, Held):
-            return TensorValue(self._interpreter.new_address(), result)
-        constant_result: Value = result
-        return constant_result
-
-    def _is_own(self, cell: Hashable, begun: int) -> bool:
-        """Whether a cell belongs to what was made after a moment."""
-        return self._interpreter.context.ledger.made_after(owner_of(cell), begun)
-
-
-def _given(call: Call) -> list[Value]:
-    """The arguments of a call, those by name in the order of the names."""
-    return [*call.args, *(value for _, value in sorted(call.kwargs.items()))]
-
-
-def _dims(held: Held) -> Iterator[Dim]:
-    dims = held.tensor.dims
-    yield from (*dims.prefix, *dims.suffix)
+    def _instantiated(self, summary: _Summary, renaming: Renaming, call: Call) -> Value:
+        """Do what a summary says: write to the store, and give back the value."""
+        interpreter = self._interpreter
+        ledger, progress = interpreter.context.ledger, interpreter.progress
+        progress.unknowns += summary.unknowns
+        progress.events += summary.events
+        progress.errors |= summary.errors
+        effects = summary.effects
+        for number in effects.made:
+            renaming.pair(number, ledger.new())
+        call.store.pass_through(renaming.entries(effects.passed))
+        if summary.outcome is None:
+            raise PathEnds
+        call.store.restore(renaming.entries(effects.cells))
+        for key, _ in effects.cells:
+            if type(key) is tuple and ledger.has_attributes(key[0]):
+                ledger.add_attribute(*renaming.renamed(key))
+        for address, initial in effects.first:
+            call.store.first.setdefault(renaming.renamed(address), renaming.renamed(initial))
+        for number in effects.made:
+            ledger.mark_alike(number, renaming.numbers[number])
+        outcome: Value = renaming.renamed(summary.outcome)
+        return outcome
 
 
-def _is_plain(held: Held) -> bool:
-    """Whether a tensor has no axes: those are told apart by the call that declares them."""
-    return not any(isinstance(dim.name, Axis) for dim in _dims(held))
+@dataclass(frozen=True, slots=True)
+class _Effects:
+    """What a call changed: the `cells` that are left, and what others have `passed` through.
+
+    `made` are the numbers of what it made, of that which can still be reached, `needed` those of
+    what was there before; `first` has what the mutable values were made with.
+    """
+
+    cells: tuple[tuple[Hashable, Any], ...]
+    passed: tuple[tuple[Hashable, Any], ...]
+    first: tuple[tuple[Hashable, Any], ...]
+    made: tuple[int, ...]
+    needed: Numbers
+
+
+class _Summary:
+    """What came of one call, and what of its arguments, the store and its place has decided that.
+
+    What can be told again is found out when it is first asked for: most functions are called once.
+    """
+
+    __slots__ = (
+        "_cells",
+        "_effects",
+        "_first",
+        "_inputs",
+        "_made",
+        "_passed",
+        "_reads",
+        "answers",
+        "errors",
+        "events",
+        "outcome",
+        "unknowns",
+        "usable",
+    )
+
+    def __init__(
+        self,
+        inputs: tuple[object, ...],
+        outcome: Value | None,
+        cells: Mapping[Hashable, Any],
+        recording: Recording,
+        made: range,
+        first: Mapping[Hashable, Any],
+        answers: Answers,
+        errors: frozenset[str],
+        unknowns: int,
+        events: int,
+    ) -> None:
+        self._inputs = inputs
+        self.outcome = outcome
+        self._cells = cells
+        self._passed = tuple(
+            (key, content)
+            for key, contents in recording.written.items()
+            for content in contents.values()
+            if content is not cells.get(key, ABSENT)
+        )
+        self._reads = tuple(read for read in recording.reads.items() if read[1] is not OWN)
+        self._made = made
+        self._first = first
+        self._effects: _Effects | None = None
+        self.answers = answers
+        self.errors = errors
+        self.unknowns = unknowns
+        self.events = events
+        self.usable = True
+
+    @property
+    def effects(self) -> _Effects:
+        """What the call changed."""
+        assert self._effects is not None, "a summary is asked before it is matched"
+        return self._effects
+
+    def renaming(
+        self, inputs: tuple[object, ...], call: Call, numbering: Numbering
+    ) -> Renaming | None:
+        """What its numbers are in another call; None where that is of another kind."""
+        if not self.usable or not self.answers.hold(call.node, call.frame):
+            return None
+        renaming = Renaming(numbering)
+        try:
+            if not renaming.matches(self._inputs, inputs):
+                return None
+            if self._effects is None:
+                self._effects = self._reachable(numbering)
+                self.usable = self._effects.needed <= self._known(numbering)
+            if not self.usable or not self._finds(renaming, call.store):
+                return None
+        except Unpaired:
+            return None
+        except Untellable:
+            self.usable = False
+            return None
+        return renaming
+
+    def _finds(self, renaming: Renaming, store: Store) -> bool:
+        """Whether another call would read the same."""
+        reads: list[tuple[Hashable, Any]] = []
+        with store.ledger.unrecorded():
+            for key, content in self._reads:
+                counterpart = renaming.renamed(key)
+                other = store.get(counterpart, ABSENT)
+                absent = other is ABSENT and content is ABSENT
+                if not absent and not renaming.matches(content, other):
+                    return False
+                reads.append((counterpart, other))
+        recording = store.ledger.recording
+        if recording is not None:
+            for key, content in reads:
+                if key not in recording.reads:
+                    recording.read(store, key, content)
+        return True
+
+    def _known(self, numbering: Numbering) -> Numbers:
+        """The numbers that the call has met of what was there before."""
+        met = [part for read in self._reads for part in read]
+        return numbering.of_all([self._inputs, *met])
+
+    def _reachable(self, numbering: Numbering) -> _Effects:
+        """What is left of the call, without what nothing leads to any more."""
+        made, cells = self._made, self._cells
+        by_owner: dict[int, list[Hashable]] = {}
+        open_: list[object] = [self.outcome]
+        kept: list[Hashable] = []
+        for key, content in cells.items():
+            owners = [number for number in newest(key) if number in made]
+            if owners:
+                by_owner.setdefault(max(owners), []).append(key)
+            else:
+                kept.append(key)
+                open_ += (key, content)
+        for entry in self._passed:
+            open_ += entry
+        numbers: set[int] = set()
+        first: dict[Hashable, Any] = {}
+        while open_:
+            for number in numbering.of(open_.pop()):
+                if number in numbers:
+                    continue
+                numbers.add(number)
+                for key in by_owner.get(number, ()):
+                    kept.append(key)
+                    open_ += (key, cells[key])
+        in_order = [key for key in cells if key in set(kept)]
+        for key in in_order:
+            if key in self._first:
+                first[key] = self._first[key]
+                numbers |= numbering.of(self._first[key])
+        fresh = sorted(number for number in numbers if number in made)
+        return _Effects(
+            tuple((key, cells[key]) for key in in_order),
+            self._passed,
+            tuple(first.items()),
+            tuple(fresh),
+            frozenset(numbers.difference(fresh)),
+        )
+
+
+def _sort(value: Value) -> Hashable:
+    """What an argument of another kind most often has otherwise: values alike have it the same."""
+    if isinstance(value, Const):
+        constant = value.value
+        is_number = isinstance(constant, int) and constant >= FIRST_NUMBER
+        return int if is_number else (type(constant), constant)
+    if isinstance(value, Instance):
+        return value.cls.node
+    if isinstance(value, (FunctionValue, ClassValue)):
+        return value.node
+    if isinstance(value, BoundMethod):
+        return _sort(value.function)
+    if isinstance(value, TorchModule):
+        return value.key
+    if isinstance(value, External):
+        return value.path
+    if isinstance(value, TupleValue):
+        return len(value.items)
+    return type(value).__name__
+
+
+def _inputs(function: FunctionValue, call: Call, round_: int) -> tuple[object, ...]:
+    """What a call is given, all that is not found in the store."""
+    arguments = call.arguments
+    return (
+        function,
+        tuple(arguments.args),
+        tuple(arguments.kwargs.items()),
+        arguments.open,
+        arguments.rest,
+        arguments.begun,
+        round_,
+        root(call.frame),
+    )

@@ -97,6 +97,7 @@ class Assembly:
         self.report = reporter.report
         self.note = reporter.note
         self.fail = reporter.fail
+        self.expects = reporter.expects
 
     def _assemble_evaluation(self, make_imports: MakeImports) -> None:
         self.imports = make_imports(self)

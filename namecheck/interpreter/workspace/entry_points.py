@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator
+import itertools
+from collections.abc import Sequence
 from typing import Final
 
 from namecheck.core.tensors import Tensor
@@ -50,6 +51,10 @@ class EntryPoints:
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
         self._names: dict[ast.ClassDef, frozenset[str]] = {}
+        # The classes of the file, as far as they are indexed, and for each those derived from it.
+        self._indexed = 0
+        self._first: dict[ClassValue, ClassValue] = {}
+        self._heirs: dict[ClassValue, list[ClassValue]] = {}
         # One for all methods of a class, where each function is run by itself.
         self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
@@ -115,19 +120,23 @@ class EntryPoints:
         cls = function.cls
         if cls is None or not isinstance(function.environment.scope, ast.ClassDef):
             return [None]
-        heirs = [
+        heirs = (
             heir
             for heir in self._derived(cls)
             if _plain(class_lookup.attribute(heir, function.name, store)) == function
-        ]
-        own = next((known for known in self.interpreter.definitions.classes if known == cls), cls)
-        return [own, *heirs[:_SUBCLASSES]]
+        )
+        return [self._first.get(cls, cls), *itertools.islice(heirs, _SUBCLASSES)]
 
-    def _derived(self, cls: ClassValue) -> Iterator[ClassValue]:
+    def _derived(self, cls: ClassValue) -> Sequence[ClassValue]:
         """The classes of the file that derive from a class."""
-        for known in self.interpreter.definitions.classes:
-            if known != cls and cls in class_lookup.mro(known):
-                yield known
+        classes = self.interpreter.definitions.classes
+        for known in classes[self._indexed :]:
+            self._first.setdefault(known, known)
+            for base in class_lookup.mro(known)[1:]:
+                if isinstance(base, ClassValue):
+                    self._heirs.setdefault(base, []).append(known)
+        self._indexed = len(classes)
+        return self._heirs.get(cls, [])
 
     def _arguments(
         self,

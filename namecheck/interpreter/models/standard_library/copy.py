@@ -112,12 +112,12 @@ class Copier:
         modules = self.interpreter.torch_nn
         attributes = {
             key[1]: content
-            for key, content in store.gathered().items()
+            for key, content in store.every_cell().items()
             if isinstance(key, tuple) and len(key) == 2 and key[0] == template.address
         }
         order = submodules.names(template, store) if isinstance(template, Instance) else ()
         for name in dict.fromkeys((*order, *attributes)):
             content = self._part(attributes[name])
-            store.set((copy.address, name), content)
+            store.write((copy.address, name), None, content)
             if isinstance(copy, Instance) and modules.is_module(copy):
                 modules.written(copy, name, content, store)

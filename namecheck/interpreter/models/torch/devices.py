@@ -13,7 +13,12 @@ from namecheck.core.tensors import Constant, Tensor
 from namecheck.effects.device import asked_for
 from namecheck.interpreter.domain import device_values
 from namecheck.interpreter.domain.addresses import LayerTensor
-from namecheck.interpreter.domain.cells import DEFAULT_DEVICE, ModuleAttribute, ModuleAttributeRun
+from namecheck.interpreter.domain.cells import (
+    DEFAULT_DEVICE,
+    AttributeNames,
+    ModuleAttribute,
+    ModuleAttributeRun,
+)
 from namecheck.interpreter.domain.store import Store
 from namecheck.interpreter.domain.values import (
     NONE,
@@ -27,6 +32,7 @@ from namecheck.interpreter.domain.values import (
     Union,
     Value,
 )
+from namecheck.interpreter.evaluation.circumstances import root
 from namecheck.interpreter.evaluation.frames import Call, Frame
 from namecheck.interpreter.evaluation.interpreter import Interpreter
 from namecheck.interpreter.models.registry import model
@@ -132,8 +138,6 @@ class TorchDevices:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        # The addresses of parameters and buffers.
-        self._of_modules: set[Address] = set()
 
     def default(self, fallback: Device, store: Store) -> Device:
         """The default device on this path, where the files mention one."""
@@ -185,20 +189,20 @@ class TorchDevices:
 
     def add_tensor(self, tensor_value: TensorValue) -> None:
         """A tensor is a parameter, or a buffer."""
-        self._of_modules.add(tensor_value.address)
+        self.interpreter.context.ledger.parameters.add(tensor_value.address)
 
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
-        for key, value in store.gathered().items():
-            if isinstance(key, tuple) and len(key) == 2 and key[0] == module.address:
-                each = (
-                    [c.value for c in value.alternatives] if isinstance(value, Union) else [value]
-                )
-                yield from (
-                    tensor.address
-                    for tensor in each
-                    if isinstance(tensor, TensorValue) and tensor.address in self._of_modules
-                )
+        parameters = self.interpreter.context.ledger.parameters
+        names: tuple[str, ...] = store.get(AttributeNames(module.address), ())
+        for name in names:
+            value: Value | None = store.get((module.address, name))
+            each = [c.value for c in value.alternatives] if isinstance(value, Union) else [value]
+            yield from (
+                tensor.address
+                for tensor in each
+                if isinstance(tensor, TensorValue) and tensor.address in parameters
+            )
 
     def move(self, address: Address, device_value: Value, store: Store, frame: Frame) -> None:
         """Move the parameters of a layer, or the tensor of a module, to a device."""
@@ -217,7 +221,7 @@ class TorchDevices:
 
         A run from another entry point does not know what has happened to the module meanwhile.
         """
-        number = _root(frame)
+        number = root(frame)
         known = value if number is not None else self.interpreter.fresh(what)
         store.write(ModuleAttribute(what, address), NONE, known)
         store.write(ModuleAttributeRun(what, address), NONE, Const(number))
@@ -228,7 +232,7 @@ class TorchDevices:
             return lowered
         owner = _owner(value.address) if isinstance(value, TensorValue) else None
         if isinstance(value, TensorValue) and (
-            owner is not value.address or owner in self._of_modules
+            owner is not value.address or owner in self.interpreter.context.ledger.parameters
         ):
             where = self.noted("device", owner, store, frame)
             if where is not None:
@@ -283,16 +287,7 @@ class TorchDevices:
         """The ``device``, ``dtype`` or ``format`` of a module's tensors; None where unknown."""
         noted: Value = store.get(ModuleAttribute(what, address), NONE)
         by: Value = store.get(ModuleAttributeRun(what, address), NONE)
-        return noted if by == Const(_root(frame)) and noted != NONE else None
-
-
-def _root(frame: Frame) -> int | None:
-    """The run that a frame belongs to; None within a method of an object that was not made here."""
-    outermost = frame
-    while outermost.caller is not None and outermost.site is not outermost.environment.scope:
-        outermost = outermost.caller
-    environment = outermost.environment
-    return None if environment.cls is not None else environment.number
+        return noted if by == Const(root(frame)) and noted != NONE else None
 
 
 def _owner(address: Address) -> Address:

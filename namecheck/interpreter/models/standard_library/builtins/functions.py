@@ -289,7 +289,7 @@ def _computed(interpreter: Interpreter, name: str, constants: list[Any], call: C
     try:
         result = _PURE[name](*constants)
     except (TypeError, ValueError, ArithmeticError) as error:
-        if call.frame.expects(type(error).__name__):
+        if interpreter.expects(type(error).__name__, call.frame):
             interpreter.fail(type(error).__name__)
         return interpreter.fresh("builtin", _KINDS.get(name))
     return interpreter.torch.lift(result, {}, call.node)

@@ -1,0 +1,475 @@
+"""Values up to the numbers in them: which numbers a value has, and the same value with others.
+
+An analysis numbers what it makes: environments, addresses, opaque values, the scopes of axes. Two
+calls of a function that are given alike arguments differ in these numbers alone. A `Renaming`
+finds what the numbers of the one are in the other, and writes what came of the one anew for the
+other.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from operator import is_
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
+from typing import Any, Final, TypeAlias
+
+from namecheck.core import names as naming
+from namecheck.core.findings import Place
+from namecheck.core.names import Axis
+from namecheck.core.sizes import Expression, substituted, symbol, symbols
+from namecheck.core.syntax import Source
+from namecheck.interpreter.domain.values import (
+    ClassValue,
+    Const,
+    Environment,
+    FunctionValue,
+    Generator,
+    Held,
+    Key,
+    Opaque,
+    Picked,
+)
+
+Numbers: TypeAlias = frozenset[int]
+
+NO_NUMBERS: Final[Numbers] = frozenset()
+
+
+class Untellable(Exception):
+    """A value that has state of its own: it cannot be written anew."""
+
+
+class Unpaired(Exception):
+    """A number of which it is not known what stands for it."""
+
+
+class Numbering:
+    """Finds the numbers in values that were given within one range.
+
+    What was numbered outside of it was made before, elsewhere: there it is what it is.
+    """
+
+    def __init__(self, given: range) -> None:
+        self.given = given
+        # By identity: what hashes deeply would be walked for its hash alone. The value is kept, so
+        # that its identity is not given to another.
+        self._known: dict[int, tuple[object, Numbers]] = {}
+
+    def of(self, value: object) -> Numbers:
+        """The numbers in a value; raises `Untellable`."""
+        kind = type(value)
+        if kind in _SHARED:
+            known = self._known.get(id(value))
+            if known is not None:
+                return known[1]
+            numbers = _parted(kind)(value, self)
+            self._known[id(value)] = value, numbers
+            return numbers
+        return _parted(kind)(value, self)
+
+    def of_all(self, values: Iterable[object]) -> Numbers:
+        """The numbers in any of some values."""
+        found = [numbers for value in values if (numbers := self.of(value))]
+        if not found:
+            return NO_NUMBERS
+        return found[0] if len(found) == 1 else frozenset().union(*found)
+
+    def of_text(self, text: str) -> Numbers:
+        """The scopes of the axes that a text names."""
+        scopes = naming.scopes(text)
+        return frozenset(n for n in scopes if n in self.given) if scopes else NO_NUMBERS
+
+
+class Renaming:
+    """What the numbers of one call are in another one: of each number another, and the same back.
+
+    The places where the names of tensors come from may be others, too; of them several may be one.
+    """
+
+    def __init__(self, numbering: Numbering) -> None:
+        self.numbering = numbering
+        self.numbers: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+        self._places: dict[Place, Place] = {}
+        self._renamed: dict[int, tuple[object, Any]] = {}
+        self._matched: dict[tuple[int, int], tuple[object, object]] = {}
+
+    def pair(self, number: int, counterpart: int) -> bool:
+        """Let one number stand for another; False where either stands for a third.
+
+        What was renamed before is not renamed again: all numbers that are made are paired first.
+        """
+        known = self.numbers.get(number)
+        if known is not None:
+            return known == counterpart
+        if counterpart in self._back:
+            return False
+        self.numbers[number] = counterpart
+        self._back[counterpart] = number
+        return True
+
+    def place(self, place: Place) -> Place:
+        """The place that stands for another."""
+        return self._places.get(place, place)
+
+    def matches(self, value: object, counterpart: object) -> bool:
+        """Whether a value is another but for its numbers, given those that are known already."""
+        kind = type(value)
+        if kind is not type(counterpart):
+            return False
+        if kind not in _SHARED:
+            return _matched(kind)(value, counterpart, self)
+        # What is part of many values is walked once.
+        pair = id(value), id(counterpart)
+        if pair in self._matched:
+            return True
+        if value is counterpart:
+            found = all(self.pair(number, number) for number in self.numbering.of(value))
+        else:
+            found = _matched(kind)(value, counterpart, self)
+        if found:
+            self._matched[pair] = value, counterpart
+        return found
+
+    def match_places(self, place: Place, counterpart: Place) -> bool:
+        """The same for places."""
+        return self._places.setdefault(place, counterpart) == counterpart
+
+    def renamed(self, value: Any) -> Any:
+        """A value with the numbers that stand for its own; the value itself where it has none."""
+        kind = type(value)
+        if kind not in _SHARED:
+            return _renamer(kind)(value, self)
+        known = self._renamed.get(id(value))
+        if known is not None:
+            return known[1]
+        if self.numbering.of(value) or (kind is Held and self._places):
+            counterpart = _renamer(kind)(value, self)
+        else:
+            counterpart = value
+        self._renamed[id(value)] = value, counterpart
+        return counterpart
+
+    def entries(self, entries: Iterable[tuple[Hashable, Any]]) -> Iterator[tuple[Hashable, Any]]:
+        """Cells with the numbers that stand for their own."""
+        for key, content in entries:
+            yield self.renamed(key), self.renamed(content)
+
+    def text(self, text: str) -> str:
+        """A text with the scopes that stand for its own."""
+        return naming.rescoped(text, lambda scope: _rename_int(scope, self))
+
+
+_Part: TypeAlias = Callable[[Any, Numbering], Numbers]
+_Match: TypeAlias = Callable[[Any, Any, Renaming], bool]
+_Rename: TypeAlias = Callable[[Any, Renaming], Any]
+
+# What is asked often, and of many parts: its numbers are remembered.
+_SHARED: Final = frozenset({Key, Picked, Environment, FunctionValue, ClassValue, Held})
+# What a class makes of its other fields, itself among it.
+_DERIVED: Final = "linear"
+_PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
+_CODE: Final = (FunctionType, MethodType, BuiltinFunctionType)
+
+
+def _no_numbers(value: object, numbering: Numbering) -> Numbers:
+    return NO_NUMBERS
+
+
+def _equal(value: object, counterpart: object, renaming: Renaming) -> bool:
+    return bool(value == counterpart)
+
+
+def _same(value: Any, renaming: Renaming) -> Any:
+    return value
+
+
+# Numbers themselves, and the text of axes
+
+
+def _of_int(number: int, numbering: Numbering) -> Numbers:
+    return frozenset((number,)) if number in numbering.given else NO_NUMBERS
+
+
+def _match_ints(number: int, counterpart: int, renaming: Renaming) -> bool:
+    given = renaming.numbering.given
+    if number in given:
+        return counterpart in given and renaming.pair(number, counterpart)
+    return number == counterpart
+
+
+def _rename_int(number: int, renaming: Renaming) -> int:
+    counterpart = renaming.numbers.get(number)
+    if counterpart is not None:
+        return counterpart
+    if number in renaming.numbering.given:
+        raise Unpaired
+    return number
+
+
+def _of_text(text: str, numbering: Numbering) -> Numbers:
+    return numbering.of_text(text)
+
+
+def _match_texts(text: str, counterpart: str, renaming: Renaming) -> bool:
+    if not naming.scopes(text):
+        return text == counterpart
+    if naming.rescoped(text, lambda scope: 0) != naming.rescoped(counterpart, lambda scope: 0):
+        return False
+    pairs = zip(naming.scopes(text), naming.scopes(counterpart), strict=True)
+    return all(_match_ints(own, other, renaming) for own, other in pairs)
+
+
+def _rename_text(text: str, renaming: Renaming) -> str:
+    return renaming.text(text)
+
+
+def _of_const(const: Const, numbering: Numbering) -> Numbers:
+    return NO_NUMBERS if type(const.value) is str else numbering.of(const.value)
+
+
+def _match_consts(const: Const, counterpart: Const, renaming: Renaming) -> bool:
+    if type(const.value) is str:
+        return const == counterpart
+    return renaming.matches(const.value, counterpart.value)
+
+
+def _rename_const(const: Const, renaming: Renaming) -> Const:
+    value = const.value
+    if type(value) is str:
+        return const
+    renamed = renaming.renamed(value)
+    return const if renamed is value else Const(renamed)
+
+
+def _rename_axis(axis: Axis, renaming: Renaming) -> Axis:
+    name = renaming.text(axis.name)
+    if name == axis.name:
+        return axis
+    if not axis.ordered:  # the order of its factors is that of their texts
+        name = "*".join(sorted(name.split("*")))
+    return Axis(name, axis.occurrence, axis.ordered, axis.size)
+
+
+def _rename_expression(expression: Expression, renaming: Renaming) -> Any:
+    words = symbols(expression)
+    if not any(map(naming.scopes, words)):
+        return expression
+    return substituted(expression, {word: symbol(renaming.text(word)) for word in words})
+
+
+# Containers
+
+
+def _of_items(items: Iterable[object], numbering: Numbering) -> Numbers:
+    return numbering.of_all(items)
+
+
+def _match_tuples(
+    items: tuple[object, ...], others: tuple[object, ...], renaming: Renaming
+) -> bool:
+    return len(items) == len(others) and all(map(renaming.matches, items, others))
+
+
+def _rename_tuple(items: tuple[Any, ...], renaming: Renaming) -> tuple[Any, ...]:
+    renamed = tuple([renaming.renamed(item) for item in items])
+    return items if all(map(is_, items, renamed)) else renamed
+
+
+def _match_sets(items: Numbers, others: Numbers, renaming: Renaming) -> bool:
+    # What of the one is what of the other would have to be tried out.
+    return items == others and renaming.matches(tuple(items), tuple(items))
+
+
+def _rename_set(items: frozenset[Any], renaming: Renaming) -> frozenset[Any]:
+    return frozenset([renaming.renamed(item) for item in items])
+
+
+def _of_mapping(mapping: Mapping[Any, Any], numbering: Numbering) -> Numbers:
+    return numbering.of_all(mapping) | numbering.of_all(mapping.values())
+
+
+def _match_mappings(
+    mapping: Mapping[Any, Any], other: Mapping[Any, Any], renaming: Renaming
+) -> bool:
+    return (
+        len(mapping) == len(other)
+        and all(map(renaming.matches, mapping, other))
+        and all(map(renaming.matches, mapping.values(), other.values()))
+    )
+
+
+def _rename_mapping(mapping: Mapping[Any, Any], renaming: Renaming) -> Mapping[Any, Any]:
+    return {renaming.renamed(key): renaming.renamed(mapping[key]) for key in mapping}
+
+
+# Values that are no dataclasses
+
+
+def _of_key(key: Key, numbering: Numbering) -> Numbers:
+    return numbering.of_all(key.provenance.parts())
+
+
+def _match_keys(key: Key, counterpart: Key, renaming: Renaming) -> bool:
+    return renaming.matches(key.provenance, counterpart.provenance)
+
+
+def _rename_key(key: Key, renaming: Renaming) -> Key:
+    return Key(renaming.renamed(key.provenance))
+
+
+def _of_opaque(opaque: Opaque, numbering: Numbering) -> Numbers:
+    numbers = numbering.of(opaque.key)
+    return numbers if opaque.link is None else numbers | numbering.of(opaque.link)
+
+
+def _match_opaques(opaque: Opaque, counterpart: Opaque, renaming: Renaming) -> bool:
+    return (
+        opaque.kind == counterpart.kind
+        and renaming.matches(opaque.key, counterpart.key)
+        and renaming.matches(opaque.link, counterpart.link)
+    )
+
+
+def _rename_opaque(opaque: Opaque, renaming: Renaming) -> Opaque:
+    key = renaming.renamed(opaque.key)
+    link = None if opaque.link is None else renaming.renamed(opaque.link)
+    if key is opaque.key and link is opaque.link:
+        return opaque
+    return Opaque(key, opaque.kind, link)
+
+
+def _of_picked(picked: Picked, numbering: Numbering) -> Numbers:
+    return numbering.of_all((picked.of, picked.where, picked.born))
+
+
+def _match_picked(picked: Picked, counterpart: Picked, renaming: Renaming) -> bool:
+    return (
+        renaming.matches(picked.of, counterpart.of)
+        and renaming.matches(picked.where, counterpart.where)
+        and renaming.matches(picked.born, counterpart.born)
+        and len(picked.origins) == len(counterpart.origins)
+    )
+
+
+def _rename_picked(picked: Picked, renaming: Renaming) -> Picked:
+    of, where, born = map(renaming.renamed, (picked.of, picked.where, picked.born))
+    return Picked(of, where, born)
+
+
+def _of_generator(generator: Generator, numbering: Numbering) -> Numbers:
+    if generator.changes:
+        raise Untellable
+    return numbering.of_all((generator.environment, generator.function))
+
+
+def _match_held(held: Held, counterpart: Held, renaming: Renaming) -> bool:
+    origins, others = held.origins, counterpart.origins
+    return (
+        renaming.matches(held.tensor, counterpart.tensor)
+        and renaming.matches(held.tags, counterpart.tags)
+        and len(origins) == len(others)
+        and all(map(renaming.matches, origins, others))
+        and all(map(renaming.match_places, origins.values(), others.values()))
+    )
+
+
+def _rename_held(held: Held, renaming: Renaming) -> Held:
+    origins = {renaming.text(name): renaming.place(place) for name, place in held.origins.items()}
+    return Held(renaming.renamed(held.tensor), origins, renaming.renamed(held.tags))
+
+
+def _untellable(value: object, numbering: Numbering) -> Numbers:
+    raise Untellable
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _of_dataclass(value: Any, numbering: Numbering) -> Numbers:
+    return numbering.of_all([getattr(value, name) for name in _FIELDS[type(value)]])
+
+
+def _match_dataclasses(value: Any, counterpart: Any, renaming: Renaming) -> bool:
+    matches = renaming.matches
+    for name in _FIELDS[type(value)]:
+        if not matches(getattr(value, name), getattr(counterpart, name)):
+            return False
+    return True
+
+
+def _rename_dataclass(value: Any, renaming: Renaming) -> Any:
+    kind = type(value)
+    parts = [getattr(value, name) for name in _FIELDS[kind]]
+    renamed = [renaming.renamed(part) for part in parts]
+    return value if all(map(is_, parts, renamed)) else kind(*renamed)
+
+
+_Handling: TypeAlias = tuple[_Part, _Match, _Rename]
+_AS_IT_IS: Final[_Handling] = (_no_numbers, _equal, _same)
+_MAPPING: Final[_Handling] = (_of_mapping, _match_mappings, _rename_mapping)
+
+_HANDLING: dict[type, _Handling] = {
+    int: (_of_int, _match_ints, _rename_int),
+    str: (_of_text, _match_texts, _rename_text),
+    bool: _AS_IT_IS,
+    float: _AS_IT_IS,
+    complex: _AS_IT_IS,
+    bytes: _AS_IT_IS,
+    type(None): _AS_IT_IS,
+    type(Ellipsis): _AS_IT_IS,
+    object: _AS_IT_IS,
+    Place: _AS_IT_IS,
+    Const: (_of_const, _match_consts, _rename_const),
+    tuple: (_of_items, _match_tuples, _rename_tuple),
+    frozenset: (_of_items, _match_sets, _rename_set),
+    dict: _MAPPING,
+    MappingProxyType: _MAPPING,
+    Key: (_of_key, _match_keys, _rename_key),
+    Opaque: (_of_opaque, _match_opaques, _rename_opaque),
+    Picked: (_of_picked, _match_picked, _rename_picked),
+}
+
+
+def _handling(kind: type) -> _Handling:
+    """How values of a type are walked."""
+    handling = _HANDLING[kind] = _new_handling(kind)
+    return handling
+
+
+def _new_handling(kind: type) -> _Handling:
+    if hasattr(kind, "__dataclass_fields__"):
+        _FIELDS[kind] = tuple(name for name in kind.__dataclass_fields__ if name != _DERIVED)
+        whole = (_of_dataclass, _match_dataclasses, _rename_dataclass)
+        special: dict[type, _Handling] = {
+            Axis: (_of_dataclass, _match_dataclasses, _rename_axis),
+            Expression: (_of_dataclass, _match_dataclasses, _rename_expression),
+            Generator: (_of_generator, _match_dataclasses, _rename_dataclass),
+            Held: (_of_dataclass, _match_held, _rename_held),
+            Source: _AS_IT_IS,
+        }
+        return special.get(kind, whole)
+    if issubclass(kind, _PLAIN):
+        return _AS_IT_IS
+    if issubclass(kind, tuple):
+        make: Any = getattr(kind, "_make", kind)
+        rename: _Rename = lambda items, renaming: make(_rename_tuple(items, renaming))  # noqa: E731
+        return _of_items, _match_tuples, rename
+    if issubclass(kind, (int, float, str)):  # the numbers of which only the type is known
+        return _AS_IT_IS
+    return _untellable, _equal, _same
+
+
+def _parted(kind: type) -> _Part:
+    return (_HANDLING.get(kind) or _handling(kind))[0]
+
+
+def _matched(kind: type) -> _Match:
+    return (_HANDLING.get(kind) or _handling(kind))[1]
+
+
+def _renamer(kind: type) -> _Rename:
+    return (_HANDLING.get(kind) or _handling(kind))[2]
