@@ -164,6 +164,37 @@ def test_tensors_of_a_module_follow_it(codes: Callable[..., list[str]]) -> None:
     assert codes(program) == ["16 NC401", "29 NC401", "36 NC401"]
 
 
+def test_layers_beside_unknown_ones_follow_their_module(codes: Callable[..., list[str]]) -> None:
+    program = """
+    import torch
+    import unknown
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.LayerNorm(2)
+            self.register_buffer("position", unknown.position())
+            self.stack = nn.Sequential(nn.LayerNorm(2), unknown.Layer(), nn.LayerNorm(2))
+            self.layers = nn.ModuleList([nn.LayerNorm(2) for _ in range(unknown.count)])
+
+        def forward(self, x):
+            x = self.stack[0](self.norm(x))
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    def moved():
+        return Net().cuda()(torch.randn(2, 2, device="cuda"))
+
+    def left():
+        net = Net()
+        net.cuda()
+        return net.norm(torch.randn(2, 2)), net.stack[0](torch.randn(2, 2))
+    """
+    assert codes(program) == ["26 NC401"]
+
+
 def test_a_file_without_torch_is_not_looked_at(codes: Callable[..., list[str]]) -> None:
     with mock.patch.object(analysis, "briefly") as looked:
         assert codes("import numpy as torch\n\ntorch.arange(5).mean()\n") == []

@@ -79,10 +79,17 @@ def children(
     interpreter: Interpreter, module_value: Value, store: Store
 ) -> list[tuple[Value, Value]] | None:
     """The direct submodules of a module, with their names; None where not all are known."""
+    pairs, complete = _known_children(module_value, store)
+    is_module = interpreter.torch_nn.is_module
+    return pairs if complete and all(is_module(child) for _, child in pairs) else None
+
+
+def _known_children(module_value: Value, store: Store) -> tuple[list[tuple[Value, Value]], bool]:
+    """What may be direct submodules of a module, with their names, and whether these are all."""
     if isinstance(module_value, TorchModule):
-        return None if module_value.key.startswith(_COMPOSED) else []
+        return [], not module_value.key.startswith(_COMPOSED)
     if not isinstance(module_value, Instance):
-        return None
+        return [], False
     attributes = joins.entries(by_attribute(module_value, store), store)
     own = layers(module_value, store)
     pairs, rest = list(attributes.items), attributes.rest
@@ -92,12 +99,13 @@ def children(
         rest = rest or entries.rest
     elif isinstance(own, ListValue):
         listed, layer_names = joins.items(own, store), _layer_names(module_value, own, store)
-        if isinstance(listed, Repeated) or layer_names is None:
-            return None
+        if isinstance(listed, Repeated):
+            return [*pairs, (_ROOT, listed.each)], False
+        if layer_names is None:
+            return pairs, False
         pairs = [pair for pair in pairs if pair[1] not in listed]
         pairs += zip(layer_names, listed, strict=False)
-    is_module = interpreter.torch_nn.is_module
-    return pairs if rest is None and all(is_module(child) for _, child in pairs) else None
+    return pairs, rest is None
 
 
 def walk(
@@ -120,9 +128,15 @@ def _dotted(name: Value, inner: Value) -> Value:
 
 
 def addresses(interpreter: Interpreter, module_value: Value, store: Store) -> Iterator[Address]:
-    """The torch layers below a module, and the tensors of it and of its submodules."""
-    for _, below in walk(interpreter, module_value, store):
+    """The known torch layers below a module, and the tensors of it and of its submodules."""
+    queue, seen = [module_value], set[Address]()
+    for below in queue:
+        if not isinstance(below, (Instance, TorchModule)) or below.address in seen:
+            continue
+        seen.add(below.address)
         if isinstance(below, TorchModule):
             yield below.address
-        elif isinstance(below, Instance):
+        else:
             yield from list(interpreter.torch_devices.tensors(below, store))
+        children_values = [child for _, child in _known_children(below, store)[0]]
+        queue += filter(interpreter.torch_nn.is_module, children_values)
