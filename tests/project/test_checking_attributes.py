@@ -195,6 +195,21 @@ def test_layers_beside_unknown_ones_follow_their_module(codes: Callable[..., lis
     assert codes(program) == ["26 NC401"]
 
 
+def test_a_histogram_of_integers_exists_on_some_devices(
+    codes: Callable[..., list[str]],
+) -> None:
+    program = """
+    import torch
+
+    def count(ids):
+        return torch.histc(ids.to(torch.int32), bins=4, min=0, max=3)
+
+    def phases():
+        return torch.histc(torch.zeros(3, dtype=torch.complex64))
+    """
+    assert codes(program) == ["8 NC304"]
+
+
 def test_a_file_without_torch_is_not_looked_at(codes: Callable[..., list[str]]) -> None:
     with mock.patch.object(analysis, "briefly") as looked:
         assert codes("import numpy as torch\n\ntorch.arange(5).mean()\n") == []
