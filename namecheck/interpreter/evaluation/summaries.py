@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from namecheck.interpreter.evaluation.interpreter import Interpreter
 
 # How many kinds of arguments are remembered of one function.
-_EACH: Final = 32
+_EACH: Final = 8
 
 
 class CallSummaries:
