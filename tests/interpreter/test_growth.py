@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from namecheck.core import call_stack
 from namecheck.interpreter.domain.values import Const, DictValue, ListValue, TupleValue, Value
 from namecheck.interpreter.evaluation.expressions import Expressions
 from namecheck.interpreter.workspace import analysis
@@ -155,7 +156,7 @@ def test_a_line_that_exhausts_the_stack_is_not_judged() -> None:
     # The stack of the tests is deep itself.
     depth = len(inspect.stack(0))
     limit = sys.getrecursionlimit()
-    with mock.patch.object(analysis, "_RECURSION_LIMIT", 0):
+    with mock.patch.object(call_stack, "_RECURSION_LIMIT", 0):
         sys.setrecursionlimit(depth + 500)
         try:
             found = analysis.check(source).findings

@@ -5,11 +5,10 @@ The command, the mypy plugin and the tests call `check`. No user code is importe
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from namecheck import lints, operators
+from namecheck.core.call_stack import deeply
 from namecheck.core.dataclasses import dataclass
 from namecheck.core.findings import Finding, is_of_attributes
 from namecheck.core.semantics import Semantics
@@ -59,8 +58,6 @@ __all__ = [
     "run",
     "run_program",
 ]
-
-_RECURSION_LIMIT = 12_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +116,7 @@ def analysed(project: Workspace, location: str) -> tuple[tuple[Finding, ...], Us
 
     A finding may be in another file, reached by a call.
     """
-    with _deep_recursion():
-        program, uses = project.run(location)
+    program, uses = deeply(lambda: project.run(location))
     interpreter = program.interpreter
     findings = list(told_once(interpreter))
     places = {(finding.filename, finding.span) for finding in findings}
@@ -143,8 +139,7 @@ def briefly(
     """The findings about attributes in one file, each function run by itself; raises as `check`."""
     interpreter = _alone(source, nothing_found, semantics, rows, inferences, None)
     program = Program(interpreter)
-    with _deep_recursion():
-        program.run_briefly()
+    deeply(program.run_briefly)
     found = [finding for finding in told_once(interpreter) if is_of_attributes(finding.code)]
     return tuple(sorted(found, key=lambda f: (f.filename, f.span, f.code)))
 
@@ -158,8 +153,7 @@ def run(
 ) -> Program:
     """Run one file, and return its variables with the findings."""
     project = new_workspace(Alone(source), semantics, rows, inferences)
-    with _deep_recursion():
-        return project.run(source.filename)[0]
+    return deeply(lambda: project.run(source.filename)[0])
 
 
 def observe(
@@ -190,8 +184,7 @@ def run_program(
 ) -> tuple[Source, ...]:
     """Run one file as a program for a recorder, as `observe` does; the files that took part."""
     interpreter = _alone(source, finder, semantics, rows, inferences, recorder)
-    with _deep_recursion():
-        Program(interpreter).run_main()
+    deeply(Program(interpreter).run_main)
     return tuple(interpreter.context.files.sources.values())
 
 
@@ -213,13 +206,3 @@ def _alone(
         {} if inferences is None else inferences,
     )
     return Assembly(source, context, lambda interpreter: Imports(interpreter, finder))
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)

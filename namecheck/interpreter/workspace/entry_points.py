@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from namecheck.core.tensors import Tensor
@@ -55,6 +55,8 @@ class EntryPoints:
         self._indexed = 0
         self._first: dict[ClassValue, ClassValue] = {}
         self._heirs: dict[ClassValue, list[ClassValue]] = {}
+        # What a class derived from one of the file may have otherwise.
+        self._open_names: dict[ClassValue, tuple[str, ...]] = {}
         # One for all methods of a class, where each function is run by itself.
         self._instances: dict[ClassValue, Instance] = {}
         self._making: set[ast.AST] = set()
@@ -276,12 +278,19 @@ class EntryPoints:
 
         The instance may be one of such a class.
         """
-        overridden = set[str]().union(*map(self._given, self._derived(instance.cls)))
-        inherited = set[str]().union(*map(self._given, class_lookup.mro(instance.cls)))
-        for name in inherited:
-            found = class_lookup.attribute(instance.cls, name, store)
-            if name in overridden or self._says_nothing(_plain(found)):
-                store.set((instance.address, name), self.interpreter.fresh("overridden"))
+        names = self._open_names.get(instance.cls)
+        if names is None:
+            names = self._open_names[instance.cls] = tuple(self._left_open(instance.cls, store))
+        for name in names:
+            store.set((instance.address, name), self.interpreter.fresh("overridden"))
+
+    def _left_open(self, cls: ClassValue, store: Store) -> Iterator[str]:
+        overridden = set[str]().union(*map(self._given, self._derived(cls)))
+        inherited = set[str]().union(*map(self._given, class_lookup.mro(cls)))
+        for name in sorted(inherited):
+            attribute = class_lookup.attribute(cls, name, store)
+            if name in overridden or self._says_nothing(_plain(attribute)):
+                yield name
 
     def _says_nothing(self, value: Value | None) -> bool:
         """Whether a method neither does anything nor declares what it gives."""

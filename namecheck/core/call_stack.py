@@ -1,0 +1,45 @@
+"""Calls that may go deep: a higher recursion limit, and room for the frames of Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Final, TypeVar
+
+Result = TypeVar("Result")
+
+_RECURSION_LIMIT: Final = 12_000
+# In values of 8 bytes.
+_ROOM: Final = 1 << 17
+
+
+def deeply(function: Callable[[], Result]) -> Result:
+    """Call a function that may call itself 12,000 deep.
+
+    CPython takes memory for frames in chunks of 16 KiB, and gives each back when it is empty. Code
+    that goes up and down at the end of one asks the system for memory at each call: up to a fifth
+    of the time of an analysis. A frame that claims to need 1 MiB gets a chunk of that size, and
+    those of all that it calls stand in what it leaves.
+    """
+    with _higher_limit():
+        result: Result = _ROOMY(function)
+        return result
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    return function()
+
+
+_ROOMY: Final = FunctionType(_called.__code__.replace(co_stacksize=_ROOM), {})
+
+
+@contextmanager
+def _higher_limit() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
