@@ -42,7 +42,8 @@ class Outcome:
     `end` is why it ended, `code` its exit code, `lines` the lines of its files that import torch,
     `seconds` its processor time and `mebibytes` the peak of its memory. `faults` are internal
     errors; `unjudged` lists the files and members of the archive that were not judged, and why.
-    `statistics` is what ``check --statistics`` reports, and `commit` the state of namecheck.
+    `statistics` is what ``check --statistics`` reports, if that is an option of the survey, and
+    `commit` the state of namecheck.
     """
 
     package: str

@@ -16,7 +16,7 @@ from tests.real_code.archives import ArchiveError, download, stored_archive, unp
 from tests.real_code.limits import Ended, Limits, run_limited
 from tests.real_code.outcomes import Outcome, Place
 
-_COMMAND: Final = ("check", ".", "--no-cache", "-j", "1", "--statistics")
+_COMMAND: Final = ("check", ".", "--no-cache", "-j", "1")
 _FORMAT: Final = ("--output-format", "json")
 _INTERNAL: Final = "NC005"
 _LONGEST_REPORT: Final = 4_000

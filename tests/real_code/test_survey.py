@@ -12,6 +12,7 @@ import tarfile
 import time
 import zipfile
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -81,7 +82,14 @@ def test_a_package_is_checked(archives: Path) -> None:
     assert not outcome.failed
     assert outcome.seconds > 0
     assert outcome.mebibytes > 5
+    assert outcome.statistics == {}
+
+
+def test_options_of_check_are_passed_on(archives: Path) -> None:
+    plan = replace(plan_for(archives), options=("--statistics",))
+    outcome = check_package("some-names", plan)
     assert outcome.statistics["expressions"] > 0
+    assert len(outcome.findings) == 1
 
 
 def test_nothing_of_a_package_is_imported(tmp_path: Path, archives: Path) -> None:
