@@ -34,14 +34,14 @@ def _agrees_in_memory(inferred: Tensor, observed: Tensor) -> bool:
     return memory_order.agrees(inferred.memory, observed.memory, observed.dims.sizes)
 
 
-def _shown_order(order: Memory) -> str:
-    if isinstance(order, Unknown):
+def _shown_order(memory: Memory) -> str:
+    if isinstance(memory, Unknown):
         return "?"
-    if isinstance(order, memory_order.Gapped):
-        steps = ("?" if isinstance(step, Unknown) else str(step) for step in order.steps)
+    if isinstance(memory, memory_order.Gapped):
+        steps = ("?" if isinstance(step, Unknown) else str(step) for step in memory.steps)
         return f"strides ({', '.join(steps)})"
-    named = (word for word, dims in memory_order.FORMATS.items() if dims == order)
-    return next(named, f"dims in the order {order}")
+    named = (word for word, dims in memory_order.FORMATS.items() if dims == memory)
+    return next(named, f"dims in the order {memory}")
 
 
 ATTRIBUTES: Final = (

@@ -34,7 +34,7 @@ class _Field:
     def __init__(
         self,
         *,
-        default: object = _MISSING,
+        default: Any = _MISSING,
         default_factory: object = _MISSING,
         repr: bool = True,
         hash: bool | None = None,
@@ -69,7 +69,7 @@ class _Declaration:
         self.fields: Mapping[str, _Field] = fields
         self._standard: dict[str, StandardField[Any]] | None = None
 
-    def __get__(self, instance: object, owner: type) -> Mapping[str, StandardField[Any]]:
+    def __get__(self, instance: object, cls: type) -> Mapping[str, StandardField[Any]]:
         """The fields as the standard library describes them."""
         if self._standard is None:
             self._standard = _standard_fields(self)
@@ -93,16 +93,16 @@ class _Declaration:
             slot = getattr(self.cls, each.name, None)
             space[f"_set_{each.name}"] = getattr(slot, "__set__", None)
         exec(text, space)
-        method: Callable[..., Any] = space[name]
-        method.__qualname__ = f"{self.cls.__qualname__}.{name}"
-        method.__module__ = self.cls.__module__
-        return method
+        compiled: Callable[..., Any] = space[name]
+        compiled.__qualname__ = f"{self.cls.__qualname__}.{name}"
+        compiled.__module__ = self.cls.__module__
+        return compiled
 
 
-def _field_of(cls: type, name: str, annotation: str) -> _Field:
+def _field_of(cls: type, name: str, type_text: str) -> _Field:
     default = cls.__dict__.get(name, _MISSING)
     result = default if isinstance(default, _Field) else _Field(default=default)
-    result.name, result.type = name, annotation
+    result.name, result.type = name, type_text
     return result
 
 
@@ -246,13 +246,13 @@ def _order_text(name: str, operator: str) -> Callable[[_Declaration], str]:
     return write
 
 
-def _tuple(names: list[str], owner: str) -> str:
-    return f"({''.join(f'{owner}.{name}, ' for name in names)})"
+def _tuple(field_names: list[str], receiver_name: str) -> str:
+    return f"({''.join(f'{receiver_name}.{name}, ' for name in field_names)})"
 
 
-def _refuse_to_set(self: object, name: str, value: object) -> None:
+def _refuse_to_set(self: object, name: str, field_value: object) -> None:
     _refuse(self, name, "assign to")
-    _set(self, name, value)
+    _set(self, name, field_value)
 
 
 def _refuse_to_delete(self: object, name: str) -> None:
@@ -281,17 +281,17 @@ def _state(self: object) -> list[object]:
     return [getattr(self, name) for name in _names(self)]
 
 
-def _set_state(self: object, state: list[object]) -> None:
-    for name, value in zip(_names(self), state, strict=True):
+def _set_state(self: object, field_values: list[object]) -> None:
+    for name, value in zip(_names(self), field_values, strict=True):
         _set(self, name, value)
 
 
-def _replace(instance: Any, /, **changes: object) -> object:
+def _replace(instance: Any, /, **replacements: object) -> object:
     """As `dataclasses.replace`."""
     for name in _names(instance):
-        if name not in changes:
-            changes[name] = getattr(instance, name)
-    return type(instance)(**changes)
+        if name not in replacements:
+            replacements[name] = getattr(instance, name)
+    return type(instance)(**replacements)
 
 
 def _standard_fields(declaration: _Declaration) -> dict[str, StandardField[Any]]:

@@ -37,10 +37,10 @@ def nearest(word: str) -> str | None:
     return close[0] if close else None
 
 
-def _letters_shared(word: str, other: str) -> float:
+def _letters_shared(word: str, other_word: str) -> float:
     """The similarity that two words have if the letters that they share are in one order."""
-    count = sum(min(word.count(letter), other.count(letter)) for letter in set(other))
-    return 2 * count / (len(word) + len(other))
+    count = sum(min(word.count(letter), other_word.count(letter)) for letter in set(other_word))
+    return 2 * count / (len(word) + len(other_word))
 
 
 def missing(word: str) -> Contradiction | None:

@@ -131,11 +131,11 @@ def scopes(text: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(_SCOPES, text))) if _SCOPE in text else ()
 
 
-def rescoped(text: str, change: Callable[[int], int]) -> str:
+def rescoped(text: str, rescope: Callable[[int], int]) -> str:
     """A text with the axes in it in other scopes."""
     if _SCOPE not in text:
         return text
-    return re.sub(_SCOPES, lambda scope: f"{_SCOPE}{change(int(scope[1]))}", text)
+    return re.sub(_SCOPES, lambda scope: f"{_SCOPE}{rescope(int(scope[1]))}", text)
 
 
 def is_scoped(text: str, scope: int) -> bool:

@@ -50,12 +50,12 @@ _WORDS: Final = {
 }
 
 
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+def _fields(node_type: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a kind of node that contain nodes."""
     return tuple(
         name
-        for name in kind._fields
-        if name not in _PLAIN and kind.__name__ not in _WORDS.get(name, ())
+        for name in node_type._fields
+        if name not in _PLAIN and node_type.__name__ not in _WORDS.get(name, ())
     )
 
 

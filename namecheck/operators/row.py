@@ -179,12 +179,12 @@ class Operator:
             self._effects[overload] = effects
         return effects
 
-    def _located(self, error: WordError) -> str:
+    def _located(self, word_error: WordError) -> str:
         """The mistake in an attribute column, with the column where the mistake is in its words."""
         cells = ((name, getattr(self, name)) for name in columns.COLUMNS)
         faults = (columns.check(name, cell, None) for name, cell in cells if cell)
         first = next(filter(None, faults), None)
-        return str(error) if first is None else f"column '{first.column}': {first.text}"
+        return str(word_error) if first is None else f"column '{first.column}': {first.text}"
 
     @cached_property
     def _effects(self) -> dict[int, Effects]:

@@ -184,15 +184,21 @@ def _span(span: Span) -> list[int]:
     return [span.line, span.column, span.end_line, span.end_column]
 
 
-def _finding(finding: Finding, numbers: Mapping[str, int]) -> list[Any]:
+def _finding(finding: Finding, file_numbers: Mapping[str, int]) -> list[Any]:
     return [
         finding.code,
         finding.message,
-        numbers[finding.filename],
+        file_numbers[finding.filename],
         _span(finding.span),
         finding.help,
-        [[numbers[place.filename], _span(place.span), place.message] for place in finding.marks],
-        [[numbers[place.filename], _span(place.span), place.message] for place in finding.related],
+        [
+            [file_numbers[place.filename], _span(place.span), place.message]
+            for place in finding.marks
+        ],
+        [
+            [file_numbers[place.filename], _span(place.span), place.message]
+            for place in finding.related
+        ],
         finding.error,
         finding.by_axes,
         finding.facts and _facts(finding.facts),

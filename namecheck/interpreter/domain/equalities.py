@@ -8,7 +8,7 @@ axis they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -124,7 +124,7 @@ def equate(left_size: Known, right_size: Known, store: Store) -> None:
         store.set(EQUAL_SIZES, told)
 
 
-def _identity(fact: object) -> object:
+def _identity(fact: Hashable) -> object:
     return getattr(fact, "key", fact)
 
 

@@ -80,16 +80,16 @@ def _contents(key: Hashable, base: Store, stores: Sequence[Store], parted: int) 
     Paths of one layer that did not change it have that of `base`, which is looked up once.
     """
     contents: list[Any] = []
-    before: Any = _UNKNOWN_YET
+    content_before: Any = _UNKNOWN_YET
     for store in stores:
         if store.parent is not base:
             contents.append(store.content(key, parted, _MISSING))
             continue
         content = store.cells.get(key, _UNKNOWN_YET)
         if content is _UNKNOWN_YET:
-            if before is _UNKNOWN_YET:
-                before = base.content(key, parted, _MISSING)
-            content = before
+            if content_before is _UNKNOWN_YET:
+                content_before = base.content(key, parted, _MISSING)
+            content = content_before
         contents.append(content)
     return contents
 

@@ -58,21 +58,21 @@ class Numbering:
         # that its identity is not given to another.
         self._known: dict[int, tuple[object, Numbers]] = {}
 
-    def of(self, value: object) -> Numbers:
+    def of(self, part: object) -> Numbers:
         """The numbers in a value; raises `Untellable`."""
-        kind = type(value)
+        kind = type(part)
         if kind in _SHARED:
-            known = self._known.get(id(value))
+            known = self._known.get(id(part))
             if known is not None:
                 return known[1]
-            numbers = _parted(kind)(value, self)
-            self._known[id(value)] = value, numbers
+            numbers = _parted(kind)(part, self)
+            self._known[id(part)] = part, numbers
             return numbers
-        return _parted(kind)(value, self)
+        return _parted(kind)(part, self)
 
-    def of_all(self, values: Iterable[object]) -> Numbers:
+    def of_all(self, members: Iterable[object]) -> Numbers:
         """The numbers in any of some values."""
-        found = [numbers for value in values if (numbers := self.of(value))]
+        found = [numbers for member in members if (numbers := self.of(member))]
         if not found:
             return NO_NUMBERS
         return found[0] if len(found) == 1 else frozenset().union(*found)
@@ -115,28 +115,28 @@ class Renaming:
         """The place that stands for another."""
         return self._places.get(place, place)
 
-    def matches(self, value: object, counterpart: object) -> bool:
+    def matches(self, part: object, counterpart: object) -> bool:
         """Whether a value is another but for its numbers, given those that are known already."""
-        kind = type(value)
+        kind = type(part)
         if kind is not type(counterpart):
             return False
         if kind not in _SHARED:
-            return _matched(kind)(value, counterpart, self)
+            return _matched(kind)(part, counterpart, self)
         # What is part of many values is walked once.
-        pair = id(value), id(counterpart)
+        pair = id(part), id(counterpart)
         if pair in self._matched:
             return True
-        if value is counterpart:
-            found = all(self.pair(number, number) for number in self.numbering.of(value))
+        if part is counterpart:
+            found = all(self.pair(number, number) for number in self.numbering.of(part))
         else:
-            found = _matched(kind)(value, counterpart, self)
+            found = _matched(kind)(part, counterpart, self)
         if found:
-            self._matched[pair] = value, counterpart
+            self._matched[pair] = part, counterpart
         return found
 
-    def match_places(self, place: Place, counterpart: Place) -> bool:
+    def match_places(self, place: Place, other_place: Place) -> bool:
         """The same for places."""
-        return self._places.setdefault(place, counterpart) == counterpart
+        return self._places.setdefault(place, other_place) == other_place
 
     def renamed(self, value: Any) -> Any:
         """A value with the numbers that stand for its own; the value itself where it has none."""
@@ -153,9 +153,9 @@ class Renaming:
         self._renamed[id(value)] = value, counterpart
         return counterpart
 
-    def entries(self, entries: Iterable[tuple[Hashable, Any]]) -> Iterator[tuple[Hashable, Any]]:
+    def entries(self, cells: Iterable[tuple[Hashable, Any]]) -> Iterator[tuple[Hashable, Any]]:
         """Cells with the numbers that stand for their own."""
-        for key, content in entries:
+        for key, content in cells:
             yield self.renamed(key), self.renamed(content)
 
     def text(self, text: str) -> str:
@@ -175,12 +175,12 @@ _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
 _CODE: Final = (FunctionType, MethodType, BuiltinFunctionType)
 
 
-def _no_numbers(value: object, numbering: Numbering) -> Numbers:
+def _no_numbers(part: object, numbering: Numbering) -> Numbers:
     return NO_NUMBERS
 
 
-def _equal(value: object, counterpart: object, renaming: Renaming) -> bool:
-    return bool(value == counterpart)
+def _equal(part: object, counterpart: object, renaming: Renaming) -> bool:
+    return bool(part == counterpart)
 
 
 def _same(value: Any, renaming: Renaming) -> Any:
@@ -214,12 +214,12 @@ def _of_text(text: str, numbering: Numbering) -> Numbers:
     return numbering.of_text(text)
 
 
-def _match_texts(text: str, counterpart: str, renaming: Renaming) -> bool:
+def _match_texts(text: str, other_text: str, renaming: Renaming) -> bool:
     if not naming.scopes(text):
-        return text == counterpart
-    if naming.rescoped(text, lambda scope: 0) != naming.rescoped(counterpart, lambda scope: 0):
+        return text == other_text
+    if naming.rescoped(text, lambda scope: 0) != naming.rescoped(other_text, lambda scope: 0):
         return False
-    pairs = zip(naming.scopes(text), naming.scopes(counterpart), strict=True)
+    pairs = zip(naming.scopes(text), naming.scopes(other_text), strict=True)
     return all(_match_ints(own, other, renaming) for own, other in pairs)
 
 
@@ -231,10 +231,10 @@ def _of_const(const: Const, numbering: Numbering) -> Numbers:
     return NO_NUMBERS if type(const.value) is str else numbering.of(const.value)
 
 
-def _match_consts(const: Const, counterpart: Const, renaming: Renaming) -> bool:
+def _match_consts(const: Const, other_const: Const, renaming: Renaming) -> bool:
     if type(const.value) is str:
-        return const == counterpart
-    return renaming.matches(const.value, counterpart.value)
+        return const == other_const
+    return renaming.matches(const.value, other_const.value)
 
 
 def _rename_const(const: Const, renaming: Renaming) -> Const:
@@ -264,28 +264,30 @@ def _rename_expression(expression: Expression, renaming: Renaming) -> Any:
 # Containers
 
 
-def _of_items(items: Iterable[object], numbering: Numbering) -> Numbers:
-    return numbering.of_all(items)
+def _of_items(members: Iterable[object], numbering: Numbering) -> Numbers:
+    return numbering.of_all(members)
 
 
 def _match_tuples(
-    items: tuple[object, ...], others: tuple[object, ...], renaming: Renaming
+    items: tuple[object, ...], other_items: tuple[object, ...], renaming: Renaming
 ) -> bool:
-    return len(items) == len(others) and all(map(renaming.matches, items, others))
+    return len(items) == len(other_items) and all(map(renaming.matches, items, other_items))
 
 
-def _rename_tuple(items: tuple[Any, ...], renaming: Renaming) -> tuple[Any, ...]:
+def _rename_tuple(items: tuple[object, ...], renaming: Renaming) -> tuple[object, ...]:
     renamed = tuple([renaming.renamed(item) for item in items])
     return items if all(map(is_, items, renamed)) else renamed
 
 
-def _match_sets(items: Numbers, others: Numbers, renaming: Renaming) -> bool:
+def _match_sets(
+    elements: frozenset[Any], other_elements: frozenset[Any], renaming: Renaming
+) -> bool:
     # What of the one is what of the other would have to be tried out.
-    return items == others and renaming.matches(tuple(items), tuple(items))
+    return elements == other_elements and renaming.matches(tuple(elements), tuple(elements))
 
 
-def _rename_set(items: frozenset[Any], renaming: Renaming) -> frozenset[Any]:
-    return frozenset([renaming.renamed(item) for item in items])
+def _rename_set(elements: frozenset[Any], renaming: Renaming) -> frozenset[Any]:
+    return frozenset([renaming.renamed(element) for element in elements])
 
 
 def _of_mapping(mapping: Mapping[Any, Any], numbering: Numbering) -> Numbers:
@@ -293,12 +295,12 @@ def _of_mapping(mapping: Mapping[Any, Any], numbering: Numbering) -> Numbers:
 
 
 def _match_mappings(
-    mapping: Mapping[Any, Any], other: Mapping[Any, Any], renaming: Renaming
+    mapping: Mapping[Any, Any], other_mapping: Mapping[Any, Any], renaming: Renaming
 ) -> bool:
     return (
-        len(mapping) == len(other)
-        and all(map(renaming.matches, mapping, other))
-        and all(map(renaming.matches, mapping.values(), other.values()))
+        len(mapping) == len(other_mapping)
+        and all(map(renaming.matches, mapping, other_mapping))
+        and all(map(renaming.matches, mapping.values(), other_mapping.values()))
     )
 
 
@@ -313,8 +315,8 @@ def _of_key(key: Key, numbering: Numbering) -> Numbers:
     return numbering.of_all(key.provenance.parts())
 
 
-def _match_keys(key: Key, counterpart: Key, renaming: Renaming) -> bool:
-    return renaming.matches(key.provenance, counterpart.provenance)
+def _match_keys(key: Key, other_key: Key, renaming: Renaming) -> bool:
+    return renaming.matches(key.provenance, other_key.provenance)
 
 
 def _rename_key(key: Key, renaming: Renaming) -> Key:
@@ -326,11 +328,11 @@ def _of_opaque(opaque: Opaque, numbering: Numbering) -> Numbers:
     return numbers if opaque.link is None else numbers | numbering.of(opaque.link)
 
 
-def _match_opaques(opaque: Opaque, counterpart: Opaque, renaming: Renaming) -> bool:
+def _match_opaques(opaque: Opaque, other_opaque: Opaque, renaming: Renaming) -> bool:
     return (
-        opaque.kind == counterpart.kind
-        and renaming.matches(opaque.key, counterpart.key)
-        and renaming.matches(opaque.link, counterpart.link)
+        opaque.kind == other_opaque.kind
+        and renaming.matches(opaque.key, other_opaque.key)
+        and renaming.matches(opaque.link, other_opaque.link)
     )
 
 
@@ -346,12 +348,12 @@ def _of_picked(picked: Picked, numbering: Numbering) -> Numbers:
     return numbering.of_all((picked.of, picked.where, picked.born))
 
 
-def _match_picked(picked: Picked, counterpart: Picked, renaming: Renaming) -> bool:
+def _match_picked(picked: Picked, other_picked: Picked, renaming: Renaming) -> bool:
     return (
-        renaming.matches(picked.of, counterpart.of)
-        and renaming.matches(picked.where, counterpart.where)
-        and renaming.matches(picked.born, counterpart.born)
-        and len(picked.origins) == len(counterpart.origins)
+        renaming.matches(picked.of, other_picked.of)
+        and renaming.matches(picked.where, other_picked.where)
+        and renaming.matches(picked.born, other_picked.born)
+        and len(picked.origins) == len(other_picked.origins)
     )
 
 
@@ -366,11 +368,11 @@ def _of_generator(generator: Generator, numbering: Numbering) -> Numbers:
     return numbering.of_all((generator.environment, generator.function))
 
 
-def _match_held(held: Held, counterpart: Held, renaming: Renaming) -> bool:
-    origins, others = held.origins, counterpart.origins
+def _match_held(held: Held, other_held: Held, renaming: Renaming) -> bool:
+    origins, others = held.origins, other_held.origins
     return (
-        renaming.matches(held.tensor, counterpart.tensor)
-        and renaming.matches(held.tags, counterpart.tags)
+        renaming.matches(held.tensor, other_held.tensor)
+        and renaming.matches(held.tags, other_held.tags)
         and len(origins) == len(others)
         and all(map(renaming.matches, origins, others))
         and all(map(renaming.match_places, origins.values(), others.values()))
@@ -382,7 +384,7 @@ def _rename_held(held: Held, renaming: Renaming) -> Held:
     return Held(renaming.renamed(held.tensor), origins, renaming.renamed(held.tags))
 
 
-def _untellable(value: object, numbering: Numbering) -> Numbers:
+def _untellable(part: object, numbering: Numbering) -> Numbers:
     raise Untellable
 
 
@@ -393,7 +395,7 @@ def _of_dataclass(value: Any, numbering: Numbering) -> Numbers:
     return numbering.of_all([getattr(value, name) for name in _FIELDS[type(value)]])
 
 
-def _match_dataclasses(value: Any, counterpart: Any, renaming: Renaming) -> bool:
+def _match_dataclasses(value: Any, counterpart: object, renaming: Renaming) -> bool:
     matches = renaming.matches
     for name in _FIELDS[type(value)]:
         if not matches(getattr(value, name), getattr(counterpart, name)):
@@ -434,15 +436,15 @@ _HANDLING: dict[type, _Handling] = {
 }
 
 
-def _handling(kind: type) -> _Handling:
+def _handling(cls: type) -> _Handling:
     """How values of a type are walked."""
-    handling = _HANDLING[kind] = _new_handling(kind)
+    handling = _HANDLING[cls] = _new_handling(cls)
     return handling
 
 
-def _new_handling(kind: type) -> _Handling:
-    if hasattr(kind, "__dataclass_fields__"):
-        _FIELDS[kind] = tuple(name for name in kind.__dataclass_fields__ if name != _DERIVED)
+def _new_handling(cls: type) -> _Handling:
+    if hasattr(cls, "__dataclass_fields__"):
+        _FIELDS[cls] = tuple(name for name in cls.__dataclass_fields__ if name != _DERIVED)
         whole = (_of_dataclass, _match_dataclasses, _rename_dataclass)
         special: dict[type, _Handling] = {
             Axis: (_of_dataclass, _match_dataclasses, _rename_axis),
@@ -451,25 +453,25 @@ def _new_handling(kind: type) -> _Handling:
             Held: (_of_dataclass, _match_held, _rename_held),
             Source: _AS_IT_IS,
         }
-        return special.get(kind, whole)
-    if issubclass(kind, _PLAIN):
+        return special.get(cls, whole)
+    if issubclass(cls, _PLAIN):
         return _AS_IT_IS
-    if issubclass(kind, tuple):
-        make: Any = getattr(kind, "_make", kind)
+    if issubclass(cls, tuple):
+        make: Any = getattr(cls, "_make", cls)
         rename: _Rename = lambda items, renaming: make(_rename_tuple(items, renaming))  # noqa: E731
         return _of_items, _match_tuples, rename
-    if issubclass(kind, (int, float, str)):  # the numbers of which only the type is known
+    if issubclass(cls, (int, float, str)):  # the numbers of which only the type is known
         return _AS_IT_IS
     return _untellable, _equal, _same
 
 
-def _parted(kind: type) -> _Part:
-    return (_HANDLING.get(kind) or _handling(kind))[0]
+def _parted(cls: type) -> _Part:
+    return (_HANDLING.get(cls) or _handling(cls))[0]
 
 
-def _matched(kind: type) -> _Match:
-    return (_HANDLING.get(kind) or _handling(kind))[1]
+def _matched(cls: type) -> _Match:
+    return (_HANDLING.get(cls) or _handling(cls))[1]
 
 
-def _renamer(kind: type) -> _Rename:
-    return (_HANDLING.get(kind) or _handling(kind))[2]
+def _renamer(cls: type) -> _Rename:
+    return (_HANDLING.get(cls) or _handling(cls))[2]

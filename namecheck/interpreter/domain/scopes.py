@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from namecheck.core.dataclasses import dataclass, field
@@ -91,7 +91,7 @@ def parameters(signature: ast.arguments) -> list[ast.arg]:
     return every + [extra for extra in (signature.vararg, signature.kwarg) if extra]
 
 
-def _enter(body: Iterable[ast.AST], info: ScopeInfo) -> None:
+def _enter(body: Sequence[ast.AST], info: ScopeInfo) -> None:
     """Record the names that these nodes and their descendants bind in the same scope."""
     stack = [*body]
     while stack:

@@ -90,9 +90,9 @@ class Ledger:
         """Count that something was given up as it had become too large."""
         self.limits[limit] = self.limits.get(limit, 0) + 1
 
-    def made_after(self, made: object, moment: int) -> bool:
+    def made_after(self, address: Hashable, moment: int) -> bool:
         """Whether an address was made in this analysis, and after a moment of it."""
-        return isinstance(made, int) and moment < made < self.block.stop
+        return isinstance(address, int) and moment < address < self.block.stop
 
     def mark_alike(self, number: int, counterpart: int) -> None:
         """Let what is numbered be what something else is: captured, a parameter."""
@@ -235,9 +235,11 @@ class Store:
             recording.read(self, key, found)
         return default if found is ABSENT else found
 
-    def fact(self, kind: Callable[[Hashable], Fact], subject: Hashable, default: Any = None) -> Any:
+    def fact(
+        self, fact_type: Callable[[Hashable], Fact], subject: Hashable, default: Any = None
+    ) -> Any:
         """The content of a fact about the value with this key; of most values there is none."""
-        return self.get(kind(subject), default) if self.may_assume(subject) else default
+        return self.get(fact_type(subject), default) if self.may_assume(subject) else default
 
     def may_assume(self, subject: Hashable) -> bool:
         """Whether there may be a fact about this; while reads are noted, those of none are too."""
@@ -269,11 +271,11 @@ class Store:
         self.ledger.written.add(address)
         self.ledger.last_write = number
 
-    def last_write(self, address: Hashable, default: int) -> int:
+    def last_write(self, address: Hashable, fallback: int) -> int:
         """The number of the last write to a mutable value; of most there is none."""
         if address not in self.ledger.written and not self.ledger.notes(address):
-            return default
-        number: int = self.get(Written(address), default)
+            return fallback
+        number: int = self.get(Written(address), fallback)
         return number
 
     def may_hold(self, address: Hashable) -> bool:

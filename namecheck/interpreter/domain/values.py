@@ -116,9 +116,9 @@ def newest(part: object) -> tuple[int, ...]:
     return _newest_of([getattr(part, field) for field in fields])
 
 
-def _newest_of(parts: Iterable[object]) -> tuple[int, ...]:
+def _newest_of(members: Iterable[object]) -> tuple[int, ...]:
     numbers: tuple[int, ...] = ()
-    for part in parts:
+    for part in members:
         more = newest(part)
         if more and more is not numbers:
             numbers = _newest_by_block((*numbers, *more)) if numbers else more

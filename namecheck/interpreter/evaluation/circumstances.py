@@ -33,12 +33,12 @@ class Circumstances:
     guarded: bool = False
     at_site: bool = False
 
-    def include(self, inner: Circumstances) -> None:
+    def include(self, nested: Circumstances) -> None:
         """Note what a call within this one has asked."""
-        self.cut |= inner.cut
-        self.is_cut |= inner.is_cut
-        self.unrolled |= inner.unrolled
-        self.guarded |= inner.guarded
+        self.cut |= nested.cut
+        self.is_cut |= nested.is_cut
+        self.unrolled |= nested.unrolled
+        self.guarded |= nested.guarded
 
     def answers(self, frame: Frame) -> Answers:
         """What was asked, with what it is for a call in this frame."""
@@ -61,13 +61,13 @@ class Answers:
     loops: int | None
     guards: tuple[Guard, ...] | None
 
-    def hold(self, node: object, frame: Frame) -> bool:
+    def hold(self, call_node: object, frame: Frame) -> bool:
         """Whether they hold for another call.
 
         Where a call was cut, one that stands deeper would be cut earlier, and say less.
         """
         return (
-            (self.node is None or self.node is node)
+            (self.node is None or self.node is call_node)
             and (self.depth is None or depth(frame) >= self.depth)
             and all(times_entered(scope, frame) >= times for scope, times in self.entered)
             and (self.loops is None or min(loops_around(frame), DEEPEST_LOOP) == self.loops)
@@ -85,12 +85,12 @@ def depth(frame: Frame) -> int:
     return count
 
 
-def times_entered(scope: ast.AST, frame: Frame) -> int:
+def times_entered(definition: ast.AST, frame: Frame) -> int:
     """How often a function stands among the calls that lead to a frame."""
     count = 0
     current: Frame | None = frame
     while current is not None:
-        count += current.environment.scope is scope
+        count += current.environment.scope is definition
         current = current.caller
     return count
 

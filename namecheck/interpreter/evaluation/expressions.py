@@ -417,7 +417,7 @@ class Expressions:
         self, nodes: Sequence[ast.expr], store: Store, frame: Frame
     ) -> tuple[Value, ...] | Repeated:
         """The items of a display; their number is unknown if it stars an unknown value."""
-        items: list[Value] = []
+        values: list[Value] = []
         unknown = starred = False
         for node in nodes:
             if isinstance(node, ast.Starred):
@@ -426,12 +426,12 @@ class Expressions:
                     self.evaluate(node.value, store, frame), node, store, frame
                 )
                 unknown |= isinstance(content, Repeated)
-                items.extend((content.each,) if isinstance(content, Repeated) else content)
+                values.extend((content.each,) if isinstance(content, Repeated) else content)
             else:
-                items.append(self.evaluate(node, store, frame))
+                values.append(self.evaluate(node, store, frame))
         if not unknown:
-            return limits.gathered(items, store) if starred else tuple(items)
-        return Repeated(joins.either(items, store))
+            return limits.gathered(values, store) if starred else tuple(values)
+        return Repeated(joins.either(values, store))
 
     def _tuple(self, tuple_node: ast.Tuple, store: Store, frame: Frame) -> Value:
         content = self._elements(tuple_node.elts, store, frame)

@@ -136,27 +136,27 @@ class Patterns:
             return None if isinstance(value, Opaque) else False
         content = joins.entries(value, store)
         entries = dict(content.items)
-        answers: list[bool | None] = []
+        verdicts: list[bool | None] = []
         for key_node, part in zip(case_pattern.keys, case_pattern.patterns, strict=True):
             key = self.interpreter.evaluate(key_node, store, frame)
             if key in entries:
-                answers.append(self.test(part, entries[key], store, frame))
+                verdicts.append(self.test(part, entries[key], store, frame))
             else:
-                answers.append(None if content.rest is not None else False)
+                verdicts.append(None if content.rest is not None else False)
         if case_pattern.rest is not None:
             self.interpreter.bind_name(case_pattern.rest, value, store, frame.environment)
-        return self._all(answers)
+        return self._all(verdicts)
 
     def _class(
         self, case_pattern: ast.MatchClass, value: Value, store: Store, frame: Frame
     ) -> bool | None:
         kind = self.interpreter.evaluate(case_pattern.cls, store, frame)
-        answers = [narrowing.is_instance(self.interpreter, value, kind)]
-        if answers[0] is False:
+        verdicts = [narrowing.is_instance(self.interpreter, value, kind)]
+        if verdicts[0] is False:
             return False
         fields = self._match_args(value)
         if not fields and len(case_pattern.patterns) == 1:
-            answers.append(self.test(case_pattern.patterns[0], value, store, frame))
+            verdicts.append(self.test(case_pattern.patterns[0], value, store, frame))
         else:
             named = [
                 *zip(fields, case_pattern.patterns, strict=False),
@@ -164,8 +164,8 @@ class Patterns:
             ]
             for name, part in named:
                 held = self.interpreter.read_attribute(value, name, case_pattern, store, frame)
-                answers.append(self.test(part, held, store, frame))
-        return self._all(answers)
+                verdicts.append(self.test(part, held, store, frame))
+        return self._all(verdicts)
 
     def _match_args(self, value: Value) -> tuple[str, ...]:
         if isinstance(value, Instance):

@@ -450,10 +450,10 @@ class Statements:
             paths[count:] = self._finally(try_node, paths[count:], frame)
         return self.execute(try_node.finalbody, ends, frame) if ends else []
 
-    def _finally(self, try_node: ast.Try, paths: Sequence[Any], frame: Frame) -> list[Any]:
+    def _finally(self, try_node: ast.Try, exits: Sequence[Any], frame: Frame) -> list[Any]:
         """Run ``finally`` on the paths that leave a ``try`` early; returns have a value."""
         finished: list[Any] = []
-        for path in paths:
+        for path in exits:
             store = path[0] if isinstance(path, tuple) else path
             for end in self.execute(try_node.finalbody, [store.fork()], frame):
                 finished.append((end, path[1]) if isinstance(path, tuple) else end)

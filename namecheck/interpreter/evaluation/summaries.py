@@ -191,8 +191,8 @@ class _Summary:
         outcome: Value | None,
         cells: Mapping[Hashable, Any],
         recording: Recording,
-        made: range,
-        first: Mapping[Hashable, Any],
+        made_numbers: range,
+        initials: Mapping[Hashable, Any],
         answers: Answers,
         errors: frozenset[str],
         unknowns: int,
@@ -208,8 +208,8 @@ class _Summary:
             if content is not cells.get(key, ABSENT)
         )
         self._reads = tuple(read for read in recording.reads.items() if read[1] is not OWN)
-        self._made = made
-        self._first = first
+        self._made = made_numbers
+        self._first = initials
         self._effects: _Effects | None = None
         self.answers = answers
         self.errors = errors
@@ -283,28 +283,28 @@ class _Summary:
                 open_ += (key, content)
         for entry in self._passed:
             open_ += entry
-        numbers: set[int] = set()
-        first: dict[Hashable, Any] = {}
+        reachable: set[int] = set()
+        initials: dict[Hashable, Any] = {}
         while open_:
             for number in numbering.of(open_.pop()):
-                if number in numbers:
+                if number in reachable:
                     continue
-                numbers.add(number)
+                reachable.add(number)
                 for key in by_owner.get(number, ()):
                     kept.append(key)
                     open_ += (key, cells[key])
         in_order = [key for key in cells if key in set(kept)]
         for key in in_order:
             if key in self._first:
-                first[key] = self._first[key]
-                numbers |= numbering.of(self._first[key])
-        fresh = sorted(number for number in numbers if number in made)
+                initials[key] = self._first[key]
+                reachable |= numbering.of(self._first[key])
+        fresh = sorted(number for number in reachable if number in made)
         return _Effects(
             tuple((key, cells[key]) for key in in_order),
             self._passed,
-            tuple(first.items()),
+            tuple(initials.items()),
             tuple(fresh),
-            frozenset(numbers.difference(fresh)),
+            frozenset(reachable.difference(fresh)),
         )
 
 

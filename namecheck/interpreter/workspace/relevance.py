@@ -63,7 +63,7 @@ def tells_of_attributes(definition: ast.AST, known: dict[ast.AST, bool]) -> bool
 
 def _tells(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
     words = attribute_words()
-    inner: list[ast.AST] = []
+    inner_definitions: list[ast.AST] = []
     own = [definition]
     for node in own:  # it grows meanwhile
         if isinstance(node, ast.Attribute):
@@ -73,10 +73,10 @@ def _tells(definition: ast.AST, known: dict[ast.AST, bool]) -> bool:
             if node.arg in words:
                 return True
         elif isinstance(node, _DEFINITIONS) and node is not definition:
-            inner.append(node)
+            inner_definitions.append(node)
             continue
         add_children(node, own)
-    return any(tells_of_attributes(node, known) for node in inner)
+    return any(tells_of_attributes(node, known) for node in inner_definitions)
 
 
 def renames_in_place(source: Source) -> bool:

@@ -194,8 +194,8 @@ class TorchDevices:
     def tensors(self, module: Instance, store: Store) -> Iterator[Address]:
         """The addresses of the parameters and buffers that are attributes of a module."""
         parameters = self.interpreter.context.ledger.parameters
-        names: tuple[str, ...] = store.get(AttributeNames(module.address), ())
-        for name in names:
+        attribute_names: tuple[str, ...] = store.get(AttributeNames(module.address), ())
+        for name in attribute_names:
             value: Value | None = store.get((module.address, name))
             each = [c.value for c in value.alternatives] if isinstance(value, Union) else [value]
             yield from (
