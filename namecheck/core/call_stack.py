@@ -15,8 +15,8 @@ _RECURSION_LIMIT: Final = 12_000
 _ROOM: Final = 1 << 17
 
 
-def deeply(function: Callable[[], Result]) -> Result:
-    """Call a function that may call itself 12,000 deep.
+def deeply(computation: Callable[[], Result]) -> Result:
+    """Run a computation that may nest calls 12,000 deep.
 
     CPython takes memory for frames in chunks of 16 KiB, and gives each back when it is empty. Code
     that goes up and down at the end of one asks the system for memory at each call: up to a fifth
@@ -24,12 +24,12 @@ def deeply(function: Callable[[], Result]) -> Result:
     those of all that it calls stand in what it leaves.
     """
     with _higher_limit():
-        result: Result = _ROOMY(function)
+        result: Result = _ROOMY(computation)
         return result
 
 
-def _called(function: Callable[[], Any]) -> Any:
-    return function()
+def _called(computation: Callable[[], Any]) -> Any:
+    return computation()
 
 
 _ROOMY: Final = FunctionType(_called.__code__.replace(co_stacksize=_ROOM), {})
