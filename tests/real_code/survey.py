@@ -76,7 +76,7 @@ def summary(results: Sequence[Outcome], judged: Verdicts) -> Iterator[str]:
         judged.of(outcome.package, outcome.version, place) or "not judged"
         for outcome, place in findings
     )
-    yield f"{len(findings)} findings: " + ", ".join(f"{n} {word}" for word, n in words.items())
+    yield ", ".join([f"{len(findings)} findings", *(f"{n} {word}" for word, n in words.items())])
     yield "the slowest, in lines a second:"
     slowest = sorted((o for o in checked if o.lines), key=lambda outcome: outcome.rate)
     for outcome in slowest[:_SLOWEST]:
