@@ -12,6 +12,8 @@ it was not followed any more, whether an error was expected around it.
 
 from __future__ import annotations
 
+import ast
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 
 # How many kinds of arguments are remembered of one function.
 _EACH: Final = 8
+# So often a function is run, with hardly a call that a summary told, before none is kept of it.
+_TRIALS: Final = 24
+_WORTH: Final = 8
 
 
 class CallSummaries:
@@ -50,11 +55,17 @@ class CallSummaries:
         self._interpreter = interpreter
         self._numbering = Numbering(interpreter.context.ledger.block)
         self._known: dict[Hashable, list[_Summary]] = {}
+        # How often each function was run, and how often a summary has told a call of it.
+        self._runs: Counter[ast.AST] = Counter()
+        self._told: Counter[ast.AST] = Counter()
 
     def call(self, function: FunctionValue, call: Call, follow: Callable[[Call], Value]) -> Value:
         """What a call gives: by a summary, or by following it."""
         interpreter = self._interpreter
-        if interpreter.context.recorder is not None:
+        if interpreter.context.recorder is not None or interpreter.budget.brief:
+            return follow(call)
+        node = function.node
+        if self._runs[node] >= _TRIALS and self._told[node] * _WORTH < self._runs[node]:
             return follow(call)
         inputs = _inputs(function, call, interpreter.progress.round)
         known = self._known.setdefault(self._key(function, call), [])
@@ -63,8 +74,10 @@ class CallSummaries:
             if renaming is not None:
                 if number:
                     known.insert(0, known.pop(number))
+                self._told[node] += 1
                 interpreter.progress.recalled += 1
                 return self._instantiated(summary, renaming, call)
+        self._runs[node] += 1
         recorded, outcome = self._recorded(inputs, call, follow)
         if recorded is not None:
             known.insert(0, recorded)
@@ -81,7 +94,6 @@ class CallSummaries:
             function.node,
             call.node is function.node,
             budget.sparing,
-            budget.brief,
             interpreter.findings.silent > 0,
             tuple(map(_sort, call.args)),
             tuple([(word, _sort(value)) for word, value in call.kwargs.items()]),
