@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from namecheck.interpreter.domain.values import newest
@@ -46,6 +46,12 @@ class Recording:
         elif key not in self.written or not self._has_written(store, key):
             self.reads[key] = content
 
+    def read_all(self, store: Store, cells: Iterable[tuple[Hashable, Any]]) -> None:
+        """Note looks into cells that a part of the stretch has noted."""
+        for key, content in cells:
+            if content is not OWN and key not in self.reads:
+                self.read(store, key, content)
+
     def wrote(self, key: Hashable, content: Any) -> None:
         """Note a write."""
         contents = self.written.get(key)
@@ -69,9 +75,7 @@ class Recording:
         if outer is None:
             return
         outer.whole &= self.whole
-        for key, content in self.reads.items():
-            if content is not OWN and key not in outer.reads:
-                outer.read(base, key, content)
+        outer.read_all(base, self.reads.items())
         for key, contents in self.written.items():
             for content in contents.values():
                 outer.wrote(key, content)

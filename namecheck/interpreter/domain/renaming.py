@@ -13,7 +13,7 @@ import enum
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from operator import is_
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from namecheck.core import names as naming
@@ -76,11 +76,6 @@ class Numbering:
         if not found:
             return NO_NUMBERS
         return found[0] if len(found) == 1 else frozenset().union(*found)
-
-    def of_text(self, text: str) -> Numbers:
-        """The scopes of the axes that a text names."""
-        scopes = naming.scopes(text)
-        return frozenset(n for n in scopes if n in self.given) if scopes else NO_NUMBERS
 
 
 class Renaming:
@@ -172,7 +167,6 @@ _SHARED: Final = frozenset({Key, Picked, Environment, FunctionValue, ClassValue,
 # What a class makes of its other fields, itself among it.
 _DERIVED: Final = "linear"
 _PLAIN: Final = (ast.AST, Source, enum.Enum, type, range, re.Pattern)
-_CODE: Final = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 def _no_numbers(part: object, numbering: Numbering) -> Numbers:
@@ -211,7 +205,8 @@ def _rename_int(number: int, renaming: Renaming) -> int:
 
 
 def _of_text(text: str, numbering: Numbering) -> Numbers:
-    return numbering.of_text(text)
+    scopes = naming.scopes(text)
+    return frozenset(n for n in scopes if n in numbering.given) if scopes else NO_NUMBERS
 
 
 def _match_texts(text: str, other_text: str, renaming: Renaming) -> bool:

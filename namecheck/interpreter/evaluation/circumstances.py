@@ -12,7 +12,7 @@ from typing import Final
 from namecheck.core.dataclasses import dataclass, field
 from namecheck.interpreter.evaluation.frames import Frame, Guard
 
-# From so many loops around it on, a loop is followed alike (`evaluation.loops`).
+# From so many loops around it on, each loop is followed alike (`evaluation.loops`).
 DEEPEST_LOOP: Final = 2
 
 
@@ -46,8 +46,8 @@ class Circumstances:
             self.node if self.at_site else None,
             depth(frame) if self.is_cut else None,
             tuple((scope, times_entered(scope, frame)) for scope in self.cut),
-            min(loops_around(frame), DEEPEST_LOOP) if self.unrolled else None,
-            tuple(guards_around(frame)) if self.guarded else None,
+            loops_around(frame) if self.unrolled else None,
+            tuple(frame.deep_guards()) if self.guarded else None,
         )
 
 
@@ -70,44 +70,24 @@ class Answers:
             (self.node is None or self.node is call_node)
             and (self.depth is None or depth(frame) >= self.depth)
             and all(times_entered(scope, frame) >= times for scope, times in self.entered)
-            and (self.loops is None or min(loops_around(frame), DEEPEST_LOOP) == self.loops)
-            and (self.guards is None or tuple(guards_around(frame)) == self.guards)
+            and (self.loops is None or loops_around(frame) == self.loops)
+            and (self.guards is None or tuple(frame.deep_guards()) == self.guards)
         )
 
 
 def depth(frame: Frame) -> int:
-    """How many calls lead to a frame, it counts itself."""
-    count = 0
-    current: Frame | None = frame
-    while current is not None:
-        count += 1
-        current = current.caller
-    return count
+    """How many calls lead to a frame; it counts itself."""
+    return sum(1 for _ in frame.stack())
 
 
 def times_entered(definition: ast.AST, frame: Frame) -> int:
-    """How often a function stands among the calls that lead to a frame."""
-    count = 0
-    current: Frame | None = frame
-    while current is not None:
-        count += current.environment.scope is definition
-        current = current.caller
-    return count
+    """How often a function is among the calls that lead to a frame."""
+    return sum(entered.environment.scope is definition for entered in frame.stack())
 
 
 def loops_around(frame: Frame) -> int:
-    """How many loops are running where a frame is, those of its callers too."""
-    count = 0
-    current: Frame | None = frame
-    while current is not None:
-        count += len(current.breaks)
-        current = current.caller
-    return count
-
-
-def guards_around(frame: Frame) -> list[Guard]:
-    """The guards that speak of what is called from a frame."""
-    return list(frame.deep_guards())
+    """How many loops are running where a frame is, those of its callers too, up to the deepest."""
+    return min(sum(len(entered.breaks) for entered in frame.stack()), DEEPEST_LOOP)
 
 
 def root(frame: Frame) -> int | None:

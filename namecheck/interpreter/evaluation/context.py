@@ -123,15 +123,14 @@ class Progress:
 
     `unknowns` counts the expressions of which nothing could be told, `events` what was reported,
     raised or not followed any further. `errors` has the types of the errors that ended paths.
-    `round` is the number of the loop's body that is being run, `recalled` counts the calls that a
-    summary has told. What the call that is being followed depends on is noted `around` it.
+    `round` is the number of the loop's body that is being run. What the call that is being
+    followed depends on is noted `around` it.
     """
 
     unknowns: int = 0
     events: int = 0
     errors: set[str] = field(default_factory=set)
     round: int = 0
-    recalled: int = 0
     around: Circumstances | None = None
 
     @contextmanager

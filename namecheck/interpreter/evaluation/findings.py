@@ -188,16 +188,13 @@ class Reporter:
     def _calls(self, frame: Frame) -> tuple[Place, ...]:
         """The calls that lead to the current code, the innermost first."""
         call_places: list[Place] = []
-        current: Frame | None = frame
-        while current is not None and current.caller is not None:
+        for entered in frame.stack():
+            caller, site = entered.caller, entered.site
             # A call made as if from another file has no place of its own, only that of the
             # function.
-            if current.site is not None and current.site is not current.environment.scope:
-                source = self._context.source_of(current.caller.environment)
-                call_places.append(
-                    place_of(source, current.site, self._call_message(current, source))
-                )
-            current = current.caller
+            if caller is not None and site is not None and site is not entered.environment.scope:
+                source = self._context.source_of(caller.environment)
+                call_places.append(place_of(source, site, self._call_message(entered, source)))
         return tuple(call_places)
 
     def _call_message(self, frame: Frame, source: Source) -> str:

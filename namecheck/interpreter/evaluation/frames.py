@@ -139,9 +139,14 @@ class Frame:
 
     def deep_guards(self) -> Iterator[Guard]:
         """The guards of this frame and its callers that also apply to called functions."""
+        for frame in self.stack():
+            yield from (guard for guard in frame.guards if guard.deep)
+
+    def stack(self) -> Iterator[Frame]:
+        """This frame and those of the calls that led to it, the nearest first."""
         current: Frame | None = self
         while current is not None:
-            yield from (guard for guard in current.guards if guard.deep)
+            yield current
             current = current.caller
 
 

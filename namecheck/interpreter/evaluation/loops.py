@@ -41,9 +41,8 @@ class Loops:
         around = self.interpreter.progress.around
         if around is not None:
             around.unrolled = True
-        depth = circumstances.loops_around(frame)
         limits = _SPARING_LIMITS if self.interpreter.budget.sparing else _LIMITS
-        return limits[min(depth, len(limits) - 1)]
+        return limits[circumstances.loops_around(frame)]
 
     def over(self, loop: ast.For | ast.AsyncFor, store: Store, frame: Frame) -> list[Store]:
         """``for target in items``."""

@@ -6,7 +6,7 @@ environments, scopes of axes), would do the same: its outcome is the first one's
 numbers. So a kind is what the body looks at, and nothing else: arguments that it only passes on
 may hold whatever they like, and so may the rest of the store.
 
-What a call depends on besides is kept as its `Conditions`: how deep it stood where a call within
+What a call depends on besides is kept as its circumstances: how deep it stood where a call within
 it was not followed any more, whether an error was expected around it.
 """
 
@@ -75,7 +75,6 @@ class CallSummaries:
                 if number:
                     known.insert(0, known.pop(number))
                 self._told[node] += 1
-                interpreter.progress.recalled += 1
                 return self._instantiated(summary, renaming, call)
         self._runs[node] += 1
         recorded, outcome = self._recorded(inputs, call, follow)
@@ -247,7 +246,7 @@ class _Summary:
                 return None
             if self._effects is None:
                 self._effects = self._reachable(numbering)
-                self.usable = self._effects.needed <= self._known(numbering)
+                self.usable = self._effects.needed <= self._met(numbering)
             if not self.usable or not self._finds(renaming, call.store):
                 return None
         except Unpaired:
@@ -270,28 +269,26 @@ class _Summary:
                 reads.append((counterpart, other))
         recording = store.ledger.recording
         if recording is not None:
-            for key, content in reads:
-                if key not in recording.reads:
-                    recording.read(store, key, content)
+            recording.read_all(store, reads)
         return True
 
-    def _known(self, numbering: Numbering) -> Numbers:
+    def _met(self, numbering: Numbering) -> Numbers:
         """The numbers that the call has met of what was there before."""
-        met = [part for read in self._reads for part in read]
-        return numbering.of_all([self._inputs, *met])
+        read_parts = [part for read in self._reads for part in read]
+        return numbering.of_all([self._inputs, *read_parts])
 
     def _reachable(self, numbering: Numbering) -> _Effects:
         """What is left of the call, without what nothing leads to any more."""
         made, cells = self._made, self._cells
         by_owner: dict[int, list[Hashable]] = {}
         open_: list[object] = [self.outcome]
-        kept: list[Hashable] = []
+        kept: set[Hashable] = set()
         for key, content in cells.items():
             owners = [number for number in newest(key) if number in made]
             if owners:
                 by_owner.setdefault(max(owners), []).append(key)
             else:
-                kept.append(key)
+                kept.add(key)
                 open_ += (key, content)
         for entry in self._passed:
             open_ += entry
@@ -303,9 +300,9 @@ class _Summary:
                     continue
                 reachable.add(number)
                 for key in by_owner.get(number, ()):
-                    kept.append(key)
+                    kept.add(key)
                     open_ += (key, cells[key])
-        in_order = [key for key in cells if key in set(kept)]
+        in_order = [key for key in cells if key in kept]
         for key in in_order:
             if key in self._first:
                 initials[key] = self._first[key]
