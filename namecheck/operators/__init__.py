@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from namecheck.core.faults import TableError
     from namecheck.operators.inference import Inference, infer, key_of, parameters, row_of
     from namecheck.operators.row import Operator
-    from namecheck.operators.tables import extended, python_operators, read, table
+    from namecheck.operators.tables import (
+        check_shipped,
+        extended,
+        python_operators,
+        read,
+        table,
+    )
 else:
     from importlib import import_module
 
@@ -28,6 +34,7 @@ __all__ = [
     "Inference",
     "Operator",
     "TableError",
+    "check_shipped",
     "extended",
     "infer",
     "key_of",
@@ -45,6 +52,7 @@ _HOMES: Final = {
         ["Inference", "infer", "key_of", "parameters", "row_of"], "namecheck.operators.inference"
     ),
     **dict.fromkeys(
-        ["extended", "python_operators", "read", "table"], "namecheck.operators.tables"
+        ["check_shipped", "extended", "python_operators", "read", "table"],
+        "namecheck.operators.tables",
     ),
 }

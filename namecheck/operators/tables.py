@@ -91,6 +91,23 @@ def read(text: str, filename: str, *, shipped: bool = False) -> dict[str, Operat
     return {key: rows.of_toml(key, row) for key, row in cells.items()}
 
 
+def check_shipped() -> None:
+    """Check every row of the shipped table; raises `TableError` as `read` does.
+
+    A row is parsed without a check when it is first needed, for the checks take longer than most
+    analyses. So this is called where a mistake in a row may be the reason of a failure.
+    """
+    from namecheck.operators.checks import Fault, check
+
+    for key, line in shipped().rows.items():
+        try:
+            check(tomllib.loads(line)[key], shipped=True)
+        except tomllib.TOMLDecodeError as error:
+            raise fault(key, f"the row does not parse: {error}") from error
+        except Fault as mistake:
+            raise fault(key, f"column '{mistake.column}': {mistake}") from None
+
+
 def _parsed(text: str, filename: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from namecheck.core import syntax
@@ -231,9 +232,11 @@ def _depth(tree: ast.AST) -> int:
 def _fault(source: Source, error: Exception) -> Finding:
     """A fault of the analysis as a finding; one of the installation ends the run.
 
-    The analysis imports no file that it checks, so an `ImportError` is about namecheck's own
-    modules.
+    A mistake in a row of the shipped table may cause any error. The analysis imports no file that
+    it checks, so an `ImportError` is about namecheck's own modules.
     """
+    if not isinstance(error, RecursionError):
+        _check_table()
     if isinstance(error, TableError | ImportError):
         raise error
     if isinstance(error, RecursionError) and _depth(source.tree) >= _DEEP:
@@ -244,6 +247,13 @@ def _fault(source: Source, error: Exception) -> Finding:
     where = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return fault(source.filename, f"{text} (at {where})")
+
+
+@cache
+def _check_table() -> None:
+    from namecheck.operators import check_shipped  # only a run with faults needs it
+
+    check_shipped()
 
 
 def fault(filename: str, what: str) -> Finding:

@@ -54,7 +54,17 @@ DAMAGES: Final = {
     "a row names no rule": (
         "operators/table/*.toml",
         (r'(?m)^(add = .*names = )"\w+"', r'\1"nonsense"'),
-        "operator 'add': there is no rule 'nonsense'",
+        "operator 'add': column 'names': there is no rule 'nonsense'",
+    ),
+    "a row has an unknown kind of parameter": (
+        "operators/table/*.toml",
+        (r"(?m)^(add = .*params = \[\"input:)tensor", r"\1tensr"),
+        "operator 'add': column 'params': unknown kind 'tensr'; did you mean 'tensor'?; the kinds",
+    ),
+    "a row has an unknown column": (
+        "operators/table/*.toml",
+        (r"(?m)^add = \{", "add = { dtipe = 'first',"),
+        "operator 'add': column 'dtipe': there is no column 'dtipe'; did you mean 'dtype'?; the",
     ),
     "a row does not parse": (
         "operators/table/*.toml",
@@ -70,7 +80,7 @@ DAMAGES: Final = {
 
 
 @pytest.mark.parametrize(("pattern", "damage", "message"), DAMAGES.values(), ids=DAMAGES)
-def test_damage_is_told_once(
+def test_damage_is_reported_once(
     installation: Path, pattern: str, damage: str | tuple[str, str] | None, message: str
 ) -> None:
     paths = list((installation / "namecheck").glob(pattern))

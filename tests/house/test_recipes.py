@@ -24,7 +24,7 @@ RECIPES: Final = dict(
 # "Write `path`:" or "… append to `path`:", and the following block.
 FILE: Final = re.compile(r"(Write|[Aa]ppend to) `([^`]+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
 COMMANDS: Final = re.compile(r"```sh\n(.*?)```", re.DOTALL)
-PRINTED: Final = re.compile(r"The first command prints:\n\n```text\n(.*?)```", re.DOTALL)
+PRINTED: Final = re.compile(r"The first command prints[^\n]*:\n\n```text\n(.*?)```", re.DOTALL)
 
 
 @pytest.mark.parametrize("recipe", sorted(RECIPES))
@@ -44,6 +44,8 @@ def test_a_recipe_does_what_it_says(recipe: str, tmp_path: Path) -> None:
     first, *_ = [run(command, tmp_path) for command in commands]
     for line in PRINTED.findall(section)[0].splitlines():
         assert line in first
+    run(".venv/bin/python -m ruff format namecheck", tmp_path)
+    run(".venv/bin/python -m ruff check namecheck", tmp_path)
 
 
 def test_there_are_four_recipes() -> None:

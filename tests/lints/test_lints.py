@@ -127,7 +127,7 @@ def test_a_text_that_lacks_something_is_an_error(before: str, after: str, tmp_pa
     ("other", "message"),
     [
         (Code("NC601", "another", Kind.LINT, ""), "NC601 is entered twice: as .* and as another"),
-        (Code("NC699", "softmax-not-summed", Kind.LINT, ""), "softmax-not-summed is entered twice"),
+        (Code("NC698", "softmax-not-summed", Kind.LINT, ""), "softmax-not-summed is entered twice"),
     ],
 )
 def test_a_number_or_a_name_that_is_taken_is_an_error(other: Code, message: str) -> None:

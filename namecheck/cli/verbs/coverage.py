@@ -19,6 +19,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from namecheck.project import settings
     from namecheck.report import coverage
 
+    operators.check_shipped()
     rows = settings.above(".").rows() or operators.table()
     if arguments.output_format == "json":
         print(coverage.as_json(rows))
